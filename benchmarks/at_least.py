@@ -131,11 +131,11 @@ def large_search(arguments: list[str]) -> dict[str, Any]:
 
 
 def all_faults(options: argparse.Namespace) -> tuple[float, str]:
-    """Measure how many levels of three brokers with all faults are finished within the time and 23 GiB, by normal form."""
+    """Measure how many levels of three brokers with all faults are finished within the time and the memory, by normal form."""
     spec = MODELS["control/fixed"]
     bounds = bounds_of("control/fixed", "large")
     claims = judged_without(spec, ("recoverable", "leads-to"))
-    budget = Budget(seconds=60 * options.minutes, memory_bytes=23 << 30)
+    budget = Budget(seconds=60 * options.minutes, memory_bytes=int(options.gib * (1 << 30)))
     result = check(spec, bounds, properties=claims, normal_form=True, threads=2, budget=budget, traces=False)
     growth = result.levels[-1] / result.levels[-2]
     said = (
@@ -188,6 +188,7 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=30, help="of the line all-faults (default: %(default)s)")
+    parser.add_argument("--gib", type=float, default=23, help="of the line all-faults (default: %(default)s)")
     options = parser.parse_args()
     if unknown := [name for name in options.lines if name not in LINES]:
         parser.error(f"{unknown[0]} is no line; there is {', '.join(LINES)}")

@@ -11,7 +11,7 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from kafka_spec.model_check import distributed, state_dir
+from kafka_spec.model_check import distributed, spark_folder, state_dir
 from kafka_spec.model_check.exploration import Distribution
 from kafka_spec.spec.models import MODELS
 
@@ -27,7 +27,7 @@ def main(name: str = "large") -> None:
         files = [told for content in state_dir.finished_levels(storage) for told in content["files"]]
         size = sum(told["bytes"] for told in files)
         print(f"{found.distinct:,} states in {len(files)} files of {size / 1e6:,.0f} MB, searched and written in {searched:.1f} s")
-        for threads in sorted({1, min(distributed.VERIFIERS, os.cpu_count() or 1)}):
+        for threads in sorted({1, min(spark_folder.VERIFIERS, os.cpu_count() or 1)}):
             began = time.perf_counter()
             with ThreadPoolExecutor(threads) as pool:
                 list(pool.map(lambda told: state_dir.verify_part(storage, told), files))

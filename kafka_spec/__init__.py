@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
     from kafka_spec.model_check.check import check as check
     from kafka_spec.model_check.counterexample import trace_of as trace_of
-    from kafka_spec.model_check.distributed import states_of as states_of
     from kafka_spec.model_check.exploration import Budget as Budget
     from kafka_spec.model_check.exploration import Distribution as Distribution
     from kafka_spec.model_check.exploration import EngineError as EngineError
     from kafka_spec.model_check.exploration import Exploration as Exploration
     from kafka_spec.model_check.exploration import Finding as Finding
+    from kafka_spec.model_check.states_table import states_of as states_of
     from kafka_spec.model_check.walk import Walk as Walk
     from kafka_spec.spec.brokers import Assignment as Assignment
     from kafka_spec.spec.brokers import Broker as Broker
@@ -115,7 +115,7 @@ if TYPE_CHECKING:
 _PLACES = {
     "model_check.check": "check",
     "model_check.counterexample": "trace_of",
-    "model_check.distributed": "states_of",
+    "model_check.states_table": "states_of",
     "model_check.walk": "Walk",
     "model_check.exploration": "Budget Distribution EngineError Exploration Finding",
     "spec.control.machines": "CONTROLLER ROLE",

@@ -15,48 +15,62 @@ import numpy.typing as npt
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.lowering.packing import SPARE, codec_text, packed_bytes, size_bits
-from kafka_spec.model_check.machine_code import load, text_known
+from kafka_spec.model_check.machine_code import CodeText, load, text_known
 
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]
 
 
 class Codec:
-    """The compiled codec of a layout; `most` is the most bytes of a row, `seed` that of the program's fingerprints.
+    """The compiled codec of records; `most` is the most bytes of a row, `seed` that of the program's fingerprints.
 
     Rows have different lengths and stand one after the other. `reach` bytes from the start of each must be readable, also of the
     last one.
     """
 
-    def __init__(self, layout: Layout, seed: int, anew: bool = False) -> None:
-        self.most, self.record_bytes, self.seed = packed_bytes(layout), layout.size, seed
-        self.reach = self.most + SPARE
-        self.counter = np.dtype(f"u{size_bits(layout) // 8}")
+    def __init__(self, text: CodeText, most: int, record_bytes: int, seed: int, anew: bool = False) -> None:
+        self.text, self.most, self.record_bytes, self.seed = text, most, record_bytes, seed
+        self.reach = most + SPARE
+        self.counter = np.dtype(f"u{size_bits(most) // 8}")
         """The type of the numbers that count the bytes of a row."""
-        self.text = codec_text(layout)
-        self._library = load(text_known(self.text), anew).engine
+        self._library = load(text, anew).engine
         pointer, integer = ctypes.c_void_p, ctypes.c_int64
         pack, unpack, gather = (self._library.get_function_address(name) for name in ("pack", "unpack", "gather"))
         self._pack = ctypes.CFUNCTYPE(integer, pointer, pointer, integer, pointer, pointer)(pack)
-        self._unpack = ctypes.CFUNCTYPE(integer, pointer, pointer, integer, integer, pointer)(unpack)
+        self._unpack = ctypes.CFUNCTYPE(integer, pointer, integer, pointer, *[integer] * 3, pointer)(unpack)
         self._gather = ctypes.CFUNCTYPE(integer, pointer, pointer, pointer, integer, pointer, pointer)(gather)
+
+    @classmethod
+    def of(cls, layout: Layout, seed: int, anew: bool = False) -> Codec:
+        """Return the codec of a layout."""
+        return cls(text_known(codec_text(layout)), packed_bytes(layout), layout.size, seed, anew)
 
     def pack(self, states: Bytes, places: npt.NDArray[np.uint32], rows: Bytes, sizes: npt.NDArray[Any]) -> int:
         """Pack the records at some places into rows, in the order of the places; return the bytes of all, and set that of each."""
         return int(self._pack(_address(states), _address(places), len(places), _address(rows), _address(sizes)))
 
-    def unpack(self, rows: Bytes, marks: Words, states: Bytes | None = None) -> Bytes:
-        """Return the records of rows with these fingerprints, in `states` if it is given.
+    def unpack(self, rows: Bytes, size: int, marks: Words, states: Bytes | None = None) -> Bytes:
+        """Return the records of rows with these fingerprints, in `states` if it is given; the rows are of so many bytes at most.
 
         Raises:
             EngineError: a record has another fingerprint than when it was packed.
         """
-        count = len(marks)
-        states = np.empty((count, self.record_bytes), np.uint8) if states is None else states[:count]
-        wrong = self._unpack(_address(rows), _address(marks), count, self.seed, _address(states))
+        states = np.empty((len(marks), self.record_bytes), np.uint8) if states is None else states[: len(marks)]
+        wrong = self._unpack(_address(rows), size, _address(marks), True, len(marks), self.seed, _address(states))
         if wrong >= 0:
             raise EngineError(f"the packed state {int(marks[wrong]):016x} has changed: its memory or its file is damaged")
         return states
+
+    def restore(self, rows: Bytes, size: int, count: int) -> tuple[Bytes, Words]:
+        """Return the records of rows whose fingerprints are not known, and these; the rows are of so many bytes.
+
+        Raises:
+            EngineError: there are fewer rows.
+        """
+        states, marks = np.empty((count, self.record_bytes), np.uint8), np.empty(count, np.uint64)
+        if self._unpack(_address(rows), size, _address(marks), False, count, self.seed, _address(states)) >= 0:
+            raise EngineError("packed states are missing: they are damaged")
+        return states, marks
 
     def gather(self, rows: Bytes, starts: Words, order: npt.NDArray[np.intp], into: Bytes, sizes: npt.NDArray[Any]) -> int:
         """Copy rows in another order; return the bytes of all, and set that of each. Row n ends where row n + 1 starts."""

@@ -1,7 +1,8 @@
 """The Spark engine: the search of the embedded engine, spread over machines.
 
-This is the driver. It handles the state-dir and results. The workers expand and deduplicate states (model_check/worker.py), and
-model_check/spark_cluster.py runs the jobs. The driver holds only the states of narrow levels and of a trace.
+This is the driver. It searches the narrow levels, plans the jobs for the wide ones, and adds up what their tasks report. Workers
+expand and deduplicate states (worker.py), spark_cluster.py runs the jobs, spark_folder.py has the levels. The driver holds only the
+states of narrow levels and of a trace.
 
 Theory of operation. The narrow levels run in the embedded engine, since a level of any size costs Spark some tenths of a second.
 Shortly before a level has `handover` states, a session starts in parallel to the search. Spark takes over when the session is up,
@@ -14,20 +15,14 @@ accumulators, so that a repeated task counts once.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 import os
-import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
 
 from kafka_spec.model_check import paths_on_spark, worker
 from kafka_spec.model_check import state_dir as store
@@ -38,35 +33,30 @@ from kafka_spec.model_check.exploration import Budget, Distribution, Exploration
 from kafka_spec.model_check.faults import explain
 from kafka_spec.model_check.fingerprint import DEFAULT_SEED
 from kafka_spec.model_check.layout import Layout
+from kafka_spec.model_check.lowering.packing import codec_text, packed_bytes
+from kafka_spec.model_check.machine_code import digest_of
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.path_claims import PathClaims
-from kafka_spec.model_check.sealed import Damaged, sealed
+from kafka_spec.model_check.sealed import Damaged
 from kafka_spec.model_check.spark_cluster import (
-    SCRATCH,
     JobFailed,
     SparkCluster,
     Stopped,
     check_java,
-    expected,
-    guarded,
-    send_package,
 )
+from kafka_spec.model_check.spark_folder import RunFolder, recall
 from kafka_spec.model_check.spark_task import Task
-from kafka_spec.model_check.state_dir import Lock, Rows, Storage
+from kafka_spec.model_check.state_dir import Rows, Storage
 from kafka_spec.model_check.symmetry import refuse_claims
 from kafka_spec.spec.lint import Function
 from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Property, Spec, SpecError
 
-COUNTERS = ("fired", "new", "bounded", "tested")
-"""The counts by name that are stored with each level."""
 PART_BYTES = 256 << 20
 """Bytes of the states that one task expands: smaller tasks find fewer equal candidates, larger ones take more memory each."""
 SMALL_PART = 16_384
 """States below which a separate task does not pay."""
 UNROLL = ((100_000, 4), (400_000, 2))
 """Pairs (width, levels): while the frontier is at most this wide, one job runs this many levels."""
-VERIFIERS = 16
-"""The most files that are read at once when a folder is verified, one for each core."""
 STEEP = 4.0
 """The largest expected ratio of the widths of a level and the one before it."""
 
@@ -133,43 +123,41 @@ class Run:
         self.world = ExecutableSpec(result.spec, result.bounds)
         self.layout = Layout(self.world.space, seed)
         result.record_bytes = self.layout.size
-        self.lock: Lock | None = None
+        self.folder = RunFolder(distribution.state_dir, distribution.resume)
         self.cluster: SparkCluster | None = None
-        self.last: dict[str, Any] = {}
-        """The summary of the last finished level, or the description of the run before the first."""
         self.before = np.empty(0, np.uint64)
-        self.left: Path | None = None
-        """The tables of a driver that was killed and could not remove them."""
 
     def close(self) -> None:
         """Stop Spark and release the state-dir."""
         if self.cluster is not None:
             self.cluster.close()
-        self.remove_left()
-        if self.lock is not None:
-            self.lock.release()
+        self.folder.close()
 
-    def remove_left(self) -> None:
-        """Remove what a killed driver left; again at the end, since its workers live a little longer and may write meanwhile."""
-        if self.left is not None:
-            shutil.rmtree(self.left, ignore_errors=True)
+    @property
+    def storage(self) -> Storage:
+        """The storage of the levels."""
+        return self.folder.storage
+
+    @property
+    def last(self) -> Mapping[str, Any]:
+        """The summary of the last finished level, or the description of the run before the first."""
+        return self.folder.last
 
     def search(self) -> None:
         """Search to the end, or until the budget or a violation ends the search."""
         world, result = self.world, self.result
         self.program = Program(world.spec, self.layout, world.actions, result.properties, world.k)
         result.compile_seconds = self.program.seconds
-        finished = self.open_state_dir()
-        if finished:
-            self.last = finished[-1]
+        texts = {"program.ll": self.program.text, "codec.ll": codec_text(self.layout)}
+        finished = self.folder.open(self.about(), texts, self.check_budget)
         if not finished or (self.last["by"] == "embedded" and 0 < self.last["states"] < self.distribution.handover):
             self.search_embedded(finished)
         else:
-            self.recall(self.last["result"])
+            recall(result, self.last["result"])
         while self.goes_on():
             self.check_budget()
             self.search_levels()
-        self.remove_unfinished(self.last["level"])
+        self.folder.remove_unfinished(self.last["level"])
         check_sums(result, sum(content["states"] for content in store.finished_levels(self.storage)))
         if not self.last["states"]:
             self.judge_paths()
@@ -213,69 +201,6 @@ class Run:
         if reason := self.budget.exhausted(self.result.distinct):
             raise Stopped(reason)
 
-    # the state-dir
-
-    def open_state_dir(self) -> list[dict[str, Any]]:
-        """Lock the state-dir, check that it is empty or of this run, and return the summaries of its finished levels."""
-        place = self.distribution.state_dir
-        self.storage = Storage(place)
-        if self.storage.local is not None:
-            self.storage.local.mkdir(parents=True, exist_ok=True)
-        names = self.storage.names()  # read first: the checks below detect a run that begins meanwhile
-        told = store.unsealed(self.storage, "run.json")
-        if told is None and (there := store.foreign(names)):
-            raise SpecError(f"--state-dir {place}: the folder contains {there[0]} and no run; name an empty one")
-        if told is not None and not self.distribution.resume:
-            raise SpecError(f"--state-dir {place} already contains a run; continue it with --resume, or name another folder")
-        if told is None and self.distribution.resume:
-            raise SpecError(f"--resume: --state-dir {place} contains no run to continue")
-        try:
-            self.lock = Lock(self.storage)
-        except BlockingIOError:
-            raise SpecError(f"--state-dir {place}: another run is using it; wait for it, or name another folder") from None
-        if store.unsealed(self.storage, "run.json") != told:
-            raise SpecError(f"--state-dir {place}: another run has just started there; name another folder")
-        if (left := self.storage.read("scratch")) is not None and self.storage.local is not None:
-            folder = Path(left.decode())
-            self.left = folder if folder.name.startswith(SCRATCH) else None
-            self.remove_left()
-        about = self.about()
-        if told is None:
-            self.storage.write("program.ll", self.program.text.encode())
-            self.storage.write("run.json", sealed(about))
-            self.last = store.unsealed(self.storage, "run.json") or {}
-            return []
-        if other := [name for name in about if about[name] != told.get(name)]:
-            shown = (
-                f": {told.get(other[0])!r}, now {about[other[0]]!r}" if other[0] not in ("code", "columns", "first_actions") else ""
-            )
-            raise SpecError(f"--state-dir {place} belongs to another run: its {other[0]} differs{shown}; name another folder")
-        self.last = told
-        return self.verified(store.finished_levels(self.storage))
-
-    def verified(self, finished: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Verify the finished levels and return their summaries; remove the files of other levels."""
-        text = self.storage.read("program.ll") or b""
-        if hashlib.sha256(text).hexdigest() != self.code_digest:
-            raise Damaged(f"{self.storage.place}: program.ll is damaged")
-        for level, content in enumerate(finished):
-            named = {told["name"] for told in content["files"]}
-            there = {name for name, _, _ in store.parts_of(self.storage, level)}
-            for name in sorted(there - named):
-                self.storage.files.delete_file(name)
-        everything = [told for content in finished for told in content["files"]]
-        with ThreadPoolExecutor(min(VERIFIERS, os.cpu_count() or 1)) as pool:
-            for _ in pool.map(lambda told: store.verify_part(self.storage, told), everything):
-                self.check_budget()
-        self.remove_unfinished(len(finished) - 1)
-        return finished
-
-    def remove_unfinished(self, level: int) -> None:
-        """Remove the files of all levels after the last finished one."""
-        for folder in self.storage.names("levels"):
-            if int(folder.rpartition("=")[2]) > level:
-                self.storage.remove_folder(folder)
-
     @property
     def code_digest(self) -> str:
         """The digest of the code that the workers run."""
@@ -292,45 +217,12 @@ class Run:
             "seed": DEFAULT_SEED if self.seed is None else self.seed,
             "decisions": vars(self.world.k),
             "code": self.code_digest,
+            "code of records": digest_of(codec_text(self.layout)).hex(),
             "record_bytes": self.layout.size,
             "rules": [rule.name for rule in self.result.spec.rules],
             "columns": columns_of(self.layout.root),
             "first_actions": self.world.actions.first,
         }
-
-    def commit(self, level: int, files: Sequence[Mapping[str, Any]], by: str, cost: Sequence[Mapping[str, Any]] = ()) -> None:
-        """Commit a finished level. `files` are its files, `cost` what its tasks report about deduplication."""
-        files = sorted((told for told in files if told["rows"]), key=lambda told: told["name"])
-        content = {
-            "level": level,
-            "states": sum(told["rows"] for told in files),
-            "files": files,
-            "by": by,
-            "candidates": sum(told["candidates"] for told in cost),
-            "dedup_seconds": round(sum(told["seconds"] for told in cost), 4),
-            "catch_up_seconds": round(sum(told["behind"] for told in cost), 4),
-            "previous": self.last["digest"],
-            "result": self.remembered(),
-        }
-        self.storage.write(store.summary(level), whole := sealed(content))
-        self.storage.remove_temporary(store.folder_of(level))
-        self.last = json.loads(whole)
-
-    def remembered(self) -> dict[str, Any]:
-        """Return the result so far as plain values."""
-        result = self.result
-        findings = {name: [found.start, list(found.actions)] for name, found in result.findings.items()}
-        counters = {name: dict(getattr(result, name)) for name in COUNTERS}
-        numbers = {"levels": result.levels, "edges": f"{result.digest:016x}", "shuffled": result.shuffled_bytes}
-        return {**counters, **numbers, "findings": findings}
-
-    def recall(self, plain: Mapping[str, Any]) -> None:
-        """Restore a result from those plain values."""
-        result = self.result
-        for name in COUNTERS:
-            getattr(result, name).update(plain[name])
-        result.levels, result.digest, result.shuffled_bytes = list(plain["levels"]), int(plain["edges"], 16), plain["shuffled"]
-        result.findings = {name: Finding(start, tuple(actions)) for name, (start, actions) in plain["findings"].items()}
 
     # the narrow levels
 
@@ -341,7 +233,7 @@ class Run:
         """
         result = self.result
         search = Search(self.world, result, self.seed, self.budget, fast_from=0)
-        self.last = store.unsealed(self.storage, "run.json") or {}
+        self.folder.begin_again()
         try:
             search.begin()
             self.commit_embedded(search, finished)
@@ -391,9 +283,9 @@ class Run:
         else:
             level += 1
         if level < len(finished):
-            self.last = dict(finished[level])
+            self.folder.last = dict(finished[level])
         else:
-            self.commit(level, files, "embedded")
+            self.folder.commit(level, files, "embedded", self.result)
 
     # the wide levels
 
@@ -435,9 +327,9 @@ class Run:
 
     def task(self) -> Task:
         """Return the description of the run for its tasks."""
-        assert self.lock is not None
+        owner = self.folder.owner
         place = str(self.storage.local) if self.storage.local is not None else self.storage.place
-        return Task(self.lock.owner, self.lock.owner, place, None, 0, self.program.shape, self.code_digest)
+        return Task(owner, owner, place, None, 0, self.program.shape, packed_bytes(self.layout), self.code_digest)
 
     def count_edges(self, level: int, reports: Sequence[Mapping[str, Any]]) -> None:
         """Add up the counts of the edges out of a level, and record the findings on them."""
@@ -494,7 +386,7 @@ class Run:
                 result.tested[claim.name] += sum(r["owed"][number] for r in reports)
             if not self.world.spec.judges_steps:
                 self.count_tests(self.program.states, self.program.state_tests, reports)
-        self.commit(level, files, "spark", [r["cost"] for r in reports])
+        self.folder.commit(level, files, "spark", result, [r["cost"] for r in reports])
 
     # findings
 
@@ -506,56 +398,3 @@ class Run:
     def explain(self, message: str, place: str, what: str, level: int, mark: int) -> None:
         """Raise the oracle's error for the state in which compiled code faulted."""
         explain(self.world, self.program, f"{place}: {what}: {message}", place, *store.way_to(self.storage, level, mark))
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The states as a table
-
-
-def states_of(spark: SparkSession, place: str) -> DataFrame:
-    """Return the states of the finished levels in a state-dir as a table with named columns, one row each.
-
-    The columns are `level`, `fingerprint` and `parent` (as traces print them; null for an initial state), the `rule` that first
-    reached the state, then one for each number of the state: `replicas_0_hw` is replicas[0].hw. Items beyond the length of a
-    sequence are null.
-
-    Raises:
-        SpecError: the state-dir holds no run.
-        Damaged: a file of the state-dir is missing or damaged.
-    """
-    storage = Storage(place)
-    about = store.run_of(storage)
-    send_package(spark.sparkContext)
-    base = str(storage.local) if storage.local is not None else place
-    files = [f"{base}/{told['name']}" for content in store.finished_levels(storage) for told in content["files"]]
-    if not files:
-        raise SpecError(f"{place} contains no finished level yet")
-    frame = spark.read.option("basePath", f"{base}/levels").parquet(*files)
-    plan = {"columns": about["columns"], "rules": about["rules"], "first": about["first_actions"]}
-    named = ", ".join(f"`{c['name']}` {'string' if c['texts'] else 'bigint'}" for c in about["columns"])
-    ddl = f"level int, fingerprint string, parent string, rule string, {named}"
-    frame = frame.select("level", "fingerprint", "parent", "action", "record")
-    return frame.mapInArrow(guarded(expected(), "named", (plan,)), ddl)
-
-
-def query(
-    place: str, where: str | None, limit: int, master: str, given: SparkSession | None = None
-) -> tuple[int, list[dict[str, Any]]]:
-    """Return the number of states in a state-dir that meet an SQL condition, and the first `limit` by level and fingerprint.
-
-    Raises:
-        SpecError: the condition cannot be parsed, or the state-dir holds no run.
-    """
-    cluster = SparkCluster(master, given)
-    try:
-        cluster.wait()
-        frame = states_of(cluster.spark, place)
-        frame = frame.where(where) if where else frame
-        return frame.count(), [row.asDict() for row in frame.orderBy("level", "fingerprint").limit(limit).collect()]
-    except Damaged as error:
-        raise SpecError(str(error)) from None
-    except PySparkException as error:
-        lines = str(error).strip().splitlines()
-        raise SpecError(f"--where {where}: {lines[0] if lines else type(error).__name__}") from None
-    finally:
-        cluster.close()

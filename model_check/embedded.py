@@ -29,13 +29,14 @@ from kafka_spec.model_check.exploration import Budget, EngineError, Exploration,
 from kafka_spec.model_check.faults import explain_state
 from kafka_spec.model_check.frontier import Frontier, InMemory, Level, PackedInMemory
 from kafka_spec.model_check.layout import Layout
+from kafka_spec.model_check.level_judge import judge_level
 from kafka_spec.model_check.machine_code import note_searched, searched
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.path_claims import PathClaims
 from kafka_spec.model_check.renamings import Renamings
 from kafka_spec.model_check.resume import commit, on_disk
 from kafka_spec.model_check.sealed import Damaged
-from kafka_spec.model_check.shards import Shard, Slice, address
+from kafka_spec.model_check.shards import Shard, Slice
 from kafka_spec.model_check.symmetry import refuse_claims
 from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Property, Spec, SpecError
 
@@ -200,7 +201,7 @@ class Search:
 
     def pack(self, level: InMemory) -> None:
         """Keep packed states from now on."""
-        codec = Codec(self.layout, self.program.seed, self.anew)
+        codec = Codec.of(self.layout, self.program.seed, self.anew)
         self.frontier = PackedInMemory(codec, level)
         for shard in self.shards:
             shard.pack(codec, self.world.actions.bits)
@@ -212,57 +213,28 @@ class Search:
         for index, rule in enumerate(self.world.spec.rules):
             self.result.new[rule.name] += int(counts[edges[index] : edges[index + 1]].sum())
 
-    def judge(self, threads: int | None = None) -> None:
+    def judge(self) -> None:
         """Check the properties in the states of the frontier."""
         claims, on_graph = self.program.states, self.program.on_graph
         if not claims and not on_graph:
             return
-        threads = threads or (len(self.slices) if self.width >= SMALL_LEVEL else 1)
-        share = -(-self.width // threads)
-        known = [0 if claim.name in self.result.findings else -1 for claim in claims]
-        firsts = np.array([[*known, *[0] * (1 + len(self.program.state_tests))]] * threads, np.int64)
-        faults = [-1] * threads
-        meets = np.zeros((self.width, len(self.program.ways)), np.bool_)
-
-        def job(thread: int) -> Callable[[], None]:
-            row, end = firsts[thread], min(self.width, (thread + 1) * share)
-
-            def judge() -> None:
-                for begin in range(thread * share, end, SLICE):
-                    last = min(end, begin + SLICE)
-                    states, _ = self.frontier.read(begin, last)
-                    found = np.flatnonzero(row[: len(claims)] < 0)
-                    fault = self.program.judge(
-                        address(states), len(states), self.program.k, address(row), address(meets[begin:last])
-                    )
-                    row[found] += np.where(row[found] >= 0, begin, 0)
-                    if fault >= 0:
-                        faults[thread] = begin + fault
-                        return
-
-            return judge
-
-        self.together([job(thread) for thread in range(threads)], threads > 1)
-        if threads > 1 and max(faults) >= 0:
-            # which faults threads meet may depend on their findings: report the fault that a single thread would meet
-            self.judge(threads=1)
-            return
-        for thread, index in enumerate(faults):
-            if index >= 0:
-                met = self.program.fault_of(int(firsts[thread][len(claims)]))
-                self.explain(met.message, met.place, "a property", index)
-        hits = [[int(row[n]) for row in firsts if row[n] >= 0] for n in range(len(claims))]
-        first = [min(found, default=-1) for found in hits]
-        for claim, index in zip(claims, first, strict=True):
+        known = [claim.name in self.result.findings for claim in claims]
+        threads = len(self.slices) if self.width >= SMALL_LEVEL else 1
+        judged = judge_level(self.program, self.frontier, self.width, known, threads, self.together)
+        if judged.fault is not None:
+            index, code = judged.fault
+            met = self.program.fault_of(code)
+            self.explain(met.message, met.place, "a property", index)
+        for claim, index in zip(claims, judged.firsts, strict=True):
             if index >= 0 and claim.name not in self.result.findings:
-                self.found(claim.name, len(self.history) - 1, int(index))
-        tests = dict(zip(self.program.state_tests, firsts[:, len(claims) + 1 :].sum(axis=0).tolist(), strict=True))
+                self.found(claim.name, len(self.history) - 1, index)
+        tests = dict(zip(self.program.state_tests, judged.met, strict=True))
         judged_before = self.world.spec.judges_steps and len(self.history) > 1
         for claim in claims:
             if claim.when is not None and not judged_before:
                 self.result.tested[claim.name] += tests[claim.when]
         if on_graph:
-            for claim, owing in zip(on_graph, self.paths.add_level(self.frontier.marks(self.width), meets), strict=True):
+            for claim, owing in zip(on_graph, self.paths.add_level(self.frontier.marks(self.width), judged.ways), strict=True):
                 self.result.tested[claim.name] += owing
 
     def judge_graph(self) -> str:

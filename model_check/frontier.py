@@ -103,7 +103,7 @@ class PackedInMemory:
         """Return the states begin..end-1 with their fingerprints, unpacked, into `room` if it is given."""
         marks = self.records.marks[begin:end]
         start = self.starts.of(begin, lambda first, last: self.records.sizes[first:last])
-        return self.codec.unpack(self.records.rows[start:], marks, room), marks
+        return self.codec.unpack(self.records.rows[start:], self.records.used - start, marks, room), marks
 
     def marks(self, count: int) -> Words:
         """Return a copy of the fingerprints."""
@@ -172,7 +172,7 @@ class OnDisk:
         start, stop = (self.starts.of(row, self.sizes) for row in (begin, end))
         rows = np.empty(stop - start + self.codec.reach, np.uint8)
         rows[: stop - start] = self.folder.read(self.level, "states", start, stop, np.uint8)
-        return self.codec.unpack(rows, marks, room), marks
+        return self.codec.unpack(rows, stop - start, marks, room), marks
 
     def sizes(self, begin: int, end: int) -> npt.NDArray[Any]:
         """Return the bytes of the rows begin..end-1."""

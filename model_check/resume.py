@@ -6,7 +6,6 @@ counts and findings come from the last summary. The steps that claims on the gra
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -56,7 +55,7 @@ def on_disk(search: Searching, place: str, resume: bool) -> Checkpoints:
     """
     if search.world.spec.view:  # packed states are known by their own fingerprints
         raise SpecError(f"{search.world.spec.name}: a search by a view is not kept on disk; leave --state-dir out")
-    codec = Codec(search.layout, search.program.seed, search.anew)
+    codec = Codec.of(search.layout, search.program.seed, search.anew)
     folder = Checkpoints(place, about(search, codec), resume)
     bits = search.world.actions.bits
     search.frontier = OnDisk(folder, codec, bits, search.traced)
@@ -85,7 +84,7 @@ def about(search: Searching, codec: Codec) -> dict[str, Any]:
         "first_actions": search.world.actions.first,
         "traces": search.traced,
         "code": search.program.module.digest.hex(),
-        "code of records": hashlib.sha256(codec.text.encode()).hexdigest(),
+        "code of records": codec.text.digest.hex(),
     }
 
 

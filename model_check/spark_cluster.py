@@ -1,6 +1,6 @@
 """Access to Spark: a session that starts in parallel to the search, this package on its workers, jobs whose tasks return reports.
 
-Depends on Spark and processes, not on the search. Only this module and model_check/distributed.py import pyspark.
+Depends on Spark and processes, not on the search. Only this module, distributed.py and states_table.py import pyspark.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_spec.model_check.sealed import Damaged
-from kafka_spec.model_check.spark_task import Task
+from kafka_spec.model_check.spark_task import SCRATCH, Task
 from kafka_spec.model_check.worker import DDL
 from kafka_spec.spec.table import SpecError
 
@@ -43,10 +43,6 @@ END_OF_JAVA = 20.0
 """Seconds that a Java process has to end, once its input is closed."""
 GARBAGE = 1 << 30
 """Bytes of shuffled data after which a garbage collection of Java is requested."""
-
-
-SCRATCH = "kafka-spec-scratch-"
-"""The prefix of the folders with the temporary files of a driver."""
 
 
 class JobFailed(Exception):  # noqa: N818 - says what happened

@@ -16,13 +16,15 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from kafka_spec.model_check.code import Code
+from kafka_spec.model_check.codec import Codec
+from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.kernel import SLACK
 from kafka_spec.model_check.shards import Records, Shard, Words, address, slack, slots_for
 from kafka_spec.model_check.spark_task import NoRoom, Task
 from kafka_spec.model_check.state_dir import Rows
 
 PACKING = pa.Codec("lz4_raw")
-"""The compression of sent states: it halves them at least, and Java copies every byte about ten times."""
+"""The compression of packed states: it halves those of the control plane, and Java copies every byte about ten times."""
 HEADER = 4096
 """Bytes before the fingerprints in the file of a table."""
 
@@ -47,27 +49,45 @@ class Sieve(Shard):
         return Rows(new.marks[:count], frontier[new.parents[:count]], new.actions[:count], new.states[:count])
 
 
-class Blob:
-    """The candidates of a row, in the form that `Shard.take` reads."""
+def sent(codec: Codec, rows: Rows) -> bytes:
+    """Return states as they are sent: how many bytes their rows take, the sum of the fingerprints, and the rows, compressed."""
+    count = len(rows.marks)
+    room, sizes = np.empty(count * codec.most, np.uint8), np.empty(count, codec.counter)
+    used = codec.pack(rows.states, np.arange(count, dtype=np.uint32), room, sizes)
+    head = np.array([used, rows.marks.sum(dtype=np.uint64)], np.uint64)
+    packed: bytes = PACKING.compress(pa.py_buffer(room[:used]), asbytes=True)
+    return head.tobytes() + packed
 
-    def __init__(self, source: int, number: int, count: int, columns: Sequence[Any], size: int, kind: np.dtype[Any]) -> None:
-        self.packed, marks, mothers, actions = columns
+
+class Blob:
+    """The candidates of a row, in the form that `Shard.take` reads; states and fingerprints only as a context manager."""
+
+    def __init__(self, source: int, number: int, count: int, columns: Sequence[Any], codec: Codec, kind: np.dtype[Any]) -> None:
+        self.packed, mothers, actions = columns
         self.order = source, number
-        self.count, self.size = count, size
-        self.states: npt.NDArray[np.uint8] = np.empty((0, size), np.uint8)
-        """Set within the context only: uncompressed, the states of all blobs would take many times the memory."""
-        self.marks = np.frombuffer(marks, np.uint64)
+        self.count, self.codec = count, codec
         self.mothers: Words = np.frombuffer(mothers, np.uint64)
         """The fingerprints of the parents; `parents` are indices into those of all blobs."""
         self.actions = np.frombuffer(actions, kind).astype(np.uint32)
         self.parents = np.empty(0, np.uint32)
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop the states: those of all blobs would take many times the memory of their rows."""
+        self.states: npt.NDArray[np.uint8] = np.empty((0, self.codec.record_bytes), np.uint8)
+        self.marks: Words = np.empty(0, np.uint64)
 
     def __enter__(self) -> Blob:
-        self.states = np.frombuffer(PACKING.decompress(self.packed, self.count * self.size), np.uint8).reshape(-1, self.size)
+        used, total = np.frombuffer(self.packed, np.uint64, 2).tolist()
+        rows = np.empty(used + self.codec.reach, np.uint8)
+        rows[:used] = np.frombuffer(PACKING.decompress(self.packed.slice(16), used), np.uint8)
+        self.states, self.marks = self.codec.restore(rows, used, self.count)
+        if int(self.marks.sum(dtype=np.uint64)) != total:
+            raise EngineError("states have changed on their way from one task to another")
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.states = np.empty((0, self.size), np.uint8)
+        self.forget()
 
 
 class Table(Shard):

@@ -11,6 +11,9 @@ from typing import Any
 
 from kafka_spec.model_check.code import Shape
 
+SCRATCH = "kafka-spec-scratch-"
+"""The prefix of the folders with the temporary files of a driver."""
+
 
 @dataclass(frozen=True)
 class Task:
@@ -25,6 +28,8 @@ class Task:
     """The folder of the tables; None: the executor's own local folder."""
     shards: int
     shape: Shape
+    row_bytes: int
+    """The most bytes of a packed state."""
     program: str
     """The digest of the code."""
 

@@ -1,7 +1,7 @@
 """The folder of a distributed search: its levels as Parquet files, their summaries, and the owner of the folder.
 
     run.json                     the search: model, bounds, claims, seed, the digest of the code, the record's columns
-    program.ll                   the code that workers load
+    program.ll, codec.ll         the code that workers load
     level-00012.json             a finished level: its files, and the result up to it
     levels/level=00012/part-003-of-008.parquet      its states, one row each, in the order of fingerprints
     lock, owner, scratch         the active run, and where it keeps its temporary files
@@ -112,7 +112,7 @@ class Storage:
 
 def foreign(names: Sequence[str]) -> list[str]:
     """Return the names in a folder without run.json that a run does not write before that file."""
-    own = ("lock", "owner", "scratch", *(["program.ll"] if "owner" in names else []))
+    own = ("lock", "owner", "scratch", *(["program.ll", "codec.ll"] if "owner" in names else []))
     return [name for name in names if name not in own and not re.fullmatch(r"_[a-z.]+\.[0-9a-f]{8}", name)]
 
 

@@ -29,10 +29,11 @@ import pyarrow.compute as pc
 
 from kafka_spec.model_check import counted, paths_on_spark
 from kafka_spec.model_check.code import Code
+from kafka_spec.model_check.codec import Codec
 from kafka_spec.model_check.columns import unpacked
-from kafka_spec.model_check.machine_code import text_known
+from kafka_spec.model_check.machine_code import CodeText, text_known
 from kafka_spec.model_check.shards import Records, Slice, Words, address
-from kafka_spec.model_check.spark_tables import PACKING, Blob, Mapped, Sieve, Table
+from kafka_spec.model_check.spark_tables import Blob, Mapped, Sieve, Table, sent
 from kafka_spec.model_check.spark_task import Refused, Task
 from kafka_spec.model_check.state_dir import Rows, Storage, part_name, part_range, read_part, read_rows, told_of, write_part
 
@@ -49,14 +50,13 @@ SCHEMA = pa.schema(
         ("number", pa.int32()),
         ("count", pa.int32()),
         ("states", pa.binary()),
-        ("marks", pa.binary()),
         ("parents", pa.binary()),
         ("actions", pa.binary()),
         ("report", pa.string()),
     ]
 )
 """The schema of the rows between stages: target part, source part, number of the blob, number of candidates, their columns."""
-DDL = "target int, source int, number int, count int, states binary, marks binary, parents binary, actions binary, report string"
+DDL = "target int, source int, number int, count int, states binary, parents binary, actions binary, report string"
 
 
 class Worker:
@@ -67,10 +67,8 @@ class Worker:
     def __init__(self, task: Task) -> None:
         self.task, shape = task, task.shape
         self.storage = Storage(task.state_dir)
-        text = self.storage.read("program.ll")
-        if text is None:
-            raise Refused(f"program.ll is not in {task.state_dir}: every worker must reach the state-dir under this name")
-        self.code = Code(text_known(text.decode()), shape)
+        self.code = Code(self.text_of("program.ll"), shape)
+        self.codec = Codec(self.text_of("codec.ll"), task.row_bytes, shape.record_bytes, self.code.seed)
         self.kind = np.dtype(f"u{shape.action_bits // 8}")
         chunk = max(1, min(SLICE, SLICE_BYTES // (max(1, shape.actions) * (shape.record_bytes + 16))))
         self.slice = Slice(self.code, shape.record_bytes, chunk * max(1, shape.actions))
@@ -81,6 +79,13 @@ class Worker:
         self.seconds = self.behind = 0.0
         """The cost of the last deduplication, and of updating its tables before."""
         self.mapped: Mapped = {}
+
+    def text_of(self, name: str) -> CodeText:
+        """Return the text of code in the state-dir."""
+        text = self.storage.read(name)
+        if text is None:
+            raise Refused(f"{name} is not in {self.task.state_dir}: every worker must reach the state-dir under this name")
+        return text_known(text.decode())
 
     @classmethod
     def of(cls, task: Task) -> Worker:
@@ -94,8 +99,8 @@ class Worker:
         for begin in range(0, len(rows.marks), self.blob_size):
             some = slice(begin, begin + self.blob_size)
             marks = rows.marks[some]
-            states = PACKING.compress(pa.py_buffer(rows.states[some]), asbytes=True)
-            columns = [states, marks.tobytes(), rows.parents[some].tobytes(), rows.actions[some].tobytes()]
+            states = sent(self.codec, Rows(marks, rows.parents[some], rows.actions[some], rows.states[some]))
+            columns = [states, rows.parents[some].tobytes(), rows.actions[some].tobytes()]
             yield _row(target, source, number, len(marks), columns, None)
             number += 1
 
@@ -275,14 +280,14 @@ def stage(
     for batch in batches:
         reports = batch.column("report")
         targets, sources, numbers, counts = (batch.column(name).to_pylist() for name in SCHEMA.names[:4])
-        columns = [batch.column(name) for name in SCHEMA.names[4:8]]
+        columns = [batch.column(name) for name in SCHEMA.names[4:7]]
         for row in range(batch.num_rows):
             if reports[row].is_valid:
                 yield _report(reports[row].as_py())
                 continue
             part = targets[row]
             values = [column[row].as_buffer() for column in columns]
-            blobs.append(Blob(sources[row], numbers[row], counts[row], values, task.shape.record_bytes, worker.kind))
+            blobs.append(Blob(sources[row], numbers[row], counts[row], values, worker.codec, worker.kind))
     if part < 0:
         return
     blobs.sort(key=lambda blob: blob.order)
@@ -370,7 +375,7 @@ def joined(pieces: Sequence[Rows], size: int, kind: np.dtype[Any]) -> Rows:
 
 def _report(report: Any) -> Any:
     text = report if isinstance(report, str) else json.dumps(report)
-    return _row(0, 0, 0, 0, [None] * 4, text)
+    return _row(0, 0, 0, 0, [None] * 3, text)
 
 
 def _row(target: int, source: int, number: int, count: int, columns: Sequence[bytes | None], report: str | None) -> Any:

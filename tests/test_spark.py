@@ -29,7 +29,7 @@ import toys
 from conftest import ROOT, Command
 from pyspark.sql import SparkSession
 
-from kafka_spec.model_check import distributed, embedded, paths_on_spark, state_dir
+from kafka_spec.model_check import distributed, embedded, paths_on_spark, state_dir, states_table
 from kafka_spec.model_check import spark_cluster as clusters
 from kafka_spec.model_check.counterexample import trace_of
 from kafka_spec.model_check.exploration import Budget, Distribution, Exploration
@@ -193,7 +193,7 @@ def test_states_as_a_table(on_spark: Callable[..., Exploration], spark: SparkSes
     result = on_spark(KIP_320, SMALL, handover=100)
     place = str(tmp_path / "states")
     plain = spark.read.parquet(f"{place}/levels")
-    table = distributed.states_of(spark, place)
+    table = states_table.states_of(spark, place)
 
     assert [row["count"] for row in plain.groupBy("level").count().orderBy("level").collect()] == result.levels
     assert {row["rule"] for row in table.select("rule").distinct().collect()} == {None, *(+result.new).keys()}
@@ -210,7 +210,7 @@ def test_states_as_a_table(on_spark: Callable[..., Exploration], spark: SparkSes
 def test_a_condition_that_cannot_be_read(finished: Path, spark: SparkSession) -> None:
     """A condition on a column that is not there ends with one line that names it."""
     with pytest.raises(SpecError, match="`levl` cannot be resolved") as error:
-        distributed.query(str(finished), "levl = 3", 1, "", spark)
+        states_table.query(str(finished), "levl = 3", 1, "", spark)
 
     assert "\n" not in str(error.value)
 
@@ -337,8 +337,9 @@ def _flip(file: Path, at: int) -> None:
         lambda place: shutil.copy(place / "level-00004.json", place / "level-00005.json"),
         lambda place: _flip(place / "run.json", 40),
         lambda place: _flip(place / "program.ll", 4000),
+        lambda place: _flip(place / "codec.ll", 4000),
     ],
-    ids=["data", "footer", "cut off", "gone", "summary", "no summary", "exchanged", "run", "code"],
+    ids=["data", "footer", "cut off", "gone", "summary", "no summary", "exchanged", "run", "code", "code of records"],
 )
 def test_damage(finished: Path, harm: Callable[[Path], object]) -> None:
     """A state-dir with any change is refused, and the damaged part is named."""

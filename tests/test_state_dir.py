@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from kafka_spec.model_check import frontier, shards
@@ -26,6 +27,8 @@ from kafka_spec.model_check.frontier import Starts
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.manifest import named_bounds
 from kafka_spec.model_check.oracle import ExecutableSpec
+from kafka_spec.model_check.spark_tables import Blob, sent
+from kafka_spec.model_check.state_dir import Rows
 from kafka_spec.spec.models import MODELS
 from kafka_spec.spec.table import Spec, SpecError
 from tests import element_toys, toys
@@ -88,7 +91,7 @@ def test_states_are_packed_by_their_domains(name: str, bounds: str, most: int) -
     It is restored to the last byte, whatever stood in the room for it.
     """
     layout, states, marks, seed = family(name, bounds, 2000)
-    codec = Codec(layout, seed)
+    codec = Codec.of(layout, seed)
     places = np.random.default_rng(1).permutation(len(states))
 
     rows, sizes = packed(codec, states, places)
@@ -96,14 +99,14 @@ def test_states_are_packed_by_their_domains(name: str, bounds: str, most: int) -
     assert sizes.mean() <= most
     assert sizes.max() <= codec.most <= layout.size // 2
     room = np.full((len(states) + 1, layout.size), 0x5A, np.uint8)
-    assert (codec.unpack(rows, marks[places], room) == states[places]).all()
+    assert (codec.unpack(rows, len(rows) - codec.reach, marks[places], room) == states[places]).all()
     assert (room[-1] == 0x5A).all()
 
 
 def test_rows_are_gathered_in_another_order() -> None:
     """Rows of different lengths that are copied in an order are the states in that order."""
     layout, states, marks, seed = family("replication/kip_320", "large", 500)
-    codec = Codec(layout, seed)
+    codec = Codec.of(layout, seed)
     everything, order = np.arange(len(states)), np.random.default_rng(1).permutation(len(states))
     rows, sizes = packed(codec, states, everything)
     starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.uint64)]).astype(np.uint64)
@@ -113,7 +116,7 @@ def test_rows_are_gathered_in_another_order() -> None:
 
     assert len(set(sizes.tolist())) > 1
     assert (found == sizes[order]).all()
-    assert (codec.unpack(into, marks[order]) == states[order]).all()
+    assert (codec.unpack(into, len(into) - codec.reach, marks[order]) == states[order]).all()
 
 
 def test_rows_are_found_from_any_on() -> None:
@@ -132,7 +135,7 @@ def test_a_changed_row_is_noticed() -> None:
     world = ExecutableSpec(spec, spec.bound_values({}))
     layout = Layout(world.space)
     search = Search(world, Exploration(spec, spec.bound_values({}), "embedded", 1, ()), None, Budget())
-    codec = Codec(layout, search.program.seed)
+    codec = Codec.of(layout, search.program.seed)
     search.begin()
     search.expand_level()
     search.end_level()
@@ -144,11 +147,37 @@ def test_a_changed_row_is_noticed() -> None:
         changed[bit // 8] ^= 1 << bit % 8
         try:
             # bits that fill the last byte of a row are not read
-            assert (codec.unpack(changed, marks) == states).all()
+            assert (codec.unpack(changed, len(changed) - codec.reach, marks) == states).all()
         except EngineError as error:
             assert "has changed: its memory or its file is damaged" in str(error)
             noticed += 1
     assert noticed > 8 * int(sizes[0]) - 8
+
+
+def test_states_that_are_sent_arrive_or_are_missed() -> None:
+    """States that a task sends are those that another receives, with their fingerprints; a byte that changes one is an error."""
+    layout, states, marks, seed = family("replication/kip_320", "large", 500)
+    codec, kind = Codec.of(layout, seed), np.dtype(np.uint16)
+    columns = [marks.tobytes(), np.zeros(len(states), kind).tobytes()]
+
+    def received(content: bytes) -> tuple[np.ndarray, np.ndarray]:
+        with Blob(0, 0, len(states), [pa.py_buffer(part) for part in (content, *columns)], codec, kind) as blob:
+            return blob.states, blob.marks
+
+    content = sent(codec, Rows(marks, marks, np.zeros(len(states), kind), states))
+    assert len(content) < states.nbytes / 3
+    assert (received(content)[0] == states).all()
+    assert (received(content)[1] == marks).all()
+    noticed = 0
+    for place in range(0, len(content), len(content) // 50):
+        changed = bytearray(content)
+        changed[place] ^= 16
+        try:
+            # what fills the last byte of a row, or is more room than needed, changes no state
+            assert (received(bytes(changed))[0] == states).all()
+        except (EngineError, OSError, ValueError, OverflowError, MemoryError):
+            noticed += 1
+    assert noticed > 40
 
 
 @pytest.mark.parametrize("threads", [1, 2])

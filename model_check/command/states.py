@@ -48,7 +48,7 @@ def run_states(options: argparse.Namespace, models: Models) -> int:
         ]
         _tell(options, columns, "\n".join(columns))
         return AS_EXPECTED
-    total, rows = need("distributed").query(options.state_dir, options.where, options.limit, options.master)
+    total, rows = need("states_table").query(options.state_dir, options.where, options.limit, options.master)
     _tell(options, {"states": total, "shown": rows}, states_text(total, rows))
     return AS_EXPECTED if total else VIOLATED
 

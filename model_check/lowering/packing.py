@@ -61,9 +61,9 @@ def packed_bytes(layout: Layout) -> int:
     return max(1, -(-bits_of(layout.root) // 8))
 
 
-def size_bits(layout: Layout) -> int:
-    """Return the bits of the number that counts the bytes of a row."""
-    return next(bits for bits in (8, 16, 32) if packed_bytes(layout) < 1 << bits)
+def size_bits(most: int) -> int:
+    """Return the bits of the number that counts the bytes of a row, which are so many at most."""
+    return next(bits for bits in (8, 16, 32) if most < 1 << bits)
 
 
 def codec_text(layout: Layout) -> str:
@@ -71,7 +71,7 @@ def codec_text(layout: Layout) -> str:
     compiler = Compiler(layout.root, ())
     _Pack(compiler, layout)
     _Unpack(compiler, layout)
-    _Gather(compiler, ir.IntType(size_bits(layout)))
+    _Gather(compiler, ir.IntType(size_bits(packed_bytes(layout))))
     return str(compiler.module)
 
 
@@ -137,7 +137,7 @@ class _Pack(_Codec):
     """pack(states, places, count, rows, sizes): packs the records at some places one after the other; returns the bytes of all."""
 
     def __init__(self, compiler: Compiler, layout: Layout) -> None:
-        counter = ir.IntType(size_bits(layout))
+        counter = ir.IntType(size_bits(packed_bytes(layout)))
         types = [POINTER, NUMBER, I64, POINTER, counter.as_pointer()]
         code = ir.Function(compiler.module, ir.FunctionType(I64, types), "pack")
         super().__init__(compiler, code, None)
@@ -172,25 +172,33 @@ class _Pack(_Codec):
 
 
 class _Unpack(_Codec):
-    """unpack(rows, marks, count, seed, states): restores records; returns the first whose fingerprint is another, or -1."""
+    """unpack(rows, size, marks, known, count, seed, states): restores records from rows of so many bytes.
+
+    Returns the first whose fingerprint is another, or that has no row, or -1. If no fingerprints are known, they are written.
+    """
 
     def __init__(self, compiler: Compiler, layout: Layout) -> None:
-        code = ir.Function(compiler.module, ir.FunctionType(I64, [POINTER, WORD, I64, I64, POINTER]), "unpack")
+        types = [POINTER, I64, WORD, I64, I64, I64, POINTER]
+        code = ir.Function(compiler.module, ir.FunctionType(I64, types), "unpack")
         super().__init__(compiler, code, None)
-        rows, marks, count, self.seed, states = code.args
+        rows, size, marks, known, count, self.seed, states = code.args
         self.begin(layout)
         read = self.slot(I64, ZERO)
 
         def record(now: ir.Value) -> None:
-            state = self.at(states, self.b.mul(now, I64(layout.size)))
-            self.room = self.at(rows, self.b.load(read))
+            state, start, mark = self.at(states, self.b.mul(now, I64(layout.size))), self.b.load(read), self.b.gep(marks, [now])
+            with self.b.if_then(self.b.icmp_unsigned(">=", start, size), likely=False):
+                self.b.ret(now)
+            self.room = self.at(rows, start)
             self.b.store(ZERO, self.place)
             self.clear(state, I64(layout.size))
             self.walk(layout.root, state)
-            same = self.b.icmp_signed("==", self.hash(state), self.b.load(self.b.gep(marks, [now])))
-            with self.b.if_then(self.b.not_(same), likely=False):
+            found = self.hash(state)
+            with self.b.if_then(self.b.icmp_signed("==", known, ZERO)):
+                self.b.store(found, mark)
+            with self.b.if_then(self.b.icmp_signed("!=", found, self.b.load(mark)), likely=False):
                 self.b.ret(now)
-            self.b.store(self.b.add(self.b.load(read), self.bytes_used()), read)
+            self.b.store(self.b.add(start, self.bytes_used()), read)
 
         self.loop(ZERO, count, record)
         self.b.ret(I64(-1))

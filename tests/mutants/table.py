@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 HASHING = "model_check/lowering/hashing.py"
 CHECK, COUNTED, EMBEDDED = "model_check/check.py", "model_check/counted.py", "model_check/embedded.py"
+LEVEL_JUDGE = "model_check/level_judge.py"
 EXPLORATION, FINGERPRINT, KERNEL = "model_check/exploration.py", "model_check/fingerprint.py", "model_check/kernel.py"
 LAYOUT, ORACLE, RECOVERY = "model_check/layout.py", "model_check/oracle.py", "model_check/recovery.py"
 COUNTEREXAMPLE, LOWERING = "model_check/counterexample.py", "model_check/lowering/"
@@ -189,8 +190,8 @@ VERDICTS = (
 
 LEVELS = (
     mutant(
-        "last-state-not-judged", "the last state of a wide level is not judged", EMBEDDED,
-        "address(states), len(states), self.program.k, address(row)", "address(states), len(states) - (len(states) > 1024), self.program.k, address(row)",
+        "last-state-not-judged", "the last state of a wide level is not judged", LEVEL_JUDGE,
+        "address(states), len(states), program.k, address(row)", "address(states), len(states) - (len(states) > 1024), program.k, address(row)",
         WIDE + "test_the_one_state_of_a_wide_level",
     ),
     mutant(
@@ -224,7 +225,7 @@ LEVELS = (
     ),
     mutant(
         "unpacked-unseen", "a packed state that has changed is searched", PACKING,
-        "with self.b.if_then(self.b.not_(same), likely=False):\n                self.b.ret(now)", "pass",
+        "self.b.icmp_signed(\"!=\", found, self.b.load(mark))", "self.b.icmp_signed(\"!=\", found, found)",
         KEPT + "test_a_changed_row_is_noticed",
     ),
     mutant(
@@ -258,7 +259,7 @@ LEVELS = (
         TOYS + "test_engines_find_the_same", TOYS + "test_levels_hold_the_states_that_the_oracle_finds",
     ),
     mutant(
-        "last-of-many-threads", "of what several threads find in a level the last is told", EMBEDDED,
+        "last-of-many-threads", "of what several threads find in a level the last is told", LEVEL_JUDGE,
         "first = [min(found, default=-1) for found in hits]", "first = [max(found, default=-1) for found in hits]",
         FUZZ + "test_random_specs",
     ),
