@@ -27,6 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from kafka_spec.model_check.check import check, simulate  # noqa: E402 - the project's folder comes first
+from kafka_spec.model_check.embedded import explore  # noqa: E402
 from kafka_spec.model_check.exploration import Budget  # noqa: E402
 from kafka_spec.model_check.manifest import judged_without  # noqa: E402
 from kafka_spec.spec.models import MODELS  # noqa: E402
@@ -84,12 +85,16 @@ def normal_forms(options: argparse.Namespace) -> tuple[float, str]:
 
 
 def control(options: argparse.Namespace) -> tuple[float, str]:
-    """Measure states a second of the control plane with three brokers, everything on, on one thread."""
-    bounds, speeds = bounds_of("control/fixed", "three_bounce"), []
-    for _ in range(options.pairs):
-        result = check(MODELS["control/fixed"], bounds, threads=1)
-        speeds.append(result.distinct / result.search_seconds)
-    return max(speeds), f"three_bounce: {min(speeds):,.0f} to {max(speeds):,.0f}"
+    """Measure states a second of the control plane with three brokers, everything on, on one thread, with the faster code."""
+    told, best = [], []
+    for family in ("three_bounce", "three_zombie"):
+        speeds = []
+        for _ in range(options.pairs + 1):
+            began, search = time.process_time(), explore(MODELS["control/fixed"], bounds_of("control/fixed", family), fast_from=0)
+            speeds.append(search.distinct / (time.process_time() - began))
+        told.append(f"{family}: {min(speeds[1:]):,.0f} to {max(speeds[1:]):,.0f} a second of the processor")
+        best.append(max(speeds[1:]))
+    return min(best), "; ".join(told)
 
 
 def walks(options: argparse.Namespace) -> tuple[float, str]:

@@ -64,6 +64,8 @@ def rows_of(spec: Spec) -> dict[tuple[str, int], int]:
 class _Choices(Firings):
     """Lists the steps that can be taken: choices_in(states, at, k, choices, counters) returns how many, or -1 after a fault."""
 
+    carried = ("number", "choices", "counters", "moves", "listed")
+
     def __init__(self, program: Plan, compiler: Compiler, layout: Layout, actions: Actions) -> None:
         arguments = [POINTER, I64, WORD, WORD, WORD, WORD]
         code = ir.Function(compiler.module, ir.FunctionType(I64, arguments), "choices_in")
@@ -76,9 +78,11 @@ class _Choices(Firings):
         self.moves, self.listed = self.slot(I64, ZERO), self.slot(I64, ZERO)
         self.share_guards()
         self.forget()
+        self.carry()
+        self.tell(*self.carried)
         self.stop = code.append_basic_block("stop")
         for index, rule in enumerate(program.rules):
-            self.rule(index, rule)
+            self.apart(index, rule)
         self.note_deadlock()
         self.b.ret(self.b.load(self.listed))
         self.b.position_at_end(self.stop)

@@ -9,6 +9,7 @@ import abc
 import contextlib
 import math
 from collections import Counter
+from collections.abc import Iterator
 from typing import TypeAlias
 
 from llvmlite import ir
@@ -18,7 +19,7 @@ from kafka_spec.model_check.cuts import cut_name
 from kafka_spec.model_check.layout import Actions, Layout, Packed
 from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.model_check.lowering.hashing import Hashing
-from kafka_spec.model_check.lowering.values import FAULT_KINDS, I1, I8, I64, ONE, POINTER, ZERO, Buffer, K, Ref, Value
+from kafka_spec.model_check.lowering.values import FAULT_KINDS, I1, I8, I32, I64, ONE, POINTER, ZERO, Buffer, K, Ref, Value
 from kafka_spec.spec.domain import SPENT, Bound, Collection, Scalar
 from kafka_spec.spec.lint import Function, parameters_of
 from kafka_spec.spec.table import Among, ElementOf, ItemOf, Rule
@@ -45,6 +46,12 @@ class Firings(Hashing):
     """The cell that becomes 1 where the guards of some rule hold."""
     stop: ir.Block
     """Where a fault that ends the search leads."""
+    answers: ir.Value
+    """The answers of shared guards in this state."""
+    told: ir.Value
+    """Where the functions of rules find what is carried."""
+    carried: tuple[str, ...] = ()
+    """The attributes, all of them values of LLVM, that the firing of a rule needs besides what its guards read."""
 
     def __init__(self, program: Plan, compiler: Compiler, layout: Layout, actions: Actions, code: ir.Function) -> None:
         super().__init__(compiler, code, None)
@@ -104,6 +111,51 @@ class Firings(Hashing):
         """Add 1 to a counter."""
         cell = self.counter(index)
         self.b.store(self.b.add(self.b.load(cell), ONE), cell)
+
+    def carry(self) -> None:
+        """Make room for what the functions of rules are told; `tell` puts it there."""
+        self.told = self.slot(ir.LiteralStructType([getattr(self, name).type for name in self.carried]))
+
+    def tell(self, *names: str) -> None:
+        """Emit that the functions of rules are told some of what is carried."""
+        for name in names:
+            self.b.store(getattr(self, name), self.b.gep(self.told, [I32(0), I32(self.carried.index(name))]))
+
+    @contextlib.contextmanager
+    def recalled(self) -> Iterator[None]:
+        """In the function of a rule, load what is carried; the values hold in the context only."""
+        before = {name: getattr(self, name) for name in self.carried}
+        for place, name in enumerate(self.carried):
+            setattr(self, name, self.b.load(self.b.gep(self.told, [I32(0), I32(place)])))
+        yield
+        vars(self).update(before)
+
+    def apart(self, index: int, rule: Rule) -> None:
+        """Emit the firing of one rule with every binding as a function of its own, and its call.
+
+        In one function for all rules LLVM would take several times as long. Most calls end at the first guard, so what only a
+        firing needs is in memory.
+        """
+        near = [self.source.pointer, self.k.pointer, self.fault, self.answers, self.told]
+        code = ir.Function(
+            self.unit.module, ir.FunctionType(I64, [part.type for part in near]), f"{self.code.name}.{rule.name}.{index}"
+        )
+        code.linkage = "internal"
+        code.attributes.add("nounwind")
+        outside = dict(vars(self))
+        source, k, self.fault, self.answers, self.told = code.args
+        self.source, self.k = Ref(self.source.packed, source), K(k)
+        self.code, self.entry = code, code.append_basic_block("entry")
+        self.b, self.stop = ir.IRBuilder(self.entry), code.append_basic_block("stop")
+        self.rule(index, rule)
+        self.b.ret(ZERO)
+        self.b.position_at_end(self.stop)
+        self.b.ret(ONE)
+        vars(self).update(outside)
+        on = self.code.append_basic_block("fired")
+        ended = self.b.icmp_signed("!=", self.b.call(code, near), ZERO)
+        self.b.cbranch(ended, self.stop, on).set_weights([1, 2000])
+        self.b.position_at_end(on)
 
     def rule(self, index: int, rule: Rule) -> None:
         """Emit the firing of one rule with every binding."""
@@ -211,24 +263,26 @@ class Firings(Hashing):
         bad = self.code.append_basic_block("fault")
         self.b.cbranch(self.b.icmp_signed("==", code, ZERO), on, bad).set_weights([2000, 1])
         self.b.position_at_end(bad)
-        for counter, value in ((FAULT, code), (FAULT_STATE, self.number), (FAULT_ACTION, action)):
-            self.b.store(value, self.counter(counter))
+        with self.recalled():
+            for counter, value in ((FAULT, code), (FAULT_STATE, self.number), (FAULT_ACTION, action)):
+                self.b.store(value, self.counter(counter))
         self.b.branch(self.stop)
         self.b.position_at_end(on)
 
     def fire(self, index: int, rule: Rule, scope: dict[str, Value], action: ir.Value) -> None:
         """Emit what happens to a rule whose guards hold: the step is taken, or counted as one that a bound forbids."""
-        self.b.store(ONE, self.moves)
-        out = self.code.append_basic_block("fired")
-        for bound, (packed, offset) in zip(rule.limits, self.spent_by(rule), strict=True):
-            assert isinstance(packed.type, Scalar)
-            count = self.load(packed, self.at(self.source.pointer, offset))
-            self.within(self.b.icmp_signed("<", count, self.highest(packed.type)), index, bound.name, out)
-        for limit in rule.within:
-            self.within(self.predicate(limit, scope), index, cut_name(limit, self.program.spec), out)
-        self.admitted(index, rule, scope, action, out)
-        self.b.branch(out)
-        self.b.position_at_end(out)
+        with self.recalled():
+            self.b.store(ONE, self.moves)
+            out = self.code.append_basic_block("fired")
+            for bound, (packed, offset) in zip(rule.limits, self.spent_by(rule), strict=True):
+                assert isinstance(packed.type, Scalar)
+                count = self.load(packed, self.at(self.source.pointer, offset))
+                self.within(self.b.icmp_signed("<", count, self.highest(packed.type)), index, bound.name, out)
+            for limit in rule.within:
+                self.within(self.predicate(limit, scope), index, cut_name(limit, self.program.spec), out)
+            self.admitted(index, rule, scope, action, out)
+            self.b.branch(out)
+            self.b.position_at_end(out)
 
     @abc.abstractmethod
     def admitted(self, index: int, rule: Rule, scope: dict[str, Value], action: ir.Value, out: ir.Block) -> None:

@@ -21,6 +21,11 @@ class Successors(Firings):
     state. Where a claim is checked on the graph, the byte of a state in `cuts` becomes 1 if a bound forbade a protocol step there.
     """
 
+    carried = (
+        "number", "now", "mark", "counters", "cuts", "moves", "written", "digest",
+        "out_states", "out_fingerprints", "out_parents", "out_actions", "seed",
+    )  # fmt: skip
+
     def __init__(
         self,
         program: Plan,
@@ -47,6 +52,9 @@ class Successors(Firings):
         self.digest = self.slot(I64, self.b.load(self.counter(DIGEST)))
         self.moves = self.slot(I64, ZERO)
         self.share_guards()
+        self.number = self.now = self.mark = ZERO
+        self.carry()
+        self.tell(*self.carried[3:])
         self.stop = code.append_basic_block("stop")
         self.loop(ZERO, count, self.state)
         self.b.store(self.b.load(self.digest), self.counter(DIGEST))
@@ -62,8 +70,9 @@ class Successors(Firings):
         self.now, self.number = now, self.b.add(self.base, now)
         self.b.store(ZERO, self.moves)
         self.forget()
+        self.tell("number", "now", "mark")
         for index, rule in enumerate(self.program.rules):
-            self.rule(index, rule)
+            self.apart(index, rule)
         self.note_deadlock()
 
     def admitted(self, index: int, rule: Rule, scope: dict[str, Value], action: ir.Value, out: ir.Block) -> None:
