@@ -11,7 +11,7 @@ import pytest
 from test_data_plane import DataPlanes, P
 
 from kafka_spec.impl.broker.isr import IsrWrite
-from kafka_spec.impl.broker.isr_proposals import BACKOFF_MS, IsrProposals
+from kafka_spec.impl.broker.isr_proposals import BACKOFF_MS, ProposedIsrs
 from kafka_spec.impl.kafka_wire import apis
 from kafka_spec.impl.kafka_wire.protocols import PROTOCOLS
 from kafka_spec.impl.protocol.controller_requests import Leadership
@@ -34,10 +34,10 @@ def cluster(tmp_path: Path) -> Iterator[DataPlanes]:
     cluster.close()
 
 
-def proposals(cluster: DataPlanes) -> IsrProposals:
+def proposals(cluster: DataPlanes) -> ProposedIsrs:
     """Return the proposals of the leader."""
     isr = cluster.planes[1].isr
-    assert isinstance(isr, IsrProposals)
+    assert isinstance(isr, ProposedIsrs)
     return isr
 
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from kafka_spec.impl.broker.fetcher import Fetchers
 from kafka_spec.impl.broker.isr import PROPAGATION_CHECK_MS, IsrKeeper, IsrWrite
-from kafka_spec.impl.broker.isr_proposals import IsrProposals
+from kafka_spec.impl.broker.isr_proposals import ProposedIsrs
 from kafka_spec.impl.broker.record_requests import RecordRequests
 from kafka_spec.impl.broker.replica_manager import ReplicaManager
 from kafka_spec.impl.coordination import znodes
@@ -41,7 +41,7 @@ class DataPlane(RecordRequests):
         super().__init__(replicas)
         self.replicas: ReplicaManager = replicas
         self.fetchers = Fetchers(replicas, replicas.settings.truncation_on_fetch)
-        self.isr = (IsrProposals if replicas.settings.alter_partition else IsrKeeper)(replicas, session)
+        self.isr = (ProposedIsrs if replicas.settings.alter_partition else IsrKeeper)(replicas, session)
         self.shrink_due = self.propagation_due = self.checkpoint_due = 0
         """The time of the next periodic work."""
         self._reported: set[TopicPartition] = set()

@@ -25,7 +25,7 @@ BACKOFF_MS = 50
 """Milliseconds after which a request that failed as a whole is repeated."""
 
 
-class IsrProposals(IsrKeeper):
+class ProposedIsrs(IsrKeeper):
     """Proposes the ISRs of the partitions that a broker leads; it writes none and reports none."""
 
     def __init__(self, replicas: ReplicaManager, session: Session | None = None) -> None:

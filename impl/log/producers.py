@@ -27,7 +27,7 @@ class OldProducerEpoch(ValueError):  # noqa: N818
 
 
 @dataclass
-class Producer:
+class KnownProducer:
     """One producer: its epoch, and its newest batches."""
 
     epoch: int
@@ -38,7 +38,7 @@ class Producers:
     """The producers of one log, by id."""
 
     def __init__(self) -> None:
-        self._known: dict[int, Producer] = {}
+        self._known: dict[int, KnownProducer] = {}
 
     def add(self, batch: Batch) -> None:
         """Take note of a batch that is in the log."""
@@ -46,7 +46,7 @@ class Producers:
             return
         known = self._known.get(batch.producer)
         if known is None or known.epoch != batch.producer_epoch:
-            known = self._known[batch.producer] = Producer(batch.producer_epoch)
+            known = self._known[batch.producer] = KnownProducer(batch.producer_epoch)
         known.newest.append(batch)
 
     def duplicate_of(self, batch: Batch) -> Batch | None:
