@@ -37,6 +37,7 @@ WRITTEN = (
     "SetOf(Plain, ", "BagOf(", "ElementOf(", "add(", "remove(", "has(", "count(", "for q", "Among(", "or_none=True", "Member(",
     "any(", "all(", "sum(", "set_of(", "members_of(", " in (", " not in ", "size(",
     "final=", "constraint=", "view=",
+    "leads_to(", 'fairness="strong"', 'fairness="none"',
     "class Deep", "Bounded(Option(", "Each(MapOf(", "Bounded(BagOf(", "SetOf(Deep", "append(s.f0)",
     "k.mode", "Mode.FAST", "contains(", " if ", "and", "<<",
 )  # fmt: skip

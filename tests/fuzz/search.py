@@ -1,7 +1,7 @@
 """An independent search of a spec: whole states, nothing packed, no line of model_check, slow and plain.
 
-It uses the objects of spec/ (rules, domains, states that check their stores) and judges properties by their definitions, all but
-*leads-to*. `rank` orders the states of a level, so that first findings can be compared; it decides nothing else.
+It uses the objects of spec/ (rules, domains, states that check their stores) and judges properties by their definitions, all of
+them. `rank` orders the states of a level, so that first findings can be compared; it decides nothing else.
 """
 
 from __future__ import annotations
@@ -26,11 +26,13 @@ class Node:
     state: Any
     way: Way
     protocol: list[Any] = field(default_factory=list)
+    steps: list[tuple[Any, table.Rule, tuple[int, ...]]] = field(default_factory=list)
+    """The steps that change the state: where each leads, its rule and binding."""
     cut: bool = False
     meets: set[str] = field(default_factory=set)
-    """The recoverable claims that it meets."""
+    """The claims about ways that it meets."""
     owes: set[str] = field(default_factory=set)
-    """The recoverable claims for which it needs a way."""
+    """The claims about ways that it owes a way, or what follows."""
 
 
 def twin(value: Any) -> Any:
@@ -67,7 +69,7 @@ class Independent:
         self.deadlock = deadlock
         self.spec, self.bounds, self.rank = spec, bounds, rank
         self.space, self.k = spec.space(bounds), spec.constants(bounds)
-        self.claims = [claim for claim in spec.properties if claim.kind != "leads-to"]
+        self.claims = spec.properties
         self.levels: list[int] = []
         self.fired, self.new, self.bounded = Counter[str](), Counter[str](), Counter[str]()
         self.tested = Counter[str]()
@@ -91,6 +93,7 @@ class Independent:
         self.complete = not frontier
         if self.complete:
             self.judge_recovery()
+            self.judge_progress()
 
     def call(self, name: str, function: Callable[..., Any], **scope: Any) -> Any:
         """Call a function of the spec; one that cannot be executed is noted, and says no."""
@@ -223,6 +226,8 @@ class Independent:
                     fresh.append(self.nodes[key])
                 if rule.kind == "protocol":
                     node.protocol.append(key)
+                if self.nodes[key] is not node:
+                    node.steps.append((key, rule, binding))
         if stuck and not self.rests(node.state) and self.deadlock:
             self.ways.setdefault(table.DEADLOCK, node.way)
         return fresh
@@ -234,10 +239,11 @@ class Independent:
         for claim in self.claims:
             for node in level if claim.kind != "step invariant" else ():
                 applies = self.applies(claim, s=node.state, k=self.k)
-                if not applies and claim.kind != "recoverable":
+                on_ways = claim.kind in ("recoverable", "leads-to")
+                if not applies and not on_ways:
                     continue
                 true = bool(self.call(claim.name, claim.predicate, s=node.state, k=self.k))
-                if claim.kind == "recoverable":
+                if on_ways:
                     node.meets |= {claim.name} if true else set()
                     node.owes |= {claim.name} if applies else set()
                     self.tested[claim.name] += applies and not true
@@ -258,3 +264,45 @@ class Independent:
                 if lost:
                     first = min(lost, key=lambda node: (len(node.way), self.rank(node.state)))
                     self.ways.setdefault(claim.name, first.way)
+
+    def judge_progress(self) -> None:
+        """Find for each leads-to claim the first state that owes and from which a fair behaviour never meets the claim."""
+        for claim in self.claims:
+            if claim.kind == "leads-to":
+                open_ = {key for key, node in self.nodes.items() if claim.name not in node.meets}
+                never = self.fair({key for key in open_ if not self.nodes[key].cut})
+                while more := {key for key in open_ - never if any(to in never for to, _, _ in self.nodes[key].steps)}:
+                    never |= more
+                lost = [node for key, node in self.nodes.items() if key in never and claim.name in node.owes]
+                if lost:
+                    first = min(lost, key=lambda node: (len(node.way), self.rank(node.state)))
+                    self.ways.setdefault(claim.name, first.way)
+
+    def fair(self, left: set[Any]) -> set[Any]:
+        """Return the states that a fair behaviour may visit for ever without another state than those that are left."""
+        found: set[Any] = set()
+        while left:
+            part = self.around(next(iter(left)), left)
+            left = left - part
+            steps = [(key, *step) for key in part for step in self.nodes[key].steps if step[1].kind == "protocol"]
+            taken = {(rule.name, binding) for _, to, rule, binding in steps if to in part}
+            vain: dict[tuple[str, str, tuple[int, ...]], set[Any]] = {}
+            for key, _, rule, binding in steps:
+                if (rule.name, binding) not in taken:
+                    vain.setdefault((rule.assumed, rule.name, binding), set()).add(key)
+            strong = set().union(*(keys for (kind, _, _), keys in vain.items() if kind == "strong"))
+            if any(kind == "weak" and keys == part for (kind, _, _), keys in vain.items()):
+                continue
+            found |= self.fair(part - strong) if strong else part
+        return found
+
+    def around(self, start: Any, inside: set[Any]) -> set[Any]:
+        """Return the states to which protocol steps lead, and from which they lead back, inside some states."""
+        ways = [(key, to) for key in inside for to, rule, _ in self.nodes[key].steps if rule.kind == "protocol" and to in inside]
+        both = []
+        for forth in (True, False):
+            met = {start}
+            while more := {b if forth else a for a, b in ways if (a if forth else b) in met} - met:
+                met |= more
+            both.append(met)
+        return both[0] & both[1]

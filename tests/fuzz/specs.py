@@ -17,6 +17,8 @@ class Module(States):
 
     def __init__(self, chance: random.Random, about: str) -> None:
         super().__init__(chance, about)
+        self.may_lead = False
+        """Whether claims may be about what follows at last; nothing of the kind is asked of elements."""
         self.whens: dict[tuple[str, ...], list[str]] = {}
         """Antecedents, and predicates that may be some: by what they are of."""
         self.functions()
@@ -197,8 +199,13 @@ class Module(States):
             f'Rule("Rule{number}", "world", "", "", ({"".join(f"{e}, " for e in effects)}), '
             f"{{{', '.join(f'{name!r}: {domain}' for name, (domain, _) in parameters.items())}}}, "
             f"({''.join(f'{name}, ' for _, name in sorted(guards, key=lambda guard: guard[0]))}), "
-            f'({"".join(f"{name}, " for name in within)}), "{kind}"{self.at_most(number)})'
+            f'({"".join(f"{name}, " for name in within)}), "{kind}"{self.at_most(number)}{self.fairness(kind)})'
         )
+
+    def fairness(self, kind: str) -> str:
+        """Return another fairness than the weak one of protocol rules, now and then."""
+        other = self.newest.choice(("", "", "strong", "none")) if self.may_lead else ""
+        return f', fairness="{other}"' if other and kind == "protocol" else ""
 
     # how often rules fire
 
@@ -233,6 +240,10 @@ class Module(States):
 
     def claim(self, number: int) -> str:
         """Return a property, its predicate being added."""
+        if self.may_lead and self.newest.random() < 0.25:
+            scope = Scope({"s": self.state})
+            when, goal = (self.function(what, self.write.predicate(scope), ["s", "k"]) for what in ("when", "claim"))
+            return f'leads_to("Claim{number}", {when}, {goal}, "")'
         kind = self.pick("invariant", "invariant", "step_invariant", "step_invariant", "reachable", "recoverable", "recoverable")
         roots = ("before", "after") if kind == "step_invariant" else ("s",)
         body = self.write.predicate(Scope(dict.fromkeys(roots, self.state)))
@@ -256,7 +267,9 @@ class Module(States):
 
     def spec(self) -> None:
         """Add the spec."""
+        self.may_lead = self.newest.random() < 0.3
         rules = [self.rule(number) for number in range(self.chance.randint(2, 6))]
+        self.may_lead = self.may_lead and not any("ElementOf" in rule for rule in rules)
         claims = [self.claim(number) for number in range(self.chance.randint(1, 5))]
         start = f"    start={self.start()}," if self.often(0.5) else ""
         bounds = (("nodes", 1, 3), ("limit", 0, 3), ("extra", 0, 9))
@@ -277,7 +290,7 @@ class Module(States):
         for name, chance in (("final", 0.5), ("constraint", 0.25)):
             if self.other.random() < chance:
                 found.append(f"{name}={self.function(name, self.write.predicate(self.scope({})), ['s', 'k'])},")
-        if self.other.random() < 0.3 and not any(claim.startswith("recoverable") for claim in claims):
+        if self.other.random() < 0.3 and not any(claim.startswith(("recoverable", "leads_to")) for claim in claims):
             before = self.write.careful, self.write.machines
             self.write.strict, self.write.careful, self.write.machines = True, True, []
             body = self.write.statements(self.scope({}), 1, 2)

@@ -19,7 +19,8 @@ from kafka_spec.spec.domain import (
     remove, reset, set_of, size, tagged, truncate, value_of,
 )
 from kafka_spec.spec.table import (
-    Among, BoundSet, Decision, ElementOf, ItemOf, Machine, Row, Rule, Spec, fire, invariant, reachable, recoverable, step_invariant,
+    Among, BoundSet, Decision, ElementOf, ItemOf, Machine, Row, Rule, Spec, fire, invariant, leads_to, reachable, recoverable,
+    step_invariant,
 )
 
 BASE = {base}
@@ -74,7 +75,7 @@ class States:
         self.newer = random.Random(f"{about} maps")
         """What was added last, for the same reason: maps, options and local functions."""
         self.newest = random.Random(f"{about} nested")
-        """The same for containers within containers, and copies of records that are appended."""
+        """The same for containers within containers, and copies of records that are appended, leads-to claims."""
         self.counted = self.other.sample(("NODES", "LIMIT", "EXTRA"), self.other.choice((0, 0, 1, 1, 2)))
         """The bounds on how often rules fire."""
         self.write.counts = bool(self.counted)
