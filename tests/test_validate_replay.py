@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 
 import pytest
 
 from kafka_spec.command import run as kafka_spec
-from kafka_spec.conformance.validate.replay.explain import LARGEST
+from kafka_spec.conformance.validate.files import find_sources
+from kafka_spec.conformance.validate.replay.explain import LARGEST, replay
+from kafka_spec.conformance.validate.replay.report import plain_of, text_of
+from kafka_spec.impl import cluster
+from kafka_spec.impl.protocol.state_change_log import LogLevel, StateChangeLog
 from kafka_spec.spec.control.bounds import LEADER_EPOCHS, VERSIONS
+from tests.test_validate import Logs
 
 LOGS = Path(__file__).parent / "logs"
 
@@ -73,3 +79,84 @@ def test_misuse_is_told(options: list[str], says: str, capsys: pytest.CaptureFix
     """An unknown partition, another engine and another format are refused with a reason."""
     assert kafka_spec(["validate", "--replay", str(LOGS / "2.8.2"), *options]) == 2
     assert says in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", ["2.8.2", "3.9.1"])
+def test_all_partitions_are_explained(version: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Crashes, shutdowns, elections and zombies: nine partitions are explained; four, until they are reassigned or deleted."""
+    code, found = replayed(capsys, str(LOGS / version))
+    partitions = {one["partition"]: one for one in found["partitions"]}  # type: ignore[attr-defined]
+    assert code == 3
+    assert {one["verdict"] for one in partitions.values()} == {"explained"}
+    cut = {name for name, one in partitions.items() if one["not tried"]}
+    assert cut == {"moves-0", "moves-1", "doomed-0", "doomed-1"}
+    assert all(one["explained"] == one["observations"] for name, one in partitions.items() if name not in cut)
+
+
+ELECTION = r"orders-0 from OnlinePartition to OnlinePartition with state LeaderAndIsr\(leader=2, leaderEpoch=2,"
+REQUEST = r"Sending become-\w+ LeaderAndIsr request .*'orders', partitionIndex=0.*leaderEpoch=5, isr=\[0, 2\].*to broker 1"
+ARRIVAL = r"Broker id=0\] Received LeaderAndIsr request .*'orders', partitionIndex=0.*leaderEpoch=5, isr=\[0, 2\]"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "old", "new"),
+    [
+        (ELECTION, r"isr=List\(2, 0\)", "isr=List(2, 0, 1)"),
+        (ELECTION, "leader=2,", "leader=1,"),
+        (ELECTION, "leaderEpoch=2", "leaderEpoch=4"),
+        (ELECTION, "zkVersion=3", "zkVersion=1"),
+        pytest.param(REQUEST, r"isr=\[0, 2\]", "isr=[0, 2, 1]", marks=pytest.mark.slow),
+        pytest.param(ARRIVAL, "leader=2", "leader=1", marks=pytest.mark.slow),
+    ],
+    ids=[
+        "isr-nobody-asked-for",
+        "leader-outside-isr",
+        "epoch-skipped",
+        "version-back",
+        "request-with-another-isr",
+        "another-arrives",
+    ],
+)
+def test_a_line_that_is_written_in_is_what_nothing_explains(pattern: str, old: str, new: str, tmp_path: Path) -> None:
+    """One number of one line is changed: the log is not explained, and the explained beginning ends at that line."""
+    logs = Logs("2.8.2", tmp_path)
+    written = logs.change(pattern, old, new)
+    for name, lines in logs.files.items():
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    found = replay(*find_sources([tmp_path]), None, ["orders-0"])
+    (partition,) = plain_of(found)["partitions"]
+    assert (found.verdict, partition["verdict"]) == ("violated", "not explained")
+    assert Path(partition["at"]).name == written
+    assert f"nothing explains {tmp_path / written}" in text_of(found)
+
+
+def own_log(tmp_path: Path) -> Path:
+    """Return the state-change log of a run of the implementation under faults."""
+    file = tmp_path / "state-change.log"
+    assert kafka_spec(["run", "--era", "era_2_8", "--seed", "1", "-q", "--state-change-log", str(file)]) == 0
+    return file
+
+
+@pytest.mark.slow
+def test_a_run_of_the_implementation_is_a_run_of_the_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Crashes, bounces, expired sessions, shutdowns and elections: what the implementation logs at TRACE is explained."""
+    monkeypatch.setattr(cluster, "StateChangeLog", functools.partial(StateChangeLog, level=LogLevel.TRACE))
+    log = own_log(tmp_path)
+    capsys.readouterr()
+    code, found = replayed(capsys, str(log), "--partition", "orders-0", "--partition", "orders-1")
+    assert code == 0
+    assert all(one["explained"] == one["observations"] > 50 for one in found["partitions"])  # type: ignore[attr-defined]
+
+
+@pytest.mark.slow
+def test_a_log_at_info_is_not_tried(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where most lines are missing, nothing is called explained, and nothing unexplained."""
+    log = own_log(tmp_path)
+    capsys.readouterr()
+    code, found = replayed(capsys, str(log))
+    assert code == 3
+    assert {one["verdict"] for one in found["partitions"]} == {"not tried"}  # type: ignore[attr-defined]
+    assert "logged at INFO" in found["partitions"][0]["why"]  # type: ignore[index]

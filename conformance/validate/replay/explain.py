@@ -20,7 +20,7 @@ from kafka_spec.spec.partition import PartitionState
 from kafka_spec.spec.replica import ReplicaState
 from kafka_spec.spec.table import SpecError
 
-MOST_PARTITIONS = 8
+MOST_PARTITIONS = 32
 """Partitions that are tried if none are named."""
 OF_DELETION = (ReplicaState.DELETION_STARTED, ReplicaState.DELETION_SUCCESSFUL, ReplicaState.DELETION_INELIGIBLE)
 
@@ -112,6 +112,9 @@ def replay(
 def _told(
     seen: Observations, whole: PartitionStory, era: str, models: dict[tuple[int, int], Model], most: int
 ) -> ReplayedPartition:
+    if terse := sorted({line.epoch for line in whole.lines} & seen.terse):
+        why = f"controller epoch {terse[0]} is logged at INFO, where most lines are missing; set state.change.logger to TRACE"
+        return ReplayedPartition(whole, "not tried", why=why)
     log, left_out = _within_reach(whole)
     if log.count == 0:
         return ReplayedPartition(whole, "not tried", why=left_out or "no line of a controller is about it at TRACE")
@@ -149,10 +152,13 @@ def _find_longest(
         told.states += run.states
         if run.complete:
             told.run, explained, step = run, tried, 2 * step
-        else:
+        elif run.exhausted:
             too_many, step = tried, 1
             explained = max(explained, run.furthest.progress)
             told.possible = run.possible
+        else:
+            told.why = "a longer beginning may have a run: the search for it gave up"
+            break
     if not told.possible:
         told.possible = told.run.possible
     told.explained = explained

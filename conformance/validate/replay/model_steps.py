@@ -15,7 +15,7 @@ import numpy as np
 
 from kafka_spec.conformance.validate.replay.rules import EXPLAINING, bounds_for
 from kafka_spec.model_check.compile import Program
-from kafka_spec.model_check.layout import Layout, Packed
+from kafka_spec.model_check.layout import Layout, Packed, get
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.shards import Slice
 from kafka_spec.spec.control.machines import STANDBY
@@ -117,6 +117,11 @@ class Model:
 
     def place(self, *path: str | int) -> tuple[int, int, bool]:
         """Return where a number of the state is in a record: its first byte, the byte after it, and whether it is signed."""
+        at, packed = self._within(path)
+        return at, at + packed.size, packed.signed
+
+    def _within(self, path: tuple[str | int, ...]) -> tuple[int, Packed]:
+        """Return where a part of the state is in a record, and how it is packed."""
         at, packed = 0, self.layout.root
         for part in path:
             if isinstance(part, str):
@@ -127,7 +132,7 @@ class Model:
                 assert packed.item is not None
                 at += (packed.head.size if packed.head is not None else 0) + part * packed.item.size
                 packed = packed.item
-        return at, at + packed.size, _is_signed(packed)
+        return at, packed
 
     def controller_epoch(self, record: Record) -> int:
         """Return what /controller_epoch holds."""
@@ -186,22 +191,24 @@ class Model:
 
     def request(self, record: Record, action: BoundRule) -> Request:
         """Return the request that a broker handles."""
-        values = action.values
-        return self.state(record).controllers[values["controller"]].channels[values["broker"]].requests[0]
+        path = ("controllers", action.values["controller"], "channels", action.values["broker"], "requests", 0)
+        at, packed = self._within(path)
+        found: Request = get(packed, record, at)
+        return found
 
-    def shown(self, record: Record, action: BoundRule, after: Record) -> Shown:
+    def shown(self, record: Record, action: BoundRule) -> Shown:
         """Return what a log would show of a step of a controller."""
         key = record, action.number
         found = self._shown.get(key)
         if found is None:
             if len(self._shown) > 50_000:
                 self._shown.clear()
-            found = self._shown[key] = self._show(self.state(record), action, self.state(after))
+            found = self._shown[key] = self._show(self.state(record), action)
         return found
 
-    def _show(self, before: World, action: BoundRule, after: World) -> Shown:
+    def _show(self, before: World, action: BoundRule) -> Shown:
         controller = action.values["controller"]
-        self.world.apply(action.rule, before, action.binding, beyond=True)
+        after = self.world.apply(action.rule, before, action.binding, beyond=True)
         own = after.controllers[controller]
         now = leadership(own.context.partitions[0].leadership)
         lines, perhaps = [], []
@@ -235,10 +242,6 @@ def _sending(request: Request, broker: int) -> Line | None:
 def leadership(of: LeaderIsrAndControllerEpoch | Request) -> ModelLeadership:
     """Return leader, leader epoch, ISR and version of a znode, a cache or a request."""
     return ModelLeadership(int(of.leader), of.leader_epoch, int(of.isr), of.version)
-
-
-def _is_signed(packed: Packed) -> bool:
-    return packed.signed
 
 
 def _number(record: Record, place: tuple[int, int, bool]) -> int:

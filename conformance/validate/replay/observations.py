@@ -187,14 +187,15 @@ class _ControllerListener:
 class _BrokerListener:
     """Records a broker's lines about a partition."""
 
-    def __init__(self, broker: int, log: PartitionStory, cursor: Cursor) -> None:
-        self._broker, self._log, self._cursor = broker, log, cursor
+    def __init__(self, broker: int, log: PartitionStory, cursor: Cursor, heard: set[int]) -> None:
+        self._broker, self._log, self._cursor, self._heard = broker, log, cursor, heard
         self._waiting: dict[tuple[str, int], Arrival] = {}
 
     def _arrives(self, sender: Sender, kind: str, epoch: int, now: LeaderAndIsr | None, deletes: bool = False) -> None:
         cursor = self._cursor
         arrival = Arrival(cursor.when, cursor.place, sender.epoch, self._broker, kind, now, epoch, deletes)
         self._log.arrivals.append(arrival)
+        self._heard.add(self._broker)
         self._waiting[kind, epoch] = arrival
 
     def received(self, sender: Sender, now: LeaderAndIsr) -> None:
@@ -243,6 +244,9 @@ class Observations:
         self._wanted, self._cursor = wanted, cursor
         self.logs: dict[str, PartitionStory] = {}
         self.brokers: set[int] = set()
+        """Brokers whose logs show which requests arrived."""
+        self.terse: set[int] = set()
+        """Controller epochs whose logs are at INFO."""
         self.plain: set[bool] = set()
         """Whether lines of controllers are in the form of 0.10."""
 
@@ -260,8 +264,7 @@ class Observations:
 
     def of_broker(self, broker: int, name: str) -> _BrokerListener:
         """Return the listener to a broker's lines about a partition."""
-        self.brokers.add(broker)
-        return _BrokerListener(broker, self._log(name), self._cursor)
+        return _BrokerListener(broker, self._log(name), self._cursor, self.brokers)
 
     def of_channel(self, epoch: int, broker: int) -> _NoChannel:
         """Return the listener to whole requests."""
@@ -277,8 +280,10 @@ def observe(sources: Sequence[Source], wanted: frozenset[str] = frozenset()) -> 
     with without_collections():
         for index, chunk in in_turns(sources):
             parsers[index].read(chunk)
-    for one in actors:
+    for one, parser in zip(actors, parsers, strict=True):
         one.finish()
+        if not parser.counts.trace:
+            found.terse |= {epoch for epoch, _ in one.claims.epochs}
     for log in found.logs.values():
         log.put_in_order()
     return found

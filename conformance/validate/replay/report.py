@@ -57,6 +57,8 @@ def _stop(found: Replayed, told: ReplayedPartition, steps: list[Node]) -> Iterat
         yield f"  got as far as {_at(found, told.at)}: {told.why}"
         return
     yield f"  nothing explains {_at(found, told.at)}: {_line_of(told, told.at)}"
+    if told.why:
+        yield f"  ({told.why})"
     yield "  the last steps before it:"
     for node in steps[-LAST_STEPS:]:
         yield f"    {_says(told, node)}"

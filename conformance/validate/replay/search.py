@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kafka_spec.conformance.validate.replay.evidence import Evidence
 from kafka_spec.conformance.validate.replay.model_steps import BoundRule, Line, Model, ModelLeadership, Record, Shown
@@ -20,11 +20,13 @@ from kafka_spec.conformance.validate.replay.script import Script, agree
 
 DEPTH = 16
 """Unseen steps between two observations."""
-MOST_STATES = 20_000
+MOST_STATES = 30_000
 """States after which a search gives up."""
 TAKES = ("BecomeLeader", "BecomeFollower", "StopReplica", "DeleteReplica")
 IGNORES = ("IgnoreLeaderAndIsr", "IgnoreStopReplica")
 NEVER_SHOWN = ("UpdateMetadata", "RefuseRequest")
+ENDS = ("Crash", "ExpireSession", "ShutDown")
+"""How a broker goes away, of its own or not: once between two observations."""
 WHILE_DUE = ("Restart", "NoticeExpiry")
 """What a broker may have to do before a request reaches it that has been sent."""
 
@@ -43,8 +45,6 @@ class Node:
     cost: int = 0
     merged: Merged = frozenset()
     """Requests that the model sends apart and Kafka in one: sender's epoch, receiver, content."""
-    owed: frozenset[tuple[int, int]] = frozenset()
-    """Of which the one that replaces them is still to be sent: sender's epoch, receiver."""
     parent: Node | None = None
     action: BoundRule | None = None
 
@@ -56,7 +56,7 @@ class Node:
     @property
     def key(self) -> tuple[object, ...]:
         """What makes two nodes the same."""
-        return self.record, self.lines, self.arrivals, self.merged, self.owed
+        return self.record, self.lines, self.arrivals, self.merged
 
 
 @dataclass
@@ -102,7 +102,7 @@ class RunSearch:
             if node.progress > self.furthest.progress:
                 self.furthest = node
                 self.possible.clear()
-            if node.progress == total and not node.owed:
+            if node.progress == total:
                 return Explanation(self.script, node, len(seen), complete=True)
             if len(seen) >= self.most:
                 return Explanation(self.script, self.furthest, len(seen), possible=tuple(self.possible))
@@ -145,11 +145,9 @@ class RunSearch:
         told = request.controller_epoch, action.values["broker"], content
         if told in node.merged:
             after = self.unseen(node, action, record, free=True)
-            return Node(
-                after.record, after.lines, after.arrivals, after.unseen, after.cost, node.merged - {told}, node.owed, node, action
-            )
+            return Node(after.record, after.lines, after.arrivals, after.unseen, after.cost, node.merged - {told}, node, action)
         if due is not None and self.is_arrival(action, told, due):
-            return Node(record, node.lines, node.arrivals + 1, 0, 0, node.merged, node.owed, node, action)
+            return Node(record, node.lines, node.arrivals + 1, 0, 0, node.merged, node, action)
         return None
 
     def step(self, node: Node, action: BoundRule, record: Record, due: Arrival | None) -> Node | None:
@@ -159,9 +157,9 @@ class RunSearch:
         if not self.asked_for(node, action, record):
             return None
         if action.by_controller:
-            shown = self.model.shown(node.record, action, record)
+            shown = self.model.shown(node.record, action)
             if shown.lines or shown.perhaps:
-                after = self.matched(node, action, record, shown)
+                after = self.matched(node, action, record, shown) or self.batch(node, action, record, shown)
                 if after is None:
                     self.note(node, action, shown)
                 if after is None or after.lines > node.lines:
@@ -174,7 +172,7 @@ class RunSearch:
         """Return the node after a step that shows nothing."""
         price = 0 if free else 1 if action.rule.kind == "protocol" else 3
         unseen = node.unseen + (0 if free else 1)
-        return Node(record, node.lines, node.arrivals, unseen, node.cost + price, node.merged, node.owed, node, action)
+        return Node(record, node.lines, node.arrivals, unseen, node.cost + price, node.merged, node, action)
 
     def due(self, node: Node) -> Arrival | None:
         """Return the arrival that must come before the next line."""
@@ -204,18 +202,30 @@ class RunSearch:
             if epoch != shown.epoch or not (_take(left, line) or _take(perhaps, line)):
                 break
             place += 1
-        merged, owed = node.merged, node.owed
-        if still := {broker for epoch, broker in owed if epoch == shown.epoch}:
-            if not still <= {line.about for line in shown.lines if line.kind == "told"}:
+        if left and (place == node.lines or place < len(self.script.lines)):
+            return None
+        return Node(record, place, node.arrivals, 0, 0, node.merged, node, action)
+
+    def batch(self, node: Node, action: BoundRule, record: Record, shown: Shown) -> Node | None:
+        """Return the node after removals that Kafka does in one batch: in another order, and with one request for each broker."""
+        controller = action.values["controller"]
+        if action.name != "TakeReplicaOffline" or not self.model.removes_more(record, controller):
+            return None
+        last, lines, perhaps, merged = node, shown.lines, shown.perhaps, node.merged
+        while self.model.removes_more(record, controller):
+            last = Node(record, node.lines, node.arrivals, last.unseen + 1, last.cost, merged, last, action)
+            again = [one for one in self.model.successors(record) if one[0].number == action.number]
+            if not again:
                 return None
-            owed = frozenset(one for one in owed if one[0] != shown.epoch)
-        if left and not (place == len(self.script.lines) and place > node.lines):
-            replaced = all(line.kind == "told" for line in left) and action.name == "TakeReplicaOffline" and place > node.lines
-            if not replaced or not self.model.removes_more(record, action.values["controller"]):
-                return None
-            merged |= {(shown.epoch, line.about, line.now) for line in left if line.now is not None}
-            owed |= {(shown.epoch, line.about) for line in left}
-        return Node(record, place, node.arrivals, 0, 0, merged, owed, node, action)
+            following = self.model.shown(record, action)
+            told = {line.about for line in following.lines if line.kind == "told"}
+            replaced = [line for line in lines if line.kind == "told" and line.about in told]
+            merged |= {(shown.epoch, line.about, line.now) for line in replaced if line.now is not None}
+            lines = (*(line for line in lines if line not in replaced), *following.lines)
+            perhaps += following.perhaps
+            record = again[0][1]
+        after = self.matched(last, action, record, Shown(shown.epoch, lines, perhaps))
+        return None if after is None else replace(after, merged=merged)
 
     def note(self, node: Node, action: BoundRule, shown: Shown) -> None:
         """Remember what was possible instead, at the furthest place."""
@@ -237,6 +247,8 @@ class RunSearch:
     def asked_for(self, node: Node, action: BoundRule, record: Record) -> bool:
         """Whether the log gives reason for something that nobody logs."""
         evidence, place, values, name = self.evidence, node.lines, action.values, action.name
+        if name in ENDS and _has_ended(node, values["broker"]):
+            return False
         if name == "ElectController":
             return evidence.elects_controller(place, self.model.controller_epoch(record), values["controller"])
         if name == "CreateTopic":
@@ -256,6 +268,15 @@ class RunSearch:
         if name == "NoticeIsrChange":
             return evidence.tells_version(place) == self.model.version(node.record)
         return True
+
+
+def _has_ended(node: Node | None, broker: int) -> bool:
+    """Whether a broker has gone away since the last observation."""
+    while node is not None and node.unseen and node.action is not None:
+        if node.action.name in ENDS and node.action.values["broker"] == broker:
+            return True
+        node = node.parent
+    return False
 
 
 def _take(left: list[Line], line: Line) -> bool:
