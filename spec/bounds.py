@@ -119,6 +119,7 @@ CONTROL = (
     _control("partitions_records", "two partitions, a record and a bounce", partitions=2, bounces=1, records=1, isr_shrinks=1),
     _control("partitions_shutdown", "two partitions, and a shutdown", partitions=2, controlled_shutdowns=1),
     _control("partitions_deleted", "a topic of two partitions is deleted", partitions=2, channel_depth=16, deletions=1, expiries=1),
+    _control("partitions_planned", "two partitions in one plan", partitions=2, replicas=1, reassignments=1),
     _control("partitions_reassigned", "two partitions, a crash", partitions=2, replicas=1, reassignments=1, crashes=1),
     _control("added", "a partition is added, a crash", partitions=2, additions=1, crashes=1),
     _control("added_from_the_beginning", "added to a topic nobody knows", partitions=2, settled=0, additions=1),

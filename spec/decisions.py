@@ -281,6 +281,15 @@ class LostTarget(enum.IntEnum):
     """It goes on, and deletes the replicas outside the target, also those that alone are in sync (up to 3.9)."""
 
 
+class RemovedFromZnode(enum.IntEnum):
+    """What is left in /admin/reassign_partitions when a partition leaves it."""
+
+    PARTITION = 0
+    """All other partitions that the znode names."""
+    ALL_NOT_BEGUN = 1
+    """Those whose reassignment this controller has begun: what it has read and not begun is dropped (KAFKA-6193)."""
+
+
 class UnassignedBrokers(enum.IntEnum):
     """Whether a new controller, or one that sees a broker start, has brokers delete a replica that they are not assigned."""
 

@@ -12,7 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kafka_spec.spec.decisions import BumpedEpoch, EndOfReassignment, LostTarget, ReplacedReassignment, UnassignedBrokers
+from kafka_spec.spec.decisions import (
+    BumpedEpoch,
+    EndOfReassignment,
+    LostTarget,
+    Reassignment,
+    ReplacedReassignment,
+    UnassignedBrokers,
+)
 from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, contains
 
 
@@ -63,8 +70,13 @@ class PartitionAssignment:
         return PartitionAssignment(rest(self.replicas), rest(self.adding), rest(self.removing))
 
 
-def reassignment_is_complete(target: BrokerSet, isr: BrokerSet) -> bool:
-    """Whether a reassignment can end: all brokers of the target are in the ISR.
+def changes_nothing(assigned: BrokerSet, adding: BrokerSet, target: BrokerSet, reassignment: int) -> bool:
+    """Whether no replica is added or removed, so that the reassignment ends as soon as it begins (KIP-455)."""
+    return reassignment == Reassignment.KIP_455 and assigned == target and adding == NO_BROKERS
+
+
+def target_is_in_isr(target: BrokerSet, isr: BrokerSet) -> bool:
+    """Whether all brokers of the target are in the ISR.
 
     Kafka 2.8: KafkaController.isReassignmentComplete; 0.10: areReplicasInIsr.
     """
@@ -107,7 +119,7 @@ def remembered_after_bump(written: int, bumped_epoch: int) -> int:
 
 
 def reassignment_may_end(target: BrokerSet, isr: BrokerSet, live: BrokerSet, lost_target: int) -> bool:
-    """Whether a controller that has found the target in the ISR goes on when it is about to move the leader.
+    """Whether a controller that has found a reassignment to be complete goes on when it is about to move the leader.
 
     Kafka 2.8: KafkaController.moveReassignedPartitionLeaderIfRequired, which ignores a failed election.
     """

@@ -74,7 +74,7 @@ COMMON = (
         "complete",
         (WAITING,),
         MOVING_LEADER,
-        guards=("target_is_in_isr",),
+        guards=("target_is_reached",),
         cites=f"{SOURCE}.processPartitionReassignmentIsrChange",
     ),
     Row(
@@ -160,8 +160,8 @@ def checks(trigger: str, sources: tuple[ReassignmentState, ...], effects: tuple[
     """Return the rows to the next step after the assignment is as wanted: complete if the target is in the ISR, else extend."""
     named = KIP_455 if trigger == "drop" else (*KIP_455, "assignment_is_under_way")
     return (
-        Row(trigger, sources, MOVING_LEADER, guards=(*named, "target_is_in_isr"), effects=effects, cites=cites),
-        Row(trigger, sources, EXTENDING, guards=named, unless=("target_is_in_isr",), effects=effects, cites=cites),
+        Row(trigger, sources, MOVING_LEADER, guards=(*named, "target_is_reached"), effects=effects, cites=cites),
+        Row(trigger, sources, EXTENDING, guards=named, unless=("target_is_reached",), effects=effects, cites=cites),
     )
 
 
@@ -169,8 +169,8 @@ def old_checks(sources: tuple[ReassignmentState, ...], unless: tuple[str, ...], 
     """Return the rows of 0.10 to the next step: complete if the target is in the ISR, else all from the beginning."""
     no = (*KIP_455, *unless)
     return (
-        Row("reassign", sources, MOVING_LEADER, guards=("target_is_in_isr",), unless=no, cites=cites),
-        Row("reassign", sources, RECORDING, unless=(*no, "target_is_in_isr"), cites=cites),
+        Row("reassign", sources, MOVING_LEADER, guards=("target_is_reached",), unless=no, cites=cites),
+        Row("reassign", sources, RECORDING, unless=(*no, "target_is_reached"), cites=cites),
     )
 
 

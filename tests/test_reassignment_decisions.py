@@ -5,14 +5,15 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_spec.spec.decisions import StopReplicaEpoch
+from kafka_spec.spec.decisions import Reassignment, StopReplicaEpoch
 from kafka_spec.spec.domain import NONE, BrokerSet
 from kafka_spec.spec.gates import EPOCH_DURING_DELETE, answer_to_stop_replica, leader_epoch_in_stop_replica
 from kafka_spec.spec.reassignment import (
     PartitionAssignment,
+    changes_nothing,
     leader_has_to_move,
     leader_is_imbalanced,
-    reassignment_is_complete,
+    target_is_in_isr,
 )
 
 BROKERS = st.lists(st.integers(0, 5), min_size=1, max_size=4, unique=True).map(tuple)
@@ -44,11 +45,16 @@ def test_any_chain_of_reassignments(origin: tuple[int, ...], targets: list[tuple
         assert len(set(held.replicas)) == len(held.replicas)
 
 
-@given(BROKERS, BROKERS, BROKERS, st.integers(-1, 5))
-def test_complete_and_led(target: tuple[int, ...], isr: tuple[int, ...], live: tuple[int, ...], leader: int) -> None:
-    """It is complete when the target is in the ISR; the leader stays only if it is of the target and live."""
-    wanted = BrokerSet.of(target)
-    assert reassignment_is_complete(wanted, BrokerSet.of(isr)) == (set(target) <= set(isr))
+@given(BROKERS, BROKERS, BROKERS, BROKERS, st.integers(-1, 5))
+def test_complete_and_led(
+    assigned: tuple[int, ...], target: tuple[int, ...], isr: tuple[int, ...], live: tuple[int, ...], leader: int
+) -> None:
+    """It is complete when the target is in the ISR, or since 2.4 if no replica changes; a leader of the target that lives stays."""
+    wanted, held = BrokerSet.of(target), BrokerSet.of(assigned)
+    assert target_is_in_isr(wanted, BrokerSet.of(isr)) == (set(target) <= set(isr))
+    assert changes_nothing(held, BrokerSet(), wanted, Reassignment.KIP_455) == (set(target) == set(assigned))
+    assert not changes_nothing(held, BrokerSet.of(assigned[:1]), wanted, Reassignment.KIP_455)
+    assert not changes_nothing(held, BrokerSet(), held, Reassignment.ENLARGED_ASSIGNMENT)
     stays = leader != NONE and leader in target and leader in live
     assert leader_has_to_move(leader, wanted, BrokerSet.of(live)) == (not stays)
 

@@ -9,11 +9,12 @@ import pytest
 
 from kafka_spec.model_check import embedded, oracle
 from kafka_spec.spec.control.controller.deletion_events import handle_answer
-from kafka_spec.spec.control.controller.stages import go_on
+from kafka_spec.spec.control.controller.requested import ask_for_preferred_election
+from kafka_spec.spec.control.controller.stages import end_election, go_on, start_brokers
 from kafka_spec.spec.control.eras import FIXED
 from kafka_spec.spec.control.messages import Answer
 from kafka_spec.spec.control.state import ControllerStep, World
-from kafka_spec.spec.domain import NONE
+from kafka_spec.spec.domain import NONE, BrokerSet
 from kafka_spec.spec.election import Strategy
 from kafka_spec.spec.partition import PARTITION
 from kafka_spec.spec.replica import REPLICA
@@ -70,6 +71,22 @@ def test_a_controller_dies_between_two_partitions(goal: Callable[[World], bool],
     result = embedded.explore(replace(FIXED, properties=(wanted,)), bounds)
 
     assert result.violated == []
+
+
+def test_an_election_on_request_leaves_the_other_partition_alone() -> None:
+    """A preferred election of one partition tries no other that is offline, as onReplicaElection of Kafka 2.8."""
+    bounds = bounds_of("partitions_crash")
+    k, (world, *_) = FIXED.constants(bounds), oracle.ExecutableSpec(FIXED, bounds).initial()
+    own = world.controllers[0]
+    fire(world, k, PARTITION, (0, 0), "offline_partition")
+    ask_for_preferred_election(world, k, 0, 1)
+
+    assert (own.step, own.context.turn) == (ControllerStep.ELECT, 1)
+    end_election(world, k, 0)
+    assert own.step == ControllerStep.REMOVE and own.context.turn == 0
+
+    start_brokers(world, k, 0, BrokerSet.of([1]))
+    assert (own.step, own.context.turn) == (ControllerStep.ELECT, 0)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

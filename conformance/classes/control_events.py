@@ -45,11 +45,6 @@ MARKED = Chosen(
     "a started broker is told what is deleted",
     "ours, and the model, send it the partitions of queued topics as deleted; Kafka leaves them out: it has none of them cached",
 )
-WAITS = Chosen(
-    "an unchanged assignment waits for its ISR",
-    "a reassignment that adds and removes nothing, such as a cancellation, ends at once in Kafka; ours, and the model, wait until "
-    "all of its target is in the ISR",
-)
 REPEATED = Chosen(
     "a request that runs already",
     "Kafka begins again what /admin/reassign_partitions asks for, under another leader epoch; ours goes on",
@@ -101,10 +96,6 @@ def _agree(comparison: Comparison, course: EventCourse, done: int, step: Control
 
 def _chosen(step: ControllerStep, ours: Seen, theirs: Seen) -> str | None:
     """Return the chosen difference that explains this one."""
-    for number in ours.moving:
-        _, adding, removing = theirs.assignments[number]
-        if number not in theirs.moving and ours.assignments[number] == theirs.assignments[number] and not adding and not removing:
-            return WAITS.name
     repeats = isinstance(step, ReassignmentInZnode) and not ours.requests and ours.assignments == theirs.assignments
     return REPEATED.name if repeats and ours.moving == theirs.moving else None
 
@@ -148,5 +139,5 @@ DELETION = Subject(
     "deletion", "TopicDeletionManager in Kafka's whole controller, event by event", compare_deletions, (ANNOUNCED, MARKED)
 )
 REASSIGNMENT = Subject(
-    "reassignment", "the reassignments of KafkaController, event by event", compare_reassignments, (ANNOUNCED, WAITS, REPEATED)
+    "reassignment", "the reassignments of KafkaController, event by event", compare_reassignments, (ANNOUNCED, REPEATED)
 )

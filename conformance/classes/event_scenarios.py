@@ -179,7 +179,7 @@ def late_answer() -> EventCourse:
 
 
 def odd_reassignments() -> Iterator[EventCourse]:
-    """Yield a course for each chosen difference of reassignments."""
+    """Yield a course for each chosen difference of reassignments, and another order of replicas that are not all in the ISR."""
     one = cluster([(0, 1)], [(0, 1)], LIVE)
     yield EventCourse(one, (ReassignmentInZnode({0: (2, 1)}), BrokerFails(0), ReassignmentAsked({0: (2, 3)})))
     yield EventCourse(cluster([(0, 1)], [(0,)], LIVE), (ReassignmentAsked({0: (1, 0)}),))

@@ -175,6 +175,9 @@ def _election(rest: RemainingWork, known: Sequence[KnownPartition], *, is_queued
 
 
 def _is_due(rest: RemainingWork, known: Sequence[KnownPartition], number: int, *, is_queued: bool) -> bool:
+    asked_for = [work.strategy != Strategy.OFFLINE or bool(work.creating) for work in rest.partitions]
+    if any(asked_for) and not asked_for[number]:
+        return False
     return not is_queued and election_is_due(known[number].state, rest.partitions[number].strategy)
 
 
@@ -198,14 +201,19 @@ def _removals(rest: RemainingWork, *, elects_again: bool) -> list[ControllerTask
 
 
 def _reassignments(rest: RemainingWork, known: Sequence[KnownPartition], life: ControllerState) -> list[ControllerTask]:
-    """Return the steps of the reassignments that this event continues, and those that it resumes."""
+    """Return the steps of the reassignments that this event continues, and those that it resumes.
+
+    A fail-over that has begun with one has read the targets of all.
+    """
     tasks: list[ControllerTask] = []
+    if life == ControllerState.LOADING and all(one.reassignment == ReassignmentState.NONE for one in known):
+        resumed = tuple(PARTITIONS[number] for number, work in enumerate(rest.partitions) if work.reassignment_resumes)
+        return [ResumeReassignments(resumed)] if resumed else []
     for number, (work, one) in enumerate(zip(rest.partitions, known, strict=True)):
         if (rest.step == ControllerStep.REASSIGN and rest.turn == number) or one.reassignment in REMOVING:
             tasks.append(Reassign(PARTITIONS[number], TRIGGERS[one.reassignment]))
         elif work.reassignment_resumes:
-            begins = BeginReassignment(PARTITIONS[number], tuple(one.target), "reassign")
-            tasks.append(ResumeReassignments() if life == ControllerState.LOADING else begins)
+            tasks.append(BeginReassignment(PARTITIONS[number], tuple(one.target), "reassign"))
     return tasks
 
 
@@ -287,7 +295,8 @@ def read(agenda: Iterable[ControllerTask], partitions: int) -> RemainingWork:
         elif isinstance(task, BeginReassignment):
             rest.partitions[task.partition.partition].reassignment_resumes = 1
         elif isinstance(task, ResumeReassignments):
-            rest.partitions[0].reassignment_resumes = 1
+            for partition in task.partitions:
+                rest.partitions[partition.partition].reassignment_resumes = 1
         elif not isinstance(task, (Reassign, DeletePaths, RestoreAssignment, *WITHOUT_MEANING)):
             raise ValueError(f"{task} remains, which begins no step of the model")
     return rest

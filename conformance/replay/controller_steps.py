@@ -185,10 +185,9 @@ def alter_reassignment(projection: Projection, partition: int, controller: int, 
 
 
 @STEPS.of("NoticeReassignment", "RefuseReassignment")
-def notice_reassignment(projection: Projection, partition: int, controller: int) -> None:
+def notice_reassignment(projection: Projection, controller: int, partition: int = 0) -> None:
     """Read /admin/reassign_partitions."""
-    acting = controller_on(projection, controller)
-    handle(acting, ReassignmentZnodeChange())
+    handle(controller_on(projection, controller), ReassignmentZnodeChange())
 
 
 @STEPS.of("NoticeCaughtUp")

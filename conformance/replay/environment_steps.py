@@ -62,6 +62,14 @@ def write_reassignment(projection: Projection, partition: int, first: int, secon
     projection.cluster.tools.create(znodes.REASSIGN_PARTITIONS, content)
 
 
+@STEPS.of("WriteReassignments")
+def write_plan(projection: Projection, partition: int, first: int, second: int, others_move: int) -> None:
+    """Write /admin/reassign_partitions with all partitions of the topic, as the tool does with the plan that it generates."""
+    plan = {PARTITIONS[number]: replicas for number, replicas in projection.ensemble_partitions().items()}
+    plan |= {name: target_of(first, second) for name in plan if others_move or name == PARTITIONS[partition]}
+    projection.cluster.tools.create(znodes.REASSIGN_PARTITIONS, znodes.encode_reassignment(plan))
+
+
 @STEPS.of("Write")
 def write(projection: Projection, partition: int, broker: int) -> None:
     """Write the next record."""

@@ -59,11 +59,12 @@ class ReadEverything(ControllerTask):
         for number in brokers:
             core.channels.open(number)
         core.send_metadata(context.live, [])
-        is_requested = zk.read_reassignments() is not None
+        asked = zk.read_reassignments()
+        reassigned = tuple(dict.fromkeys((*context.targets, *(asked or {}))))
         return [
             StartReplicaMachine(),
             StartPartitionMachine(),
-            *([ResumeReassignments()] if context.targets or is_requested else []),
+            *([ResumeReassignments(reassigned)] if reassigned or asked is not None else []),
             *([ResumeDeletions()] if context.queued_for_deletion else []),
             EndFailover(),
         ]

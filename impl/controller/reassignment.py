@@ -15,7 +15,13 @@ from typing import TypeAlias
 
 from kafka_spec.impl.controller.core import ControllerCore, ControllerEvent, ControllerTask
 from kafka_spec.impl.controller.deletion import reassignment_ended
-from kafka_spec.impl.controller.reassignment_rows import ReassignmentInputs, existing_replicas, replicas_outside_assignment
+from kafka_spec.impl.controller.reassignment_rows import (
+    ReassignmentInputs,
+    existing_replicas,
+    left_in_znode,
+    no_replica_changes,
+    replicas_outside_assignment,
+)
 from kafka_spec.impl.controller.state_changes import change_replicas, ends_the_event
 from kafka_spec.impl.controller.zk_client import StateZnodeChanged
 from kafka_spec.impl.coordination import znodes
@@ -25,7 +31,7 @@ from kafka_spec.impl.protocol.state_change_log import LogLevel
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.decisions import Reassignment
 from kafka_spec.spec.domain import BrokerSet
-from kafka_spec.spec.reassignment import PartitionAssignment, reassignment_is_complete
+from kafka_spec.spec.reassignment import PartitionAssignment, target_is_in_isr
 from kafka_spec.spec.reassignment_steps import ReassignmentState
 
 Codes: TypeAlias = Mapping[TopicPartition, ErrorCode]
@@ -132,7 +138,10 @@ class ReassignmentZnodeChange(ControllerEvent):
 
 
 def reassignments_of_znode(core: ControllerCore) -> list[ControllerTask]:
-    """Return the tasks that begin what /admin/reassign_partitions asks for. Up to 2.3, what runs already is not replaced."""
+    """Return the tasks that begin what /admin/reassign_partitions asks for. Up to 2.3, what runs already is not replaced.
+
+    All targets are known before the first begins (KAFKA-6193).
+    """
     context, asked = core.context, core.zk.read_reassignments()
     if asked is None:
         return []
@@ -144,12 +153,17 @@ def reassignments_of_znode(core: ControllerCore) -> list[ControllerTask]:
         elif context.targets.get(partition) != target or _is_idle(core, partition):
             if core.k.reassignment == Reassignment.KIP_455 or partition not in context.targets or _is_idle(core, partition):
                 tasks.append(BeginReassignment(partition, target, "reassign"))
+    context.targets |= {task.partition: task.target for task in tasks if isinstance(task, BeginReassignment)}
     return [*([RefuseReassignments(tuple(failed))] if failed or not asked else []), *tasks]
 
 
 def _is_idle(core: ControllerCore, partition: TopicPartition) -> bool:
     """Whether no step has been taken yet, so that a fail-over has to begin."""
     return core.reassignments.state_of(partition) == ReassignmentState.NONE
+
+
+def _begun(core: ControllerCore, asked: Iterable[TopicPartition]) -> list[TopicPartition]:
+    return [partition for partition in asked if not _is_idle(core, partition)]
 
 
 @dataclass(frozen=True)
@@ -163,7 +177,7 @@ class RefuseReassignments(ControllerTask):
         named = ",".join(map(str, self.partitions))
         core.note(LogLevel.WARN, f"Failed reassignment through zk with the following errors: {named}: UNKNOWN_TOPIC_OR_PARTITION")
         asked = core.zk.read_reassignments() or {}
-        core.zk.write_reassignments({p: target for p, target in asked.items() if p not in self.partitions})
+        core.zk.write_reassignments(left_in_znode(asked, self.partitions, _begun(core, asked), core.k))
         return []
 
 
@@ -184,20 +198,24 @@ class PartitionIsrChange(ControllerEvent):
         core.session.exists(znodes.state(self.partition), watch=True)
         held = core.zk.read_state(self.partition)
         target = BrokerSet.of(core.context.targets[self.partition])
-        is_complete = held is not None and reassignment_is_complete(target, held.members)
+        unchanged = no_replica_changes(core.context, self.partition, core.k)
+        is_complete = held is not None and (target_is_in_isr(target, held.members) or unchanged)
         return [Reassign(self.partition, "complete")] if is_complete else []
 
 
 @dataclass(frozen=True)
 class ResumeReassignments(ControllerTask):
-    """Resume all reassignments at a fail-over; one that /admin/reassign_partitions names has the target named there."""
+    """Resume at a fail-over what ZooKeeper names; a partition in /admin/reassign_partitions has the target named there."""
+
+    partitions: tuple[TopicPartition, ...]
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
         tasks = reassignments_of_znode(core)
         covered = {task.partition for task in tasks if isinstance(task, BeginReassignment)}
-        rest = [(p, target) for p, target in core.context.targets.items() if p not in covered]
-        return [*tasks, *(BeginReassignment(p, target, "reassign") for p, target in rest)]
+        targets = core.context.targets
+        rest = [partition for partition in self.partitions if partition in targets and partition not in covered]
+        return [*tasks, *(BeginReassignment(partition, targets[partition], "reassign") for partition in rest)]
 
 
 def resume_for_started(core: ControllerCore, started: Iterable[int]) -> list[ControllerTask]:
@@ -271,7 +289,8 @@ class Reassign(ControllerTask):
         while True:
             read, asked = core.zk.read_state(self.partition), core.zk.read_reassignments() or {}
             try:
-                fired = core.reassignments.fire(self.trigger, self.partition, inputs=ReassignmentInputs(read, asked))
+                inputs = ReassignmentInputs(read, asked, _begun(core, asked))
+                fired = core.reassignments.fire(self.trigger, self.partition, inputs=inputs)
             except StateZnodeChanged:
                 continue
             return fired

@@ -7,7 +7,7 @@ Source: Kafka 2.8 KafkaController.scala (onPartitionReassignment, KIP-455); Kafk
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -20,16 +20,17 @@ from kafka_spec.impl.machine import Running
 from kafka_spec.impl.protocol.controller_requests import NO_LEADER
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.row_functions import effect, guard
-from kafka_spec.spec.decisions import Reassignment
+from kafka_spec.spec.decisions import Reassignment, RemovedFromZnode
 from kafka_spec.spec.domain import BrokerSet
 from kafka_spec.spec.election import Strategy
 from kafka_spec.spec.reassignment import (
     PartitionAssignment,
+    changes_nothing,
     leader_has_to_move,
-    reassignment_is_complete,
     reassignment_may_end,
     remembered_after_bump,
     replicas_at_end,
+    target_is_in_isr,
 )
 from kafka_spec.spec.table import Constants
 
@@ -38,9 +39,13 @@ Targets: TypeAlias = Mapping[TopicPartition, tuple[int, ...]]
 
 @dataclass(frozen=True)
 class ReassignmentInputs(StateZnode):
-    """A partition's state znode, and the targets in /admin/reassign_partitions, as the step read them before it fires a row."""
+    """A partition's state znode, and the targets in /admin/reassign_partitions, as the step read them before it fires a row.
+
+    `begun` are the partitions whose reassignment this controller has begun.
+    """
 
     asked: Targets
+    begun: Collection[TopicPartition]
 
 
 class ReassignmentRows(WriterGuards):
@@ -99,13 +104,18 @@ class ReassignmentRows(WriterGuards):
         return self._context.assignment(partition).reassigned_to(self._context.targets[partition], self._k.replaced_reassignment)
 
     @guard
-    def target_is_in_isr(self, partition: TopicPartition, inputs: ReassignmentInputs) -> bool:
-        """The state znode's ISR holds all of the target."""
-        return inputs.read is not None and reassignment_is_complete(self._target(partition), inputs.read.members)
+    def target_is_reached(self, partition: TopicPartition, inputs: ReassignmentInputs) -> bool:
+        """The state znode's ISR holds all of the target; since 2.4 also if no replica is added or removed."""
+        if inputs.read is None:
+            return False
+        is_in_isr = target_is_in_isr(self._target(partition), inputs.read.members)
+        return is_in_isr or no_replica_changes(self._context, partition, self._k)
 
     @guard
     def completion_may_go_on(self, partition: TopicPartition, inputs: ReassignmentInputs) -> bool:
-        """The target is still in the state znode's ISR and can lead, or the era does not check this again."""
+        """The target is still in the state znode's ISR and can lead, or no replica leaves, or the era does not check this again."""
+        if no_replica_changes(self._context, partition, self._k):
+            return True
         isr = BrokerSet() if inputs.read is None else inputs.read.members
         live = BrokerSet.of(broker for broker in self._context.targets[partition] if self._context.is_online(broker, partition))
         return reassignment_may_end(self._target(partition), isr, live, self._k.lost_target)
@@ -162,7 +172,7 @@ class ReassignmentRows(WriterGuards):
     @effect
     def delete_admin_reassignment(self, partition: TopicPartition, inputs: ReassignmentInputs) -> None:
         """Take the partition out of /admin/reassign_partitions, and delete the znode if it names no other."""
-        self._zk.write_reassignments({p: target for p, target in inputs.asked.items() if p != partition})
+        self._zk.write_reassignments(left_in_znode(inputs.asked, (partition,), inputs.begun, self._k))
 
     @effect
     def forget_target(self, partition: TopicPartition) -> None:
@@ -240,6 +250,20 @@ class ReassignmentRows(WriterGuards):
         for broker in brokers:
             self._replicas.fire(trigger, partition, broker)
         self._batch.send()
+
+
+def left_in_znode(asked: Targets, removed: Collection[TopicPartition], begun: Collection[TopicPartition], k: Constants) -> Targets:
+    """Return what /admin/reassign_partitions names when these partitions leave it: all others, or those begun (KAFKA-6193)."""
+    kept = {partition: target for partition, target in asked.items() if partition not in removed}
+    if k.removed_from_znode == RemovedFromZnode.ALL_NOT_BEGUN:
+        return {partition: target for partition, target in kept.items() if partition in begun}
+    return kept
+
+
+def no_replica_changes(context: ControllerContext, partition: TopicPartition, k: Constants) -> bool:
+    """Whether a reassignment adds and removes no replica, so that it ends at once (since 2.4)."""
+    held, target = context.assignment(partition), context.targets[partition]
+    return changes_nothing(BrokerSet.of(held.replicas), BrokerSet.of(held.adding), BrokerSet.of(target), k.reassignment)
 
 
 def existing_replicas(partition: TopicPartition, replicas: Running[StateZnode]) -> list[int]:

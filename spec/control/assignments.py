@@ -5,7 +5,7 @@ A reassignment is *recorded* while ZooKeeper names it: in the topic znode (KIP-4
 
 from __future__ import annotations
 
-from kafka_spec.spec.control.controller.reassignment import admin_znode_exists
+from kafka_spec.spec.control.controller.reassignment import admin_znode_exists, reassignment_is_refused
 from kafka_spec.spec.control.machines import Role
 from kafka_spec.spec.control.quiet import (
     a_deletion_waits,
@@ -27,7 +27,7 @@ from kafka_spec.spec.control.state import Life, World
 from kafka_spec.spec.domain import NONE, BrokerSet, contains
 from kafka_spec.spec.election import members
 from kafka_spec.spec.reassignment_steps import ReassignmentState
-from kafka_spec.spec.table import Constants, Property, invariant, leads_to
+from kafka_spec.spec.table import Constants, Property, invariant, leads_to, step_invariant
 
 
 def assigned_in_zookeeper(s: World, partition: int) -> BrokerSet:
@@ -248,7 +248,59 @@ def reassignments_agree(s: World, k: Constants) -> bool:
     return True
 
 
+def a_partition_leaves_the_plan(before: World, after: World, partition: int) -> bool:
+    """/admin/reassign_partitions does not name a partition any more that the controller knows and does not delete."""
+    if not admin_znode_exists(before, partition) or admin_znode_exists(after, partition):
+        return False
+    holder = before.zookeeper.controller
+    return holder == NONE or not reassignment_is_refused(before, holder, partition)
+
+
+def some_partition_leaves_the_plan(before: World, after: World, k: Constants) -> bool:
+    """/admin/reassign_partitions does not name some partition any more that the controller could reassign."""
+    for partition in range(k.partitions):
+        if a_partition_leaves_the_plan(before, after, partition):
+            return True
+    return False
+
+
+def is_assigned_as_planned(s: World, partition: int) -> bool:
+    """The partition's replicas are those that /admin/reassign_partitions names, in that order."""
+    znodes = s.zookeeper.partitions[partition]
+    if len(znodes.assignment.replicas) != len(znodes.reassignment):
+        return False
+    for place in range(len(znodes.reassignment)):
+        if znodes.assignment.replicas[place] != znodes.reassignment[place]:
+            return False
+    return True
+
+
+def another_reassignment_is_asked_for(s: World, k: Constants, partition: int) -> bool:
+    """A controller is about to take the partition out of the plan, since the API asks for another target."""
+    for controller in range(k.brokers):
+        if s.controllers[controller].partitions[partition].reassignment == ReassignmentState.SUPPLANTING:
+            return True
+    return False
+
+
+def plans_are_carried_out(before: World, after: World, k: Constants) -> bool:
+    """Each partition that leaves /admin/reassign_partitions is assigned as planned, or the API asks for another target."""
+    for partition in range(k.partitions):
+        if a_partition_leaves_the_plan(before, after, partition) and not is_assigned_as_planned(before, partition):
+            if not another_reassignment_is_asked_for(before, k, partition):
+                return False
+    return True
+
+
 ASSIGNMENTS: tuple[Property, ...] = (
+    step_invariant(
+        "PlansAreCarriedOut",
+        plans_are_carried_out,
+        "a partition leaves /admin/reassign_partitions once it is assigned as planned, or since the API asks for another target: "
+        "else a controller that dies then leaves nobody who knows of the plan",
+        "CONVERGE: KAFKA-6193",
+        when=some_partition_leaves_the_plan,
+    ),
     invariant(
         "IsrAssigned",
         isr_is_assigned_everywhere,

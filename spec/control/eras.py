@@ -59,6 +59,7 @@ from kafka_spec.spec.decisions import (
     OfflineRecipients,
     Reassignment,
     RefusedIsrWrite,
+    RemovedFromZnode,
     ReplacedReassignment,
     ShrinkRecipients,
     ShutdownRecipients,
@@ -201,6 +202,11 @@ DECISIONS: tuple[Decision, ...] = (
         "what happens to replicas that a replaced reassignment had added",
     ),
     Decision("lost_target", LostTarget.AWAITED, "what a controller does if the target has left the ISR again"),
+    Decision(
+        "removed_from_znode",
+        RemovedFromZnode.PARTITION,
+        "what leaves /admin/reassign_partitions with a partition (KAFKA-6193)",
+    ),
     Decision("unassigned_brokers", UnassignedBrokers.TOLD, "whether brokers are told which replica is not theirs"),
     Decision("counted_members", CountedMembers.ISR, "which members of its ISR a leader counts for its high watermark"),
     Decision(
@@ -484,6 +490,14 @@ BUGS: tuple[Bug, ...] = (
         10,
         "reassigned_with_shrink",
         {"end_of_reassignment": EndOfReassignment.AFTERWARDS},
+    ),
+    Bug(
+        "KAFKA-6193",
+        "a reassignment ends, and with it all that the controller has read in /admin/reassign_partitions and not begun is dropped: "
+        "in no release",
+        37,
+        "partitions_planned",
+        {"removed_from_znode": RemovedFromZnode.ALL_NOT_BEGUN},
     ),
     Bug(
         "KAFKA-9212",

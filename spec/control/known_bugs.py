@@ -58,7 +58,14 @@ KNOWN_BUGS: tuple[KnownBug, ...] = (
     KnownBug(32, "yes", "no", ("KAFKA-6650",)),
     KnownBug(33, "yes", "no", ("KAFKA-6612",)),
     KnownBug(35, "no", "no", ("KAFKA-9946",)),
-    KnownBug(37, "yes", "no", ("KAFKA-6193", "KAFKA-9089"), "a reassignment of several partitions, or one that fails"),
+    KnownBug(37, "no", "no", ("KAFKA-6193",)),
+    KnownBug(
+        38,
+        "yes",
+        "no",
+        ("KAFKA-9089",),
+        "errors of ZooKeeper's client within a reassignment; and which of two requests, in a znode and through the API, is newer",
+    ),
     KnownBug(39, "no", "no", ("KAFKA-7482",)),
     KnownBug(40, "n/a", "no", ("KAFKA-9769",), "log directories: a log that cannot be created"),
     KnownBug(

@@ -10,7 +10,7 @@ from kafka_spec.spec.control.controller.broker_changes import brokers_have_chang
 from kafka_spec.spec.control.controller.deletion_events import a_deletion_is_asked_for, deletion_thread_is_awake
 from kafka_spec.spec.control.controller.knowledge import leadership_is_known
 from kafka_spec.spec.control.controller.reassigning import a_reassignment_runs, admin_znode_is_news, admin_znode_is_refused
-from kafka_spec.spec.control.controller.reassignment import completion_may_go_on, target_is_in_isr
+from kafka_spec.spec.control.controller.reassignment import completion_may_go_on, target_is_reached
 from kafka_spec.spec.control.controller.topics import (
     a_partition_is_added,
     a_topic_is_new,
@@ -32,7 +32,7 @@ def a_reassignment_is_due(s: World, k: Constants, controller: int, partition: in
         return True
     if admin_znode_is_refused(s, k, controller, partition):
         return True
-    if not a_reassignment_runs(s, controller, partition) or not target_is_in_isr(s, controller, partition):
+    if not a_reassignment_runs(s, controller, partition) or not target_is_reached(s, k, controller, partition):
         return False
     return completion_may_go_on(s, k, controller, partition)
 

@@ -29,7 +29,7 @@ GUARDS = (
     reassignment.admin_znode_names_target,
     reassignment.assignment_is_target,
     reassignment.assignment_is_under_way,
-    reassignment.target_is_in_isr,
+    reassignment.target_is_reached,
     reassignment.completion_may_go_on,
     reassignment.end_is_announced,
     reassignment.leader_has_to_move_to_target,

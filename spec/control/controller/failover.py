@@ -126,6 +126,8 @@ def take_over(s: World, k: Constants, controller: int) -> None:
     take_deletion_over(s, k, controller)
     for partition in range(k.partitions):
         start_replicas(s, k, controller, partition)
+    for partition in range(k.partitions):
+        stop_unassigned_brokers(s, k, controller, live, partition)
     s.controllers[controller].step = ControllerStep.REMOVE
     go_on(s, k, controller)
 
@@ -137,7 +139,6 @@ def start_replicas(s: World, k: Constants, controller: int, partition: int) -> N
         if contains(replicas, replica) == 1:
             fire(s, k, REPLICA, (controller, partition, replica), "startup")
     put_replicas_online(s, k, controller, replicas & live, partition)
-    stop_unassigned_brokers(s, k, controller, live, partition)
     leaving = replicas_lost_at_fail_over(replicas, live, k.dead_replicas)
     s.controllers[controller].context.partitions[partition].leaving = leaving
 

@@ -28,14 +28,14 @@ from kafka_spec.spec.control.controller.reassignment import (
     origin_replicas,
     reassignment_is_refused,
     set_target_by_admin_znode,
-    target_is_in_isr,
+    target_is_reached,
     topic_znode_records_reassignments,
 )
 from kafka_spec.spec.control.controller.stages import go_on
 from kafka_spec.spec.control.controller.steps import controller_is_not_fenced
 from kafka_spec.spec.control.state import ControllerStep, World
 from kafka_spec.spec.control.zookeeper import fence_holds
-from kafka_spec.spec.domain import NONE, append, contains, only, truncate
+from kafka_spec.spec.domain import NONE, Flag, append, contains, only, truncate
 from kafka_spec.spec.reassignment_steps import REASSIGNMENT, ReassignmentState
 from kafka_spec.spec.table import Constants, Rule, fire
 
@@ -66,10 +66,10 @@ def no_reassignment_is_in_admin_znode(s: World, k: Constants) -> bool:
 
 def write_admin_reassignment(s: World, first: int, second: int, partition: int) -> None:
     """Create /admin/reassign_partitions with the target."""
-    znodes = s.zookeeper.partitions[partition]
-    append(znodes.reassignment, first)
+    target = s.zookeeper.partitions[partition].reassignment
+    append(target, first)
     if second != NONE:
-        append(znodes.reassignment, second)
+        append(target, second)
 
 
 WRITE_REASSIGNMENT = Rule(
@@ -82,6 +82,44 @@ WRITE_REASSIGNMENT = Rule(
     effects=(write_admin_reassignment,),
     says="an operator writes a reassignment to {first} and {second} to /admin/reassign_partitions",
     cites="Kafka 0.10 and 2.8 ReassignPartitionsCommand with --zookeeper",
+)
+
+
+def all_have_a_leader_epoch(s: World, k: Constants) -> bool:
+    """There are several partitions, and each was created and has had a leader."""
+    for partition in range(k.partitions):
+        if not topic_has_a_leader_epoch(s, partition):
+            return False
+    return k.partitions > 1
+
+
+def one_plan_for_all(partition: int, others_move: int) -> bool:
+    """The others stay where they are; or all go to one target, which is one plan whichever partition it begins with."""
+    return others_move == 0 or partition == 0
+
+
+def write_admin_reassignments(s: World, k: Constants, first: int, second: int, partition: int, others_move: int) -> None:
+    """Create /admin/reassign_partitions with a target for each partition; those that stay are named with their replicas."""
+    for other in range(k.partitions):
+        if other == partition or others_move == 1:
+            write_admin_reassignment(s, first, second, other)
+        else:
+            znodes = s.zookeeper.partitions[other]
+            for place in range(len(znodes.assignment.replicas)):
+                append(znodes.reassignment, znodes.assignment.replicas[place])
+
+
+WRITE_REASSIGNMENTS = Rule(
+    "WriteReassignments",
+    actor="operator",
+    kind="operator",
+    params={"partition": PartitionIndex(PARTITIONS), **A_TARGET, "others_move": Flag()},
+    guards=(no_reassignment_is_in_admin_znode, all_have_a_leader_epoch, target_has_no_duplicate, one_plan_for_all),
+    at_most=REASSIGNMENTS,
+    effects=(write_admin_reassignments,),
+    says="an operator writes a plan for all partitions to /admin/reassign_partitions: partition {partition} moves to {first} and "
+    "{second}; the others move there too: {others_move}",
+    cites="Kafka 0.10 and 2.8 ReassignPartitionsCommand with --zookeeper: a plan names all partitions of its topics",
 )
 
 
@@ -175,21 +213,36 @@ def admin_znode_is_news(s: World, k: Constants, controller: int, partition: int)
     )
 
 
-def begin_reassignment_of_znode(s: World, k: Constants, controller: int, partition: int) -> None:
-    """Begin the reassignment that the znode names, since 2.4 also in place of one that runs."""
-    set_target_by_admin_znode(s, controller, partition)
-    fire(s, k, REASSIGNMENT, (controller, partition), "reassign")
-    enter_reassignment_step(s, k, controller, partition)
+def is_to_be_begun(s: World, k: Constants, controller: int, partition: int) -> bool:
+    """The znode /admin/reassign_partitions has news for this controller, and the partition can be reassigned."""
+    return admin_znode_is_news(s, k, controller, partition) and partition_can_be_reassigned(s, controller, partition)
+
+
+def one_is_to_be_begun(s: World, k: Constants, controller: int) -> bool:
+    """The znode /admin/reassign_partitions has news about a partition that can be reassigned."""
+    for partition in range(k.partitions):
+        if is_to_be_begun(s, k, controller, partition):
+            return True
+    return False
+
+
+def begin_reassignments_of_znode(s: World, k: Constants, controller: int) -> None:
+    """Begin the reassignments that the znode names, one after the other; since 2.4 also in place of those that run."""
+    for partition in range(k.partitions):
+        if is_to_be_begun(s, k, controller, partition):
+            set_target_by_admin_znode(s, controller, partition)
+            s.controllers[controller].context.partitions[partition].reassignment_resumes = 1
+    s.controllers[controller].step = ControllerStep.REMOVE
     go_on(s, k, controller)
 
 
 NOTICE_REASSIGNMENT = Rule(
     "NoticeReassignment",
     actor="controller on {controller}",
-    params=ANY_CONTROLLED_PARTITION,
-    guards=(partition_can_be_reassigned, zookeeper_can_be_read, admin_znode_is_news),
-    effects=(begin_reassignment_of_znode,),
-    says="the controller on {controller} reads /admin/reassign_partitions, and begins the reassignment",
+    params=ANY_CONTROLLER,
+    guards=(zookeeper_can_be_read, one_is_to_be_begun),
+    effects=(begin_reassignments_of_znode,),
+    says="the controller on {controller} reads /admin/reassign_partitions, and begins what it names",
     cites=f"{KAFKA}.processZkPartitionReassignment",
 )
 
@@ -224,7 +277,7 @@ NOTICE_CAUGHT_UP = Rule(
     "NoticeCaughtUp",
     actor="controller on {controller}",
     params=ANY_CONTROLLED_PARTITION,
-    guards=(is_handling_no_event, zookeeper_can_be_read, a_reassignment_runs, target_is_in_isr, completion_may_go_on),
+    guards=(is_handling_no_event, zookeeper_can_be_read, a_reassignment_runs, target_is_reached, completion_may_go_on),
     effects=(begin_completion,),
     says="the controller on {controller} is notified that the ISR has changed, and finds that it holds the target",
     cites=f"{KAFKA}.processPartitionReassignmentIsrChange",
@@ -368,6 +421,7 @@ CLEAR_REASSIGNMENT = Rule(
 
 RULES = (
     WRITE_REASSIGNMENT,
+    WRITE_REASSIGNMENTS,
     REASSIGN,
     CANCEL_REASSIGNMENT,
     NOTICE_REASSIGNMENT,

@@ -16,18 +16,19 @@ from kafka_spec.spec.control.machines import LOADING
 from kafka_spec.spec.control.network import send_leader_and_isr_to_all, send_stop_replica_to_unassigned
 from kafka_spec.spec.control.state import ControllerStep, World
 from kafka_spec.spec.control.zookeeper import write_state
-from kafka_spec.spec.decisions import Reassignment
+from kafka_spec.spec.decisions import Reassignment, RemovedFromZnode
 from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, append, assign, contains, including, pop_first, truncate
 from kafka_spec.spec.election import Strategy, elect_reassigned, members
 from kafka_spec.spec.partition import PARTITION
 from kafka_spec.spec.reassignment import (
     brokers_to_clean,
+    changes_nothing,
     leader_has_to_move,
-    reassignment_is_complete,
     reassignment_may_end,
     remembered_after_bump,
     replicas_at_end,
     replicas_under_way,
+    target_is_in_isr,
 )
 from kafka_spec.spec.reassignment_steps import REASSIGNMENT, ReassignmentState
 from kafka_spec.spec.replica import REPLICA, ReplicaState
@@ -79,7 +80,7 @@ def topic_znode_records_reassignments(k: Constants) -> bool:
 
 
 def admin_znode_exists(s: World, partition: int) -> bool:
-    """The znode /admin/reassign_partitions exists."""
+    """The znode /admin/reassign_partitions names the partition."""
     return len(s.zookeeper.partitions[partition].reassignment) > 0
 
 
@@ -121,14 +122,24 @@ def assignment_is_under_way(s: World, k: Constants, controller: int, partition: 
     return assignment.removing == wanted & ~target and assignment_begins_with_target(s, controller, partition)
 
 
-def target_is_in_isr(s: World, controller: int, partition: int) -> bool:
-    """The state znode's ISR holds all of the target."""
-    return reassignment_is_complete(target_replicas(s, controller, partition), s.zookeeper.partitions[partition].state.isr)
+def no_replica_changes(s: World, k: Constants, controller: int, partition: int) -> bool:
+    """The reassignment adds and removes no replica, so that it ends at once (since 2.4)."""
+    adding = s.controllers[controller].context.partitions[partition].assignment.adding
+    target = target_replicas(s, controller, partition)
+    return changes_nothing(assigned_replicas(s, controller, partition), adding, target, k.reassignment)
+
+
+def target_is_reached(s: World, k: Constants, controller: int, partition: int) -> bool:
+    """The state znode's ISR holds all of the target; since 2.4 also if no replica is added or removed."""
+    isr = s.zookeeper.partitions[partition].state.isr
+    return target_is_in_isr(target_replicas(s, controller, partition), isr) or no_replica_changes(s, k, controller, partition)
 
 
 def completion_may_go_on(s: World, k: Constants, controller: int, partition: int) -> bool:
-    """The target is still in the state znode's ISR and can lead, or the era does not check this again."""
+    """The target is still in the state znode's ISR and can lead, or no replica leaves, or the era does not check this again."""
     isr = s.zookeeper.partitions[partition].state.isr
+    if no_replica_changes(s, k, controller, partition):
+        return True
     return reassignment_may_end(target_replicas(s, controller, partition), isr, live_brokers(s, controller), k.lost_target)
 
 
@@ -296,9 +307,12 @@ def write_target_assignment(s: World, controller: int, partition: int) -> None:
     assign(s.zookeeper.partitions[partition].assignment, s.controllers[controller].context.partitions[partition].assignment)
 
 
-def delete_admin_reassignment(s: World, partition: int) -> None:
-    """Delete /admin/reassign_partitions, which names no other partition."""
-    truncate(s.zookeeper.partitions[partition].reassignment, 0)
+def delete_admin_reassignment(s: World, k: Constants, controller: int, partition: int) -> None:
+    """Take the partition out of /admin/reassign_partitions, which is deleted if it names no other."""
+    for other in range(k.partitions):
+        is_begun = s.controllers[controller].partitions[other].reassignment != ReassignmentState.NONE
+        if other == partition or (k.removed_from_znode == RemovedFromZnode.ALL_NOT_BEGUN and not is_begun):
+            truncate(s.zookeeper.partitions[other].reassignment, 0)
 
 
 def forget_target(s: World, controller: int, partition: int) -> None:
@@ -364,6 +378,14 @@ def reassignment_is_due(s: World, controller: int, partition: int) -> bool:
     return own.context.partitions[partition].reassignment_resumes == 1
 
 
+def set_targets_at_failover(s: World, k: Constants, controller: int) -> None:
+    """Take the targets of all partitions that are to be resumed from /admin/reassign_partitions, where it names them."""
+    for partition in range(k.partitions):
+        if s.controllers[controller].context.partitions[partition].reassignment_resumes == 1:
+            if admin_znode_exists(s, partition) and not reassignment_is_refused(s, controller, partition):
+                set_target_by_admin_znode(s, controller, partition)
+
+
 def continue_reassignment(s: World, k: Constants, controller: int, partition: int) -> None:
     """Do a part of the reassignment that writes nothing to ZooKeeper: delete replicas, or resume."""
     own = s.controllers[controller]
@@ -374,9 +396,9 @@ def continue_reassignment(s: World, k: Constants, controller: int, partition: in
     elif machines.reassignment == ReassignmentState.SHRINKING:
         fire(s, k, REASSIGNMENT, (controller, partition), "shrink")
     else:
+        if own.life == LOADING:
+            set_targets_at_failover(s, k, controller)
         known.reassignment_resumes = 0
-        if own.life == LOADING and admin_znode_exists(s, partition) and not reassignment_is_refused(s, controller, partition):
-            set_target_by_admin_znode(s, controller, partition)
         if len(known.target) > 0 and leadership_is_known(s, controller, partition):
             fire(s, k, REASSIGNMENT, (controller, partition), "reassign")
     enter_reassignment_step(s, k, controller, partition)

@@ -38,7 +38,21 @@ from kafka_spec.spec.replica import REPLICA
 from kafka_spec.spec.table import Constants, fire
 
 
-def an_election_is_due(s: World, controller: int, partition: int) -> bool:
+def election_is_of_partition(s: World, controller: int, partition: int) -> bool:
+    """The event is about an election of this very partition: it was requested, or the partition is being created."""
+    known = s.controllers[controller].context.partitions[partition]
+    return known.strategy != Strategy.OFFLINE or known.creating == 1
+
+
+def election_is_of_some(s: World, k: Constants, controller: int) -> bool:
+    """The event is about an election of some partitions, and leaves others alone; else it tries all that are new or offline."""
+    for partition in range(k.partitions):
+        if election_is_of_partition(s, controller, partition):
+            return True
+    return False
+
+
+def an_election_is_due(s: World, k: Constants, controller: int, partition: int) -> bool:
     """The partition is new or offline, or an election was requested; and the topic is not to be deleted.
 
     Who was created in this very event is elected for all that (onNewPartitionCreation does not look): a topic of the same name
@@ -46,6 +60,8 @@ def an_election_is_due(s: World, controller: int, partition: int) -> bool:
     """
     own = s.controllers[controller]
     known = own.context.partitions[partition]
+    if election_is_of_some(s, k, controller) and not election_is_of_partition(s, controller, partition):
+        return False
     may_be_elected = known.creating == 1 or not topic_is_queued_for_deletion(s, controller)
     return may_be_elected and election_is_due(own.partitions[partition].state, known.strategy)
 
@@ -59,7 +75,7 @@ def go_on(s: World, k: Constants, controller: int) -> None:
     """
     for _ in range(12 * k.partitions):
         own = s.controllers[controller]
-        if own.step == ControllerStep.ELECT and not an_election_is_due(s, controller, own.context.turn):
+        if own.step == ControllerStep.ELECT and not an_election_is_due(s, k, controller, own.context.turn):
             end_election(s, k, controller)
         if s.controllers[controller].step == ControllerStep.REMOVE and no_replica_leaves(s, k, controller):
             begin_next_stage(s, k, controller)
@@ -74,10 +90,14 @@ def no_replica_leaves(s: World, k: Constants, controller: int) -> bool:
 
 
 def end_election(s: World, k: Constants, controller: int) -> None:
-    """Continue after an election: the next partition's turn; after the last, the replicas of those just created go online."""
+    """Continue after an election: the next partition's turn; after the last, the replicas of those just created go online.
+
+    The last is that of the topic, or of those that were asked for.
+    """
     partition = s.controllers[controller].context.turn
+    is_asked_for = election_is_of_partition(s, controller, partition)
     s.controllers[controller].context.partitions[partition].strategy = Strategy.OFFLINE
-    if partition + 1 < k.partitions:
+    if partition + 1 < k.partitions and (not is_asked_for or election_is_of_some(s, k, controller)):
         s.controllers[controller].context.turn = partition + 1
     else:
         s.controllers[controller].context.turn = 0
@@ -204,8 +224,9 @@ def start_brokers(s: World, k: Constants, controller: int, brokers: BrokerSet) -
         send_update_metadata(s, k, controller, context.live)
     for partition in range(k.partitions):
         put_replicas_online(s, k, controller, brokers & assigned_replicas(s, controller, partition), partition)
-        stop_unassigned_brokers(s, k, controller, brokers, partition)
         resume_if_target_starts(s, controller, brokers, partition)
+    for partition in range(k.partitions):
+        stop_unassigned_brokers(s, k, controller, brokers, partition)
     resume_deletion(s, k, controller, brokers)
     s.controllers[controller].step = ControllerStep.ELECT
 
