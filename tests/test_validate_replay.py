@@ -81,16 +81,20 @@ def test_misuse_is_told(options: list[str], says: str, capsys: pytest.CaptureFix
     assert says in capsys.readouterr().err
 
 
+OTHER_ORDER = {"2.8.2": {"doomed-0"}, "3.9.1": {"doomed-1"}}
+"""Partitions whose replicas leave the ISR, in a deletion, in an order that the model has not."""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("version", ["2.8.2", "3.9.1"])
 def test_all_partitions_are_explained(version: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Crashes, shutdowns, elections and zombies: nine partitions are explained; four, until they are reassigned or deleted."""
+    """Crashes, shutdowns, elections, zombies, deletions: nine partitions are explained, three of them not to their end."""
     code, found = replayed(capsys, str(LOGS / version))
     partitions = {one["partition"]: one for one in found["partitions"]}  # type: ignore[attr-defined]
     assert code == 3
     assert {one["verdict"] for one in partitions.values()} == {"explained"}
     cut = {name for name, one in partitions.items() if one["not tried"]}
-    assert cut == {"moves-0", "moves-1", "doomed-0", "doomed-1"}
+    assert cut == {"moves-0", "moves-1", *OTHER_ORDER[version]}
     assert all(one["explained"] == one["observations"] for name, one in partitions.items() if name not in cut)
 
 

@@ -123,6 +123,13 @@ class Evidence:
         lines = self.script.lines
         return place < len(lines) and lines[place][1][:3] == ("partition", -1, int(PartitionState.NON_EXISTENT))
 
+    def deletes(self, place: int) -> bool:
+        """Whether a line soon shows that the partition is deleted."""
+        return any(
+            line.kind == "partition" and line.target == PartitionState.NON_EXISTENT
+            for _, line in self.script.lines[place : place + self.near]
+        )
+
     def goes_down(self, place: int, broker: int, lives_on: bool) -> bool:
         """Whether a line soon shows that the broker has gone; `lives_on`: only its session, not its process."""
         return self._near(self._down, place, broker) and self._lived_on(place, broker) in (None, lives_on)

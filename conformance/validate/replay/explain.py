@@ -17,12 +17,10 @@ from kafka_spec.conformance.validate.replay.script import Script
 from kafka_spec.conformance.validate.replay.search import MOST_STATES, Explanation, RunSearch
 from kafka_spec.spec.control.bounds import BROKERS
 from kafka_spec.spec.partition import PartitionState
-from kafka_spec.spec.replica import ReplicaState
 from kafka_spec.spec.table import SpecError
 
 MOST_PARTITIONS = 32
 """Partitions that are tried if none are named."""
-OF_DELETION = (ReplicaState.DELETION_STARTED, ReplicaState.DELETION_SUCCESSFUL, ReplicaState.DELETION_INELIGIBLE)
 
 LARGEST = 31
 """The last leader epoch and the last version of the model (spec/control/bounds.py)."""
@@ -98,7 +96,7 @@ def replay(
     plain = seen.plain and all(seen.plain)
     chosen = era or ("0.10" if plain else "2.8")
     found = Replayed(f"control/era_{chosen.replace('.', '_')}", list(files))
-    models: dict[tuple[int, int], Model] = {}
+    models: dict[tuple[int, int, int], Model] = {}
     for number, name in enumerate(sorted(seen.logs)):
         if not wanted and number >= MOST_PARTITIONS:
             why = f"more than {MOST_PARTITIONS} partitions; name it with --partition"
@@ -110,7 +108,7 @@ def replay(
 
 
 def _told(
-    seen: Observations, whole: PartitionStory, era: str, models: dict[tuple[int, int], Model], most: int
+    seen: Observations, whole: PartitionStory, era: str, models: dict[tuple[int, int, int], Model], most: int
 ) -> ReplayedPartition:
     if terse := sorted({line.epoch for line in whole.lines} & seen.terse):
         why = f"controller epoch {terse[0]} is logged at INFO, where most lines are missing; set state.change.logger to TRACE"
@@ -122,7 +120,8 @@ def _told(
     if len(brokers) > BROKERS.high:
         why = f"it has {len(brokers)} brokers with their controllers, and the model at most {BROKERS.high}"
         return ReplayedPartition(whole, "not tried", why=why)
-    size = len(brokers), len(log.assigned)
+    deleted = any(line.kind == "partition" and line.target == PartitionState.NON_EXISTENT for line in log.lines)
+    size = len(brokers), len(log.assigned), int(deleted)
     if size not in models:
         models[size] = Model(era, *size)
     run = _search(models[size], seen, log, brokers, most)
@@ -189,7 +188,7 @@ def _within_reach(log: PartitionStory) -> tuple[PartitionStory, str]:
     if first is None or first.kind != "partition" or first.source != PartitionState.NON_EXISTENT:
         return log.first(0), "its creation is not in the logs"
     for number, line in enumerate(log.lines):
-        if reason := _beyond(log, line):
+        if reason := _beyond(log, line) or _order_beyond(log, number):
             begin = number
             while begin and _same_event(log.lines[begin - 1], line):
                 begin -= 1
@@ -203,11 +202,22 @@ def _beyond(log: PartitionStory, line: SeenLine) -> str:
         return f"the model's leader epochs and versions end at {LARGEST}; they are larger"
     if log.moves >= 0 and line.now is not None and line.now.moving:
         return "it is reassigned"
-    if line.kind == "replica" and (line.target in OF_DELETION or line.source == ReplicaState.DELETION_STARTED):
-        return "it is deleted"
-    if line.kind == "partition" and line.target == PartitionState.NON_EXISTENT:
-        return "it is deleted"
+    if line.kind == "partition" and line.source == PartitionState.NON_EXISTENT and line != log.lines[0]:
+        return "it is created again"
     return ""
+
+
+def _order_beyond(log: PartitionStory, number: int) -> str:
+    """Return why a removal is beyond the model's reach: in one event the model removes replicas in the order of the assignment."""
+    line = log.lines[number]
+    before = next((one for one in log.lines[number - 1 :: -1] if one.kind != "replica"), None) if number else None
+    if before is None or before.kind != line.kind or line.kind != "removed" or not _same_event(before, line):
+        return ""
+    if line.now is None or before.now is None or line.now.epoch == before.now.epoch or line.about not in log.assigned:
+        return ""
+    if before.about in log.assigned and log.assigned.index(before.about) < log.assigned.index(line.about):
+        return ""
+    return "several replicas leave the ISR in one event, in an order that the model has not,"
 
 
 def _same_event(before: SeenLine, line: SeenLine) -> bool:

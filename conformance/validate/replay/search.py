@@ -251,6 +251,8 @@ class RunSearch:
             return False
         if name == "ElectController":
             return evidence.elects_controller(place, self.model.controller_epoch(record), values["controller"])
+        if name == "DeleteTopic":
+            return evidence.deletes(place)
         if name == "CreateTopic":
             return evidence.creates(place)
         if name == "Crash":
