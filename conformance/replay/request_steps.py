@@ -104,15 +104,24 @@ def deliver_metadata_again(projection: Projection, controller: int, broker: int)
     batch.begin()
     batch.add_update_metadata([broker], [])
     batch.send()
-    hand_over_uncounted(projection, sender, receiver)
+    request = sender.in_flight(broker)
+    assert request is not None
+    hand_over(projection, sender, receiver, request, answered=True)
 
 
 def hand_over_uncounted(projection: Projection, sender: BrokerProcess, receiver: BrokerProcess) -> None:
-    """Deliver the requests at the head of a channel that the model does not have."""
+    """Deliver the requests at the head of a channel that the model does not have.
+
+    In the model a list of live brokers that is sent again changes nothing, also on a broker that has restarted unseen; there
+    UpdateMetadataAgain says that it arrives.
+    """
     while (request := sender.in_flight(receiver.number)) is not None:
         if projection.counts(sender.number, receiver.number, request):
             return
+        alive = receiver.replicas.alive
         hand_over(projection, sender, receiver, request, answered=True)
+        if isinstance(request, UpdateMetadataRequest):
+            receiver.replicas.alive = alive
 
 
 def hand_over(projection: Projection, sender: BrokerProcess, receiver: BrokerProcess, request: Request, *, answered: bool) -> None:
