@@ -96,7 +96,7 @@ def replay(
     plain = seen.plain and all(seen.plain)
     chosen = era or ("0.10" if plain else "2.8")
     found = Replayed(f"control/era_{chosen.replace('.', '_')}", list(files))
-    models: dict[tuple[int, int, int], Model] = {}
+    models: dict[tuple[int, int, int, int], Model] = {}
     for number, name in enumerate(sorted(seen.logs)):
         if not wanted and number >= MOST_PARTITIONS:
             why = f"more than {MOST_PARTITIONS} partitions; name it with --partition"
@@ -108,7 +108,7 @@ def replay(
 
 
 def _told(
-    seen: Observations, whole: PartitionStory, era: str, models: dict[tuple[int, int, int], Model], most: int
+    seen: Observations, whole: PartitionStory, era: str, models: dict[tuple[int, int, int, int], Model], most: int
 ) -> ReplayedPartition:
     if terse := sorted({line.epoch for line in whole.lines} & seen.terse):
         why = f"controller epoch {terse[0]} is logged at INFO, where most lines are missing; set state.change.logger to TRACE"
@@ -121,10 +121,14 @@ def _told(
         why = f"it has {len(brokers)} brokers with their controllers, and the model at most {BROKERS.high}"
         return ReplayedPartition(whole, "not tried", why=why)
     deleted = any(line.kind == "partition" and line.target == PartitionState.NON_EXISTENT for line in log.lines)
-    size = len(brokers), len(log.assigned), int(deleted)
-    if size not in models:
-        models[size] = Model(era, *size)
+    for unclean in (1, 0):
+        size = len(brokers), len(log.assigned), int(deleted), unclean
+        if size not in models:
+            models[size] = Model(era, *size)
     run = _search(models[size], seen, log, brokers, most)
+    if run.exhausted:
+        permissive = _search(models[*size[:3], 1], seen, log, brokers, most)
+        run = permissive if permissive.complete else run
     told = ReplayedPartition(whole, "explained", log.count, brokers, run, left_out=left_out, states=run.states)
     if run.complete:
         return told

@@ -91,10 +91,10 @@ class BoundRule:
 class Model:
     """The rules of an era for a number of brokers and replicas."""
 
-    def __init__(self, era: str, brokers: int, replicas: int, deletions: int = 0) -> None:
+    def __init__(self, era: str, brokers: int, replicas: int, deletions: int, unclean: int) -> None:
         spec = EXPLAINING[era]
         self.brokers = brokers
-        self.world = ExecutableSpec(spec, bounds_for(spec, brokers, replicas, deletions))
+        self.world = ExecutableSpec(spec, bounds_for(spec, brokers, replicas, deletions, unclean))
         self.layout = Layout(self.world.space)
         self._program = Program(spec, self.layout, self.world.actions, (), self.world.k, frozenset({"digest"}), quick=True)
         self._slice = Slice(self._program, self.layout.size, self.world.actions.count)

@@ -50,8 +50,8 @@ EXPLAINING = {"0.10": _explaining(ERA_0_10), "2.8": _explaining(ERA_2_8)}
 CHANNEL_DEPTH = 20
 
 
-def bounds_for(spec: Spec, brokers: int, replicas: int, deletions: int) -> dict[str, int]:
+def bounds_for(spec: Spec, brokers: int, replicas: int, deletions: int, unclean: int) -> dict[str, int]:
     """Return the bounds that a log needs: its brokers and replicas, and no happening that is counted."""
     sizes = {"brokers": brokers, "replicas": replicas, "partitions": 1, "channel_depth": CHANNEL_DEPTH, "settled": 0}
-    others = {"unclean": 1, "min_isr": 1, "no_deletion": 0, "imbalance": 10}
+    others = {"unclean": unclean, "min_isr": 1, "no_deletion": 0, "imbalance": 10}
     return {name: {**dict.fromkeys(HAPPENINGS, 0), **sizes, **others, "deletions": deletions}[name] for name in spec.bounds}
