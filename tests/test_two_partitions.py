@@ -8,10 +8,12 @@ from dataclasses import replace
 import pytest
 
 from kafka_spec.model_check import embedded, oracle
+from kafka_spec.spec.control.bounds import NO_EPOCH
 from kafka_spec.spec.control.controller.deletion_events import handle_answer
 from kafka_spec.spec.control.controller.requested import ask_for_preferred_election
 from kafka_spec.spec.control.controller.stages import end_election, go_on, start_brokers
 from kafka_spec.spec.control.eras import FIXED
+from kafka_spec.spec.control.machines import Role
 from kafka_spec.spec.control.messages import Answer
 from kafka_spec.spec.control.state import ControllerStep, World
 from kafka_spec.spec.domain import NONE, BrokerSet
@@ -69,6 +71,26 @@ def test_a_controller_dies_between_two_partitions(goal: Callable[[World], bool],
     """A controller that handles two partitions in one event can be gone after the first write and before the second."""
     wanted: Property = reachable("Between", goal, "one partition is done, the other is not", "a test")
     result = embedded.explore(replace(FIXED, properties=(wanted,)), bounds)
+
+    assert result.violated == []
+
+
+def first_is_applied_before_second_is_written(s: World, k: Constants) -> bool:
+    """A broker leads the first partition, and the controller is about to create the second one in the same event."""
+    for controller in range(k.brokers):
+        own = s.controllers[controller]
+        if own.step == ControllerStep.ELECT and own.context.turn == 1 and s.zookeeper.partitions[1].state.leader_epoch == NO_EPOCH:
+            for broker in range(k.brokers):
+                if s.brokers[broker].replicas[0].role == Role.LEADER:
+                    return True
+    return False
+
+
+@pytest.mark.slow
+def test_what_the_model_can_do_and_kafka_cannot() -> None:
+    """The model can deliver the request of the first partition before the second is written; Kafka sends one at the end."""
+    extra = reachable("Extra", first_is_applied_before_second_is_written, "the first is applied, the second not written", "a test")
+    result = embedded.explore(replace(FIXED, properties=(extra,)), bounds_of("first_look", partitions=2))
 
     assert result.violated == []
 

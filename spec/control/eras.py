@@ -84,7 +84,8 @@ ABSTRACTIONS = (
         "Kafka sends one batch at the end of a change of states. Of each request a broker takes or refuses each partition by "
         "itself, but for the epochs of controller and broker, which are equal in both requests. What Kafka sends later could also "
         "be delivered later. A run of Kafka is a run here in which nothing comes between the two requests; only the model can "
-        "deliver the first before the second partition is written, or lose the second alone, as with a broken connection",
+        "deliver the first before the second partition is written, or lose the second alone, as with a broken connection. One "
+        "request would have to wait in the controller's memory until its event ends, and two removals of one partition be one, too",
     ),
     Abstraction(
         "the leader writes the ISR to ZooKeeper, as at inter.broker.protocol 2.6; AlterPartition (2.7 and later) is not modelled",
