@@ -17,6 +17,7 @@ from kafka_spec.spec.decisions import (
     EndOfReassignment,
     LostTarget,
     Reassignment,
+    RemovedFromZnode,
     ReplacedReassignment,
     UnassignedBrokers,
 )
@@ -98,6 +99,11 @@ def leader_is_imbalanced(preferred: int, led_elsewhere: int, percentage: int) ->
     Kafka 2.8: KafkaController.checkAndTriggerAutoLeaderRebalance.
     """
     return 100 * led_elsewhere > percentage * preferred
+
+
+def other_leaves_plan(is_begun: int, removed_from_znode: int) -> bool:
+    """Whether a partition leaves /admin/reassign_partitions with another; `is_begun` if its reassignment has begun (KAFKA-6193)."""
+    return removed_from_znode == RemovedFromZnode.ALL_NOT_BEGUN and is_begun == 0
 
 
 def replicas_under_way(origin: BrokerSet, adding: BrokerSet, target: BrokerSet, replaced_reassignment: int) -> BrokerSet:

@@ -20,13 +20,14 @@ from kafka_spec.impl.machine import Running
 from kafka_spec.impl.protocol.controller_requests import NO_LEADER
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.row_functions import effect, guard
-from kafka_spec.spec.decisions import Reassignment, RemovedFromZnode
+from kafka_spec.spec.decisions import Reassignment
 from kafka_spec.spec.domain import BrokerSet
 from kafka_spec.spec.election import Strategy
 from kafka_spec.spec.reassignment import (
     PartitionAssignment,
     changes_nothing,
     leader_has_to_move,
+    other_leaves_plan,
     reassignment_may_end,
     remembered_after_bump,
     replicas_at_end,
@@ -254,10 +255,8 @@ class ReassignmentRows(WriterGuards):
 
 def left_in_znode(asked: Targets, removed: Collection[TopicPartition], begun: Collection[TopicPartition], k: Constants) -> Targets:
     """Return what /admin/reassign_partitions names when these partitions leave it: all others, or those begun (KAFKA-6193)."""
-    kept = {partition: target for partition, target in asked.items() if partition not in removed}
-    if k.removed_from_znode == RemovedFromZnode.ALL_NOT_BEGUN:
-        return {partition: target for partition, target in kept.items() if partition in begun}
-    return kept
+    leaving = {partition for partition in asked if other_leaves_plan(int(partition in begun), k.removed_from_znode)}
+    return {partition: target for partition, target in asked.items() if partition not in removed and partition not in leaving}
 
 
 def no_replica_changes(context: ControllerContext, partition: TopicPartition, k: Constants) -> bool:

@@ -16,7 +16,7 @@ from kafka_spec.spec.control.machines import LOADING
 from kafka_spec.spec.control.network import send_leader_and_isr_to_all, send_stop_replica_to_unassigned
 from kafka_spec.spec.control.state import ControllerStep, World
 from kafka_spec.spec.control.zookeeper import write_state
-from kafka_spec.spec.decisions import Reassignment, RemovedFromZnode
+from kafka_spec.spec.decisions import Reassignment
 from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, append, assign, contains, including, pop_first, truncate
 from kafka_spec.spec.election import Strategy, elect_reassigned, members
 from kafka_spec.spec.partition import PARTITION
@@ -24,6 +24,7 @@ from kafka_spec.spec.reassignment import (
     brokers_to_clean,
     changes_nothing,
     leader_has_to_move,
+    other_leaves_plan,
     reassignment_may_end,
     remembered_after_bump,
     replicas_at_end,
@@ -310,8 +311,8 @@ def write_target_assignment(s: World, controller: int, partition: int) -> None:
 def delete_admin_reassignment(s: World, k: Constants, controller: int, partition: int) -> None:
     """Take the partition out of /admin/reassign_partitions, which is deleted if it names no other."""
     for other in range(k.partitions):
-        is_begun = s.controllers[controller].partitions[other].reassignment != ReassignmentState.NONE
-        if other == partition or (k.removed_from_znode == RemovedFromZnode.ALL_NOT_BEGUN and not is_begun):
+        is_begun = 0 if s.controllers[controller].partitions[other].reassignment == ReassignmentState.NONE else 1
+        if other == partition or other_leaves_plan(is_begun, k.removed_from_znode):
             truncate(s.zookeeper.partitions[other].reassignment, 0)
 
 
