@@ -36,8 +36,6 @@ CHECKS = {
 }
 CLAIMS = [(name, claim) for name, check in CHECKS.items() for claim in check.expected.traces]
 """Each bug of the manifest that is violated, with each property that it breaks."""
-DIFFERS = ("reassignment/era_0_10-bounce", "NoStaleRequest")
-"""Not followed: a restarted broker that takes a former request knows who is up on the implementation, nobody in 0.10's model."""
 QUICK = 1_000
 """Searches up to this number of states are repeated, to check the golden file against the checker."""
 
@@ -106,10 +104,7 @@ class LedFollower:
         return before, found
 
 
-@pytest.mark.parametrize(
-    ("name", "claim"),
-    [pytest.param(*one, id="-".join(one), marks=[pytest.mark.xfail(strict=True)] if one == DIFFERS else []) for one in CLAIMS],
-)
+@pytest.mark.parametrize(("name", "claim"), CLAIMS, ids=[f"{name}-{claim}" for name, claim in CLAIMS])
 def test_the_implementation_fails_in_the_same_way(name: str, claim: str) -> None:
     """With the switch, each step leads the implementation where it leads the model, and the last one breaks the claim."""
     check, actions = CHECKS[name], golden_actions(name, claim)
