@@ -37,7 +37,10 @@ class Expectation:
     """The number of states without the normal form, for a check that searches normal forms."""
     depth: int | None = None
     traces: Mapping[str, int] = field(default_factory=dict)
-    """The number of states in the shortest counterexample of each property that must be violated; empty: any may be."""
+    """The number of states in the shortest counterexample of each property that must be violated.
+
+    Empty: any may be, but TypeInvariant not alone.
+    """
     all_rules_fire: bool = False
     all_properties_tested: bool = False
     not_tested: Mapping[str, str] = field(default_factory=dict)
@@ -69,6 +72,8 @@ class Expectation:
         if self.traces and self.verdict == "violated":
             more = {name: result.findings[name].states for name in result.violated if name not in self.traces}
             problems += [f"{name} is violated, too, in {states} states; say so in traces" for name, states in more.items()]
+        elif self.verdict == "violated" and list(result.violated) == [TYPE_INVARIANT]:
+            problems.append("no property of the model is violated: a field leaves its domain; mend the rule, or say so in traces")
         if result.reached_after_all:
             problems.append(f"rules that the model lists as unreachable fire: {', '.join(result.reached_after_all)}")
         if self.all_rules_fire and result.dead_rules:

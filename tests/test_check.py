@@ -205,3 +205,14 @@ def test_every_violation_is_expected_by_name() -> None:
         f"Freed is violated, too, in {lengths['Freed']} states; say so in traces"
     ]
     assert Expectation("violated").unmet(result) == []
+
+
+def test_a_mistake_in_a_model_is_no_expected_violation() -> None:
+    """Where any violation is expected, TypeInvariant alone is a failure: a typo in a rule is not the bug that is looked for."""
+    result = check(toys.WALKS_AWAY, properties=())
+    assert result.violated == ["TypeInvariant"]
+
+    assert Expectation("violated").unmet(result) == [
+        "no property of the model is violated: a field leaves its domain; mend the rule, or say so in traces"
+    ]
+    assert Expectation("violated", traces={"TypeInvariant": result.findings["TypeInvariant"].states}).unmet(result) == []

@@ -92,7 +92,7 @@ class RunSearch:
         self.furthest = Node(model.start())
 
     def run(self) -> Explanation:
-        """RunSearch until the log is explained, nothing is left, or there are too many states."""
+        """Search until the log is explained, nothing is left, or there are too many states."""
         start, total = self.furthest, len(self.script.lines) + len(self.script.arrivals)
         seen = {start.key: 0}
         queue: list[tuple[int, int, int, Node]] = [(0, 0, 0, start)]
