@@ -361,6 +361,7 @@ COVERING: list[tuple[Any, str, dict[str, int]]] = [
     (embedded, "unclean_on_request", {}),
     (oracle, "deletion_and_reassignment", {}),
     (embedded, "added_from_the_beginning", {}),
+    (embedded, "partitions_planned", {}),
 ]
 """Small bounds that together enable every rule."""
 

@@ -37,7 +37,7 @@ def search(check: NamedCheck) -> Exploration:
 
 def test_results_are_those_of_one_process() -> None:
     """Two processes give what one gives: counts, findings, digests, in the order of the checks."""
-    alone, together = (list(side_by_side.results(CHECKS, search, processes)) for processes in (1, 2))
+    alone, together = ([one.result for one in side_by_side.outcomes(CHECKS, search, processes)] for processes in (1, 2))
     for one, other in zip(alone, together, strict=True):
         assert (one.spec, one.properties, one.levels, one.fired) == (other.spec, other.properties, other.levels, other.fired)
         assert (one.findings, one.digest, one.verdict, one.tested) == (other.findings, other.digest, other.verdict, other.tested)
@@ -54,7 +54,7 @@ def refuse(check: NamedCheck) -> Exploration:
 def test_an_error_is_raised_where_its_result_would_stand() -> None:
     """The error of a check reaches the caller."""
     with pytest.raises(SpecError, match="kip_101 is refused"):
-        list(side_by_side.results(CHECKS, refuse, 2))
+        list(side_by_side.outcomes(CHECKS, refuse, 2))
 
 
 def vanish(check: NamedCheck) -> Exploration:
@@ -66,7 +66,7 @@ def vanish(check: NamedCheck) -> Exploration:
 def test_a_process_that_vanishes_is_an_error() -> None:
     """A process that ends by itself gives no result, and never a verdict."""
     with pytest.raises(EngineError, match=r"ended by itself \(exit code -9\)"):
-        list(side_by_side.results(CHECKS, vanish, 2))
+        list(side_by_side.outcomes(CHECKS, vanish, 2))
 
 
 def test_ctrl_c_stops_all(tmp_path: Path) -> None:
@@ -84,8 +84,8 @@ def test_ctrl_c_stops_all(tmp_path: Path) -> None:
             time.sleep(0.01)
         return check.run(budget=budget)
 
-    told = list(side_by_side.results(CHECKS, wait_for_stop, 2))
-    assert all(result.stopped == "interrupted" for result in told)
+    told = list(side_by_side.outcomes(CHECKS, wait_for_stop, 2))
+    assert all(outcome.result.stopped == "interrupted" for outcome in told)
     *processes, _ = begun.read_text().splitlines()
     assert len(processes) == 2
     for number in processes:

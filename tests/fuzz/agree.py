@@ -20,7 +20,7 @@ from unittest import mock
 
 from kafka_spec.model_check import embedded, frontier, oracle
 from kafka_spec.model_check.counterexample import trace_of
-from kafka_spec.model_check.exploration import Budget, Exploration
+from kafka_spec.model_check.exploration import Budget, Exploration, Finding
 from kafka_spec.model_check.fingerprint import VERIFY_SEED
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.oracle import ExecutableSpec
@@ -75,12 +75,13 @@ def disagreement(text: str, folder: Path, name: str, tally: Tally | None = None)
         module = load(text, folder, name)
         spec: Spec = module.SPEC
         faster = spec.replacing("faster", "another decision", decisions={"mode": module.Mode.FAST})
+        first, second, *_ = (one.values for one in spec.bound_sets)
     except Exception:
         return f"the spec is refused:\n{traceback.format_exc(limit=-3)}"
     for version, bounds, everything in (
-        (spec, spec.bound_sets[0].values, True),
-        (spec, spec.bound_sets[1].values, False),
-        (faster, spec.bound_sets[0].values, True),
+        (spec, first, True),
+        (spec, second, False),
+        (faster, first, True),
     ):
         try:
             if found := differs(version, version.bound_values(bounds), everything, tally):
@@ -145,6 +146,11 @@ def differs(spec: Spec, bounds: Mapping[str, int], everything: bool, tally: Tall
     return ""
 
 
+def way(finding: Finding) -> tuple[int, ...]:
+    """Return the actions of a shortest way; of a leads-to up to the owing state, after which the order of fingerprints decides."""
+    return finding.actions[: finding.met if finding.met >= 0 else None]
+
+
 def essence(result: Exploration, exact: bool) -> dict[str, Any]:
     """Return all that another engine must find the same; `exact` where the order of fingerprints is the same."""
     same = {
@@ -155,7 +161,7 @@ def essence(result: Exploration, exact: bool) -> dict[str, Any]:
         "cut_by": +result.cut_by,
         "tested": +result.tested,
         "verdicts": {name: result.verdict_of(name) for name, _ in result.claims},
-        "lengths": {name: len(finding.actions) for name, finding in result.findings.items()},
+        "lengths": {name: len(way(finding)) for name, finding in result.findings.items()},
         "complete": result.complete,
         "stopped": result.stopped,
         "dead rules": result.dead_rules,
@@ -168,7 +174,7 @@ def compared(world: ExecutableSpec, result: Exploration, plain: Independent) -> 
     """Return what the independent search finds too: its name, and what both say."""
     ways = {}
     for name, finding in result.findings.items():
-        steps = [world.actions.decode(number) for number in finding.actions[: finding.met if finding.met >= 0 else None]]
+        steps = [world.actions.decode(number) for number in way(finding)]
         ways[name] = (("Start", (finding.start,)), *((rule.name, binding) for rule, binding in steps))
     return [
         ("levels", result.levels, plain.levels),
