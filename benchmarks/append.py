@@ -23,7 +23,7 @@ from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.state_change_log import StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.eras import FIXED
+from kafka_spec.spec.control.fixed import FIXED
 
 RECORDS = 200_000
 PARTITION = TopicPartition("orders", 0)

@@ -21,7 +21,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path.insert(0, str(ROOT))
 
-from kafka_spec.spec.control.eras import BUGS, FIXED  # noqa: E402 - the project's folder comes first
+from kafka_spec.spec.control.bugs import BUGS  # noqa: E402 - the project's folder comes first
+from kafka_spec.spec.control.fixed import FIXED  # noqa: E402 - the project's folder comes first
 
 BOUNDS = {bounds.name: bounds for bounds in FIXED.bound_sets}
 TARGETS = {2: 300_000, 3: 200_000}

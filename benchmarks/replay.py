@@ -15,7 +15,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from edges import Replayed, edges, replayed, stage
 
 from kafka_spec.spec.bounds import CONTROL
-from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8, FIXED
+from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8
+from kafka_spec.spec.control.fixed import FIXED
 
 ERAS = {spec.name: spec for spec in (FIXED, ERA_2_8, ERA_0_10)}
 BOUNDS = {bounds.name: bounds.values for bounds in CONTROL}["crash_and_expiry"]

@@ -21,7 +21,8 @@ from kafka_spec.model_check.exploration import Budget  # noqa: E402
 from kafka_spec.model_check.random_walks import JUDGED, Walked  # noqa: E402
 from kafka_spec.model_check.walk_batches import Walks  # noqa: E402
 from kafka_spec.spec.bounds import HAPPENINGS  # noqa: E402
-from kafka_spec.spec.control.eras import BUGS, FIXED  # noqa: E402
+from kafka_spec.spec.control.bugs import BUGS  # noqa: E402
+from kafka_spec.spec.control.fixed import FIXED  # noqa: E402
 from kafka_spec.spec.models import MODELS  # noqa: E402
 
 SETS = {bounds.name: dict(bounds.values) for bounds in FIXED.bound_sets}

@@ -24,7 +24,7 @@ from kafka_spec.impl.protocol.registration import Endpoint
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.state_change_log import StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.eras import FIXED
+from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.control.machines import ControllerState
 from kafka_spec.spec.table import Spec
 

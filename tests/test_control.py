@@ -12,7 +12,9 @@ import pytest
 from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.exploration import Exploration
 from kafka_spec.model_check.oracle import ExecutableSpec
-from kafka_spec.spec.control.eras import BUG, BUGS, DIFFERENCES_OF_0_10, FIXED, IN_0_10, IN_2_8
+from kafka_spec.spec.control.bugs import BUG, BUGS
+from kafka_spec.spec.control.eras import DIFFERENCES_OF_0_10, IN_0_10, IN_2_8
+from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.control.known_bugs import KNOWN_BUGS
 from kafka_spec.spec.control.state import World as State
 from kafka_spec.spec.control.versions import DIFFERENCES, SWITCHES, has

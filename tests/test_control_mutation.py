@@ -9,7 +9,7 @@ from conftest import sampled
 
 from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.exploration import Exploration
-from kafka_spec.spec.control.eras import FIXED
+from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.table import Machine, Row, Spec, SpecError, name_of
 
 Guard = tuple[str, str]

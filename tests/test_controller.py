@@ -50,7 +50,8 @@ from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.state_change_log import LogLevel, StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8, FIXED
+from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8
+from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.control.machines import ControllerState
 from kafka_spec.spec.partition import PartitionState
 from kafka_spec.spec.replica import ReplicaState

@@ -46,7 +46,9 @@ from kafka_spec.impl.protocol.responses import ControllerResponse
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.state_change_log import StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.eras import BUG, ERA_0_10, ERA_2_8, FIXED
+from kafka_spec.spec.control.bugs import BUG
+from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8
+from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.table import Spec
 
 P = TopicPartition("orders", 0)

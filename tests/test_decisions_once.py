@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from kafka_spec.spec.control.eras import FIXED
+from kafka_spec.spec.control.fixed import FIXED
 
 ROOT = Path(__file__).parent.parent
 NAMES = frozenset(decision.name for decision in FIXED.decisions)

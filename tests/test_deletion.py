@@ -15,7 +15,8 @@ from kafka_spec.model_check import embedded, oracle
 from kafka_spec.spec.control.broker.requests import delete_named_replica
 from kafka_spec.spec.control.controller.deletion_events import RULES
 from kafka_spec.spec.control.deletion_properties import DELETION, DELETION_ENDS
-from kafka_spec.spec.control.eras import ERA_0_10, FIXED
+from kafka_spec.spec.control.eras import ERA_0_10
+from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.control.state import World
 from kafka_spec.spec.deletion import Resumption, resumed, started_by_deletion
 from kafka_spec.spec.domain import BrokerSet

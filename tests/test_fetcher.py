@@ -26,7 +26,9 @@ from kafka_spec.impl.protocol.data_requests import (
     Produced,
 )
 from kafka_spec.impl.protocol.errors import ErrorCode
-from kafka_spec.spec.control.eras import BUG, ERA_0_10, ERA_2_8, FIXED
+from kafka_spec.spec.control.bugs import BUG
+from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8
+from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.control.state import LogEntry
 from kafka_spec.spec.log import divergence_offset, truncation_after_answer
 from kafka_spec.spec.table import Spec

@@ -12,7 +12,7 @@ from kafka_spec import MODELS, check, trace_of
 from kafka_spec.model_check.report.plain import model_plain, result_plain
 from kafka_spec.model_check.report.text import model_text, result_text, trace_text
 from kafka_spec.spec import trace as traces
-from kafka_spec.spec.control.eras import BREAKS_NOTHING, BUGS
+from kafka_spec.spec.control.bugs import BREAKS_NOTHING, BUGS
 
 GOLDEN = Path(__file__).parent / "golden"
 Golden = Callable[[str, str], None]

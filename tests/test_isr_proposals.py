@@ -19,7 +19,7 @@ from kafka_spec.impl.protocol.data_requests import AlterIsrRequest
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.responses import AlterIsrResponse
 from kafka_spec.impl.protocol.settings import Settings
-from kafka_spec.spec.control.eras import FIXED
+from kafka_spec.spec.control.fixed import FIXED
 
 OK = ErrorCode.NONE
 TOPIC_ID = "Lws1lBqZTxCkJ8Xf0sQ-3w"

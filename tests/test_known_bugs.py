@@ -13,7 +13,8 @@ from kafka_spec.impl.controller.broker_changes import BrokerChange
 from kafka_spec.impl.controller.controller import KafkaController
 from kafka_spec.impl.controller.controller_election import ControllerChange
 from kafka_spec.impl.coordination import znodes
-from kafka_spec.spec.control.eras import BUG, FIXED
+from kafka_spec.spec.control.bugs import BUG
+from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.control.machines import ControllerState, Role
 from kafka_spec.spec.table import Spec
 

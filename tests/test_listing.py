@@ -22,7 +22,7 @@ from kafka_spec.model_check.check import Expectation, check
 from kafka_spec.model_check.report.plain import model_plain
 from kafka_spec.model_check.report.text import model_text, result_text
 from kafka_spec.spec.control import environment
-from kafka_spec.spec.control.eras import DECISIONS, FIXED, NEEDS
+from kafka_spec.spec.control.fixed import DECISIONS, FIXED, NEEDS
 from kafka_spec.spec.listing import declared_in, refuse_unlisted
 from kafka_spec.spec.models import MODELS
 from kafka_spec.spec.table import Rule, Spec, SpecError
@@ -170,7 +170,7 @@ def test_a_rule_knows_its_module() -> None:
         __name__
     }
     assert FIXED.rule("Crash").declared_in == environment.__name__
-    assert FIXED.replacing("x", "y").declared_in == __name__ and FIXED.declared_in == "kafka_spec.spec.control.eras"
+    assert FIXED.replacing("x", "y").declared_in == __name__ and FIXED.declared_in == "kafka_spec.spec.control.fixed"
 
 
 def test_a_check_does_not_move_a_spec() -> None:
@@ -179,7 +179,7 @@ def test_a_check_does_not_move_a_spec() -> None:
     for _ in range(2):
         check(FIXED, bounds, engine="oracle")
 
-    assert FIXED.declared_in == "kafka_spec.spec.control.eras"
+    assert FIXED.declared_in == "kafka_spec.spec.control.fixed"
     assert FIXED.rule("Crash").declared_in == environment.__name__
 
 

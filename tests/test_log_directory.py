@@ -30,7 +30,8 @@ from kafka_spec.impl.protocol.data_requests import (
 )
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.eras import BUG, FIXED
+from kafka_spec.spec.control.bugs import BUG
+from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.control.machines import Role
 from kafka_spec.spec.replica import ReplicaState
 from kafka_spec.spec.table import Spec

@@ -22,7 +22,7 @@ from kafka_spec.model_check.normal_form import compared
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.shards import address
 from kafka_spec.spec.brokers import Broker, PerBroker
-from kafka_spec.spec.control.eras import FIXED
+from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.control.normal_form import NORMAL_FORM, drop_doomed_requests, raise_seen_epochs
 from kafka_spec.spec.control.state import World
 from kafka_spec.spec.domain import BagOf, Each, Queue, Range, append, holds, pop_first, truncate

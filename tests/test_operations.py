@@ -15,7 +15,8 @@ from kafka_spec.impl.run.admin_words import read_script
 from kafka_spec.impl.run.operations import OPERATIONS, parse_operations
 from kafka_spec.impl.run.options import Options
 from kafka_spec.impl.run.simulation import simulate
-from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8, FIXED
+from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8
+from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.table import Spec, SpecError
 
 

@@ -12,7 +12,7 @@ from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.counterexample import trace_of
 from kafka_spec.model_check.manifest import NamedCheck, read_manifest
 from kafka_spec.model_check.report.text import story_text
-from kafka_spec.spec.control.eras import FIXED
+from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.control.progress import PROGRESS
 from kafka_spec.spec.models import MODELS
 from kafka_spec.spec.table import SpecError

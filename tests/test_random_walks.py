@@ -22,7 +22,7 @@ from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.random_walks import SAMPLE, Sample, Simulation, Walked, walk
 from kafka_spec.model_check.shorten import Shortener
 from kafka_spec.model_check.walk_batches import LENGTH, POLICIES, Met, Walks
-from kafka_spec.spec.control.eras import BUGS
+from kafka_spec.spec.control.bugs import BUGS
 from kafka_spec.spec.domain import OutOfBound, OutOfDomain
 from kafka_spec.spec.table import Spec, SpecError
 

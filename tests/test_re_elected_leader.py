@@ -10,7 +10,9 @@ import pytest
 from edges import broken, stage
 from test_counterexamples import LedFollower
 
-from kafka_spec.spec.control.eras import BUG, ERA_0_10, ERA_2_8, FIXED
+from kafka_spec.spec.control.bugs import BUG
+from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8
+from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.table import Spec
 
 BOUNDS = {**next(bounds.values for bounds in FIXED.bound_sets if bounds.name == "re_elected_leader"), "crashes": 2}

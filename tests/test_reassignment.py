@@ -21,7 +21,8 @@ from kafka_spec.impl.coordination.memory import Ensemble, Loss, MemorySession
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.assignment_verdict import broken_assignments
-from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8, FIXED
+from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8
+from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.control.machines import Role
 from kafka_spec.spec.table import Spec
 

@@ -24,7 +24,9 @@ from kafka_spec.impl.controller.request_batch import RequestBatch
 from kafka_spec.impl.controller.zk_client import ControllerZkClient
 from kafka_spec.impl.protocol.controller_requests import Leadership
 from kafka_spec.spec.bounds import CONTROL, HAPPENINGS
-from kafka_spec.spec.control.eras import BUGS, ERA_0_10, ERA_2_8, FIXED
+from kafka_spec.spec.control.bugs import BUGS
+from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8
+from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.control.machines import Role
 from kafka_spec.spec.table import Spec, SpecError
 

@@ -21,7 +21,8 @@ from kafka_spec.impl.protocol.controller_requests import (
     UpdateMetadataState,
 )
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8, FIXED
+from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8
+from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.control.machines import Role
 from kafka_spec.spec.error_codes import ErrorCode
 from kafka_spec.spec.gates import EPOCH_DURING_DELETE, LEADER_DURING_DELETE

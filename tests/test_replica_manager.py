@@ -31,7 +31,9 @@ from kafka_spec.impl.protocol.controller_requests import (
 from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.state_change_log import StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.eras import BUG, ERA_0_10, ERA_2_8, FIXED
+from kafka_spec.spec.control.bugs import BUG
+from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8
+from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.control.machines import ControllerState, Role
 from kafka_spec.spec.domain import BrokerSet
 from kafka_spec.spec.error_codes import ErrorCode

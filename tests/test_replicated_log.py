@@ -20,7 +20,7 @@ from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest
 from kafka_spec.impl.protocol.data_requests import Produced, ProduceRequest
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.settings import Settings
-from kafka_spec.spec.control.eras import FIXED
+from kafka_spec.spec.control.fixed import FIXED
 
 
 class ReplicatedLog(RuleBasedStateMachine):

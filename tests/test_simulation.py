@@ -30,7 +30,9 @@ from kafka_spec.impl.run.simulated_network import LATE, SimulatedNetwork
 from kafka_spec.impl.run.simulation import simulate
 from kafka_spec.impl.run.tasks import RemoteCall, Sleep, Task
 from kafka_spec.impl.run.verdict import CAN_BREAK, PROMISES, Judge, switches
-from kafka_spec.spec.control.eras import BUG, ERA_0_10, ERA_2_8, FIXED, IN_0_10, IN_2_8
+from kafka_spec.spec.control.bugs import BUG
+from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8, IN_0_10, IN_2_8
+from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.table import SpecError
 
 

@@ -18,7 +18,8 @@ from kafka_spec.model_check.report.text import trace_text
 from kafka_spec.spec import table
 from kafka_spec.spec.control.bounds import NO_EPOCH
 from kafka_spec.spec.control.controller import partition_rows, replica_rows
-from kafka_spec.spec.control.eras import ERA_0_10, FIXED
+from kafka_spec.spec.control.eras import ERA_0_10
+from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.control.rows import EFFECTS, FUNCTIONS, GUARDS, bound_to
 from kafka_spec.spec.control.state import ControllerStep
 from kafka_spec.spec.control.state import World as State

@@ -12,7 +12,7 @@ from kafka_spec.spec.control.bounds import NO_EPOCH
 from kafka_spec.spec.control.controller.deletion_events import handle_answer
 from kafka_spec.spec.control.controller.requested import ask_for_preferred_election
 from kafka_spec.spec.control.controller.stages import end_election, go_on, start_brokers
-from kafka_spec.spec.control.eras import FIXED
+from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.control.machines import Role
 from kafka_spec.spec.control.messages import Answer
 from kafka_spec.spec.control.state import ControllerStep, World

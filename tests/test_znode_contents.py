@@ -21,7 +21,8 @@ from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.wire import Frame, decode, encode
-from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8, FIXED
+from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8
+from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.control.machines import ControllerState
 from kafka_spec.spec.table import Spec
 

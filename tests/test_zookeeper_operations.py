@@ -26,7 +26,7 @@ from kafka_spec.impl.run.loopback_world import LoopbackWorld
 from kafka_spec.impl.run.options import TOPIC, Options
 from kafka_spec.impl.run.quiescence import unrest
 from kafka_spec.impl.run.verdict import Judge
-from kafka_spec.spec.control.eras import FIXED
+from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.control.machines import ControllerState
 from kafka_spec.spec.reassignment_steps import ReassignmentState
 

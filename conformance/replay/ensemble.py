@@ -1,7 +1,7 @@
 """An in-memory ZooKeeper that behaves as in the control-plane model, for replays.
 
 The model, not the servers, decides three things: when a change is noticed (so no watch fires, and no session event is delivered),
-that an expired session can still complete its owner's current step (see the abstractions of spec/control/eras.py), and when an
+that an expired session can still complete its owner's current step (see spec/control/abstractions.py), and when an
 operation fails.
 """
 

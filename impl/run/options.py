@@ -9,7 +9,7 @@ from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.admin_words import ScriptLine
 from kafka_spec.impl.run.faults import USUAL
-from kafka_spec.spec.control.eras import FIXED
+from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.table import Spec
 
 TOPIC = "orders"

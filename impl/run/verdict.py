@@ -13,7 +13,8 @@ from kafka_spec.impl.broker.broker_process import BrokerProcess
 from kafka_spec.impl.cluster import Cluster
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.history import ALL, History
-from kafka_spec.spec.control.eras import BUGS, FIXED
+from kafka_spec.spec.control.bugs import BUGS
+from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.control.machines import Role
 from kafka_spec.spec.control.properties import RECOVERS, SAFETY
 from kafka_spec.spec.table import Property, Spec
@@ -32,7 +33,7 @@ CAN_BREAK: Mapping[str, tuple[str, ...]] = {
     "Recovers": ("KAFKA-1382", "no-election-after-removal", "KAFKA-7235-unseen-bounce", "KAFKA-3143"),
     "QuietLeadersAreOfNewestEpoch": ("KAFKA-7482", "stopping-leader-not-told"),
 }  # fmt: skip
-"""For each promise the switches of spec/control/eras.py that break it, in the model or in a test."""
+"""For each promise the switches of spec/control/bugs.py that break it, in the model or in a test."""
 
 UNCLEAN = "unclean election"
 UNFLUSHED = ("last-replica-standing", "tail-lost-in-isr")

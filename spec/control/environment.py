@@ -21,7 +21,6 @@ from kafka_spec.spec.control.broker.fetching import size
 from kafka_spec.spec.control.broker.requests import forget_replica
 from kafka_spec.spec.control.controller.resignation import forget_controller
 from kafka_spec.spec.control.machines import CONTROLLER, ROLE, STANDBY, Role
-from kafka_spec.spec.control.messages import Kind
 from kafka_spec.spec.control.state import Life, World
 from kafka_spec.spec.control.zookeeper import end_session, register
 from kafka_spec.spec.domain import NO_BROKERS, Range, append, contains, pop_first, truncate
@@ -303,29 +302,6 @@ LOSE_CONNECTION = Rule(
 )
 
 
-def request_is_of_replicas(s: World, controller: int, broker: int) -> bool:
-    """The request is no UpdateMetadata: a list of live brokers that is lost comes again with the next change of a leader."""
-    return s.controllers[controller].channels[broker].requests[0].kind != Kind.UPDATE_METADATA
-
-
-def lose_request(s: World, controller: int, broker: int) -> None:
-    """Lose the connection and, with it, the request in flight."""
-    pop_first(s.controllers[controller].channels[broker].requests)
-
-
-LOSE_REQUEST = Rule(
-    "LoseRequest",
-    actor="network",
-    kind="fault",
-    params={"controller": Broker(BROKERS), "broker": Broker(BROKERS)},
-    guards=(something_is_in_flight, request_is_of_replicas),
-    at_most=REPEATS,
-    effects=(lose_request,),
-    says="the connection of the controller on {controller} to {broker} is lost, and with it the request in flight",
-    cites="Kafka 0.8 RequestSendThread.doWork (KAFKA-1738)",
-)
-
-
 RULES = (
     EXIT,
     CREATE_TOPIC,
@@ -338,4 +314,4 @@ RULES = (
     EXPIRE_SESSION,
     LOSE_CONNECTION,
 )
-"""The rules of the environment. LOSE_REQUEST belongs only to the version that has KAFKA-1738."""
+"""The rules of the environment. A fault that only one bug makes one stands with it, in bugs.py."""

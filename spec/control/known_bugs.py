@@ -1,6 +1,6 @@
 """Kafka's known bugs in the control plane and in replication: which era has each, and what the model lacks to show it.
 
-Independent of the model. `Bug.known_as` in spec/control/eras.py is a number of this list, and the switches of an era are its
+Independent of the model. `Bug.known_as` in spec/control/bugs.py is a number of this list, and the switches of an era are its
 column; tests compare both. Missing numbers are bugs outside the scope of this project.
 """
 

@@ -23,7 +23,7 @@ from kafka_spec.spec.kraft.progress import PROGRESS, RECOVERS
 from kafka_spec.spec.kraft.properties import SAFETY
 from kafka_spec.spec.kraft.public.versions import SPECS as PUBLIC
 from kafka_spec.spec.kraft.state import CACHE_AHEAD, ISR_SIZE, MIN_ISR, SPARES, UNCLEAN, KRaft
-from kafka_spec.spec.table import Abstraction, BoundSet, Decision, Spec, anywhere
+from kafka_spec.spec.table import Abstraction, Decision, Spec, anywhere, beginning_with
 
 ABSTRACTIONS = (
     Abstraction(
@@ -139,12 +139,6 @@ FIXED = Spec(
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Bugs, each a switch on `fixed`
-
-
-def beginning_with(name: str, bound_sets: tuple[BoundSet, ...]) -> tuple[BoundSet, ...]:
-    """Return the bound sets with the named one first, which is the default of a check."""
-    (first,) = [bounds for bounds in bound_sets if bounds.name == name]
-    return (first, *(bounds for bounds in bound_sets if bounds is not first))
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,12 @@ class BoundSet:
         check_kinds(self, f"bound set {self.name}", {"name": str, "values": Mapping, "why": str})
 
 
+def beginning_with(name: str, bound_sets: tuple[BoundSet, ...]) -> tuple[BoundSet, ...]:
+    """Return the bound sets with the named one first, which is the default of a check."""
+    (first,) = [bounds for bounds in bound_sets if bounds.name == name]
+    return (first, *(bounds for bounds in bound_sets if bounds is not first))
+
+
 @dataclass(frozen=True)
 class Abstraction:
     """Something the model leaves out, and why its verdict is still valid, or what the verdict does not cover."""

@@ -33,7 +33,8 @@ from kafka_spec.model_check.compile import Program
 from kafka_spec.model_check.exploration import Budget, EngineError, Exploration
 from kafka_spec.model_check.layout import Actions, Layout
 from kafka_spec.model_check.oracle import ExecutableSpec
-from kafka_spec.spec.control.eras import FIXED, LOGS_REACHED, REACHED
+from kafka_spec.spec.control.claims import LOGS_REACHED, REACHED
+from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.lint import source_of
 from kafka_spec.spec.table import Constants, Property, Spec, SpecError
 from tests.mutants.woven import MUTANT, Reach, Woven
@@ -76,7 +77,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     ),
     (
         r"election\.is_isr_candidate|gates\.answer_to_fetch_epoch|follower_is_alive_in_cache",
-        "It is a switch that breaks nothing by itself: KAFKA-7395, or isr-candidate-not-alive (BREAKS_NOTHING, spec/control/eras).",
+        "It is a switch that breaks nothing by itself: KAFKA-7395, or isr-candidate-not-alive (BREAKS_NOTHING, spec/control/bugs).",
     ),
     (
         r"^(Exit|Restart|Crash|Bounce|LossyCrash|LoseConnection|NoticeExpiry|Write|ShrinkIsr|ShrinkIsrUnanswered|ControlledShutdown|"
