@@ -12,13 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kafka_spec.model_check.arrays import Bytes, Words, address
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.lowering.packing import SPARE, codec_text, packed_bytes, size_bits
 from kafka_spec.model_check.machine_code import CodeText, load, text_known
-
-Bytes = npt.NDArray[np.uint8]
-Words = npt.NDArray[np.uint64]
 
 
 class Codec:
@@ -47,7 +45,7 @@ class Codec:
 
     def pack(self, states: Bytes, places: npt.NDArray[np.uint32], rows: Bytes, sizes: npt.NDArray[Any]) -> int:
         """Pack the records at some places into rows, in the order of the places; return the bytes of all, and set that of each."""
-        return int(self._pack(_address(states), _address(places), len(places), _address(rows), _address(sizes)))
+        return int(self._pack(address(states), address(places), len(places), address(rows), address(sizes)))
 
     def unpack(self, rows: Bytes, size: int, marks: Words, states: Bytes | None = None) -> Bytes:
         """Return the records of rows with these fingerprints, in `states` if it is given; the rows are of so many bytes at most.
@@ -56,7 +54,7 @@ class Codec:
             EngineError: a record has another fingerprint than when it was packed.
         """
         states = np.empty((len(marks), self.record_bytes), np.uint8) if states is None else states[: len(marks)]
-        wrong = self._unpack(_address(rows), size, _address(marks), True, len(marks), self.seed, _address(states))
+        wrong = self._unpack(address(rows), size, address(marks), True, len(marks), self.seed, address(states))
         if wrong >= 0:
             raise EngineError(f"the packed state {int(marks[wrong]):016x} has changed: its memory or its file is damaged")
         return states
@@ -68,15 +66,11 @@ class Codec:
             EngineError: there are fewer rows.
         """
         states, marks = np.empty((count, self.record_bytes), np.uint8), np.empty(count, np.uint64)
-        if self._unpack(_address(rows), size, _address(marks), False, count, self.seed, _address(states)) >= 0:
+        if self._unpack(address(rows), size, address(marks), False, count, self.seed, address(states)) >= 0:
             raise EngineError("packed states are missing: they are damaged")
         return states, marks
 
     def gather(self, rows: Bytes, starts: Words, order: npt.NDArray[np.intp], into: Bytes, sizes: npt.NDArray[Any]) -> int:
         """Copy rows in another order; return the bytes of all, and set that of each. Row n ends where row n + 1 starts."""
-        places = _address(rows), _address(starts), _address(order)
-        return int(self._gather(*places, len(order), _address(into), _address(sizes)))
-
-
-def _address(array: npt.NDArray[Any]) -> int:
-    return array.ctypes.data
+        places = address(rows), address(starts), address(order)
+        return int(self._gather(*places, len(order), address(into), address(sizes)))

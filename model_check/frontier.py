@@ -13,16 +13,16 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from kafka_spec.model_check.arrays import Bytes, Words
 from kafka_spec.model_check.checkpoints import Checkpoints
 from kafka_spec.model_check.codec import Codec
-from kafka_spec.model_check.shards import Columns, PackedRecords, Records, Shard, Words
+from kafka_spec.model_check.shards import Columns, PackedRecords, Records, Shard
 
 PACK_FROM = 64 << 20
 """Bytes of a level from which on it is packed; a state-dir holds packed states only."""
 PIECE = 1 << 14
 """States that are packed, or written, at a time."""
 
-Bytes = npt.NDArray[np.uint8]
 Together = Callable[[Sequence[Callable[[], None]]], None]
 """Runs some jobs, on several threads if there are any."""
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 import ctypes
 import functools
 import inspect
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from kafka_spec.model_check import graph_kernel, kernel
+from kafka_spec.model_check.arrays import Flags, Numbers, Places, Words, address
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.known_code import written
 from kafka_spec.model_check.layout import packed
@@ -23,11 +24,6 @@ from kafka_spec.model_check.lowering.unit import Tally
 from kafka_spec.model_check.lowering.values import Fault
 from kafka_spec.model_check.machine_code import Loaded, load
 from kafka_spec.spec.domain import Scalar
-
-Words: TypeAlias = npt.NDArray[np.uint64]
-Numbers: TypeAlias = npt.NDArray[np.uint32]
-Places: TypeAlias = npt.NDArray[np.int64]
-Flags: TypeAlias = npt.NDArray[np.bool_]
 
 
 @functools.cache
@@ -56,7 +52,7 @@ def _call(name: str, *given: npt.NDArray[Any] | int) -> int:
     for value in given:
         if isinstance(value, np.ndarray):
             assert value.flags.c_contiguous
-            plain.append(value.ctypes.data)
+            plain.append(address(value))
         else:
             plain.append(int(value))
     result: int = _functions()[1][name](*plain)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from kafka_spec.model_check.arrays import address
 from kafka_spec.model_check.compile import Program
 from kafka_spec.model_check.frontier import Frontier, Together
-from kafka_spec.model_check.shards import address
 
 PIECE = 16384
 """States that are judged at a time."""

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kafka_spec.model_check.graph_code import Components, Flags, Numbering, Numbers, Places, Words, grouped
+from kafka_spec.model_check.arrays import Flags, Numbers, Places, Words
+from kafka_spec.model_check.graph_code import Components, Numbering, grouped
 from kafka_spec.model_check.lasso import Step, lasso
 from kafka_spec.model_check.recovery import NO_STEPS, Exhausted, batches, spread
 from kafka_spec.spec.table import Rule

@@ -23,10 +23,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kafka_spec.model_check.arrays import Words, address
 from kafka_spec.model_check.compile import Program
 from kafka_spec.model_check.embedded import Search, explore
 from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Progress, quiet
-from kafka_spec.model_check.shards import Slice, Words, address
+from kafka_spec.model_check.shards import Slice
 from kafka_spec.spec.table import Property, Spec
 
 PIECE = 4096

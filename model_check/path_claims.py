@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from kafka_spec.model_check.arrays import Flags, Words
 from kafka_spec.model_check.compile import Program
 from kafka_spec.model_check.exploration import Exploration
-from kafka_spec.model_check.graph_code import Flags, Words
 from kafka_spec.model_check.liveness import Liveness
 from kafka_spec.model_check.recovery import Exhausted, Recovery
 from kafka_spec.spec.table import Rule

@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kafka_spec.model_check.arrays import Words, address
 from kafka_spec.model_check.code import Code
 from kafka_spec.model_check.path_claims import PathClaims
 from kafka_spec.model_check.sealed import Damaged
-from kafka_spec.model_check.shards import Slice, Words, address
+from kafka_spec.model_check.shards import Slice
 from kafka_spec.model_check.state_dir import Storage, parts_of, read_rows
 
 FOLDER = "paths"

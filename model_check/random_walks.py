@@ -20,11 +20,11 @@ from typing import TypeAlias
 
 import numpy as np
 
+from kafka_spec.model_check.arrays import Words
 from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding
 from kafka_spec.model_check.faults import explain
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.oracle import ExecutableSpec
-from kafka_spec.model_check.shards import Words
 from kafka_spec.model_check.walk_batches import Met, WalkBatch, WalkClaims, Walker, Walks
 from kafka_spec.model_check.walk_code import WalkProgram, rows_of
 from kafka_spec.spec.table import Property, Spec, SpecError

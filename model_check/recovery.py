@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kafka_spec.model_check import graph_code
-from kafka_spec.model_check.graph_code import Flags, Numbering, Numbers, Places, Words, grouped
+from kafka_spec.model_check.arrays import Flags, Numbers, Places, Words
+from kafka_spec.model_check.graph_code import Numbering, grouped
 
 NO_STEPS = (np.empty(0, np.uint32), np.empty(0, np.uint64))
 Exhausted: TypeAlias = Callable[[int], str]

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kafka_spec.model_check.arrays import Words, address
 from kafka_spec.model_check.compile import Program
 from kafka_spec.model_check.counted import HEADER, STUCK, UNTYPED
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.frontier import Frontier
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.oracle import ExecutableSpec
-from kafka_spec.model_check.shards import Slice, Words, address
+from kafka_spec.model_check.shards import Slice
 from kafka_spec.model_check.symmetry import refuse_difference, renamings
 from kafka_spec.spec.table import Symmetric
 from kafka_spec.spec.table.symmetry import Renaming, number_of_members

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kafka_spec.model_check import counted
+from kafka_spec.model_check.arrays import Words, address
 from kafka_spec.model_check.code import Code
 from kafka_spec.model_check.codec import Codec
 from kafka_spec.model_check.exploration import EngineError
@@ -27,8 +28,6 @@ LARGE = 1 << 24
 
 RELEASED = 64 << 20
 """Bytes of states from which on memory is returned to the system where they stood."""
-
-Words = npt.NDArray[np.uint64]
 
 
 class Columns:
@@ -303,8 +302,3 @@ class Slice:
             address(self.states), address(self.marks), address(self.parents), address(self.actions),
             address(self.cuts), address(self.counters),
         )  # fmt: skip
-
-
-def address(array: npt.NDArray[Any]) -> int:
-    """Return the address of an array's first byte."""
-    return array.ctypes.data

@@ -19,9 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from kafka_spec.model_check import counted
+from kafka_spec.model_check.arrays import Words, address
 from kafka_spec.model_check.exploration import Budget
 from kafka_spec.model_check.random_walks import Simulation, Walked
-from kafka_spec.model_check.shards import Slice, Words, address
+from kafka_spec.model_check.shards import Slice
 from kafka_spec.model_check.walk_batches import WalkClaims
 from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT
 

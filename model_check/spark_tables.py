@@ -15,11 +15,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from kafka_spec.model_check.arrays import Words, address
 from kafka_spec.model_check.code import Code
 from kafka_spec.model_check.codec import Codec
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.kernel import SLACK
-from kafka_spec.model_check.shards import Records, Shard, Words, address, slack, slots_for
+from kafka_spec.model_check.shards import Records, Shard, slack, slots_for
 from kafka_spec.model_check.spark_task import NoRoom, Task
 from kafka_spec.model_check.state_dir import Rows
 

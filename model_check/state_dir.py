@@ -31,6 +31,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
+from kafka_spec.model_check.arrays import Words
 from kafka_spec.model_check.sealed import Damaged, opened
 from kafka_spec.spec.table import SpecError
 
@@ -40,8 +41,6 @@ CHUNK = 4 << 20
 GROUP_BYTES = 16 << 20
 """Bytes of the states in a row group of a file; a reader of one state reads a whole group."""
 TOP = (1 << 64) - 1
-
-Words = npt.NDArray[np.uint64]
 
 
 class Storage:

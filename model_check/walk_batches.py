@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kafka_spec.model_check import counted, walk_kernel
-from kafka_spec.model_check.shards import Words, address
+from kafka_spec.model_check.arrays import Words, address
 from kafka_spec.model_check.walk_code import WalkCode
 from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, SpecError
 

@@ -28,11 +28,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_spec.model_check import counted, paths_on_spark
+from kafka_spec.model_check.arrays import Words, address
 from kafka_spec.model_check.code import Code
 from kafka_spec.model_check.codec import Codec
 from kafka_spec.model_check.columns import unpacked
 from kafka_spec.model_check.machine_code import CodeText, text_known
-from kafka_spec.model_check.shards import Records, Slice, Words, address
+from kafka_spec.model_check.shards import Records, Slice
 from kafka_spec.model_check.spark_tables import Blob, Mapped, Sieve, Table, sent
 from kafka_spec.model_check.spark_task import Refused, Task
 from kafka_spec.model_check.state_dir import Rows, Storage, part_name, part_range, read_part, read_rows, told_of, write_part

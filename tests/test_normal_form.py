@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_spec.model_check import embedded
+from kafka_spec.model_check.arrays import address
 from kafka_spec.model_check.check import check
 from kafka_spec.model_check.compile import Program
 from kafka_spec.model_check.counterexample import trace_of
@@ -20,7 +21,6 @@ from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.manifest import NamedCheck, read_manifest
 from kafka_spec.model_check.normal_form import compared
 from kafka_spec.model_check.oracle import ExecutableSpec
-from kafka_spec.model_check.shards import address
 from kafka_spec.spec.brokers import Broker, PerBroker
 from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.control.normal_form import NORMAL_FORM, drop_doomed_requests, raise_seen_epochs

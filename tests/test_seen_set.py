@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from kafka_spec.model_check import shards
+from kafka_spec.model_check.arrays import address
 from kafka_spec.model_check.compile import Program
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.oracle import ExecutableSpec
-from kafka_spec.model_check.shards import SLACK, Records, Shard, address
+from kafka_spec.model_check.shards import SLACK, Records, Shard
 from tests import toys
 
 

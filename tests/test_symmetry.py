@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafka_spec.model_check import embedded, oracle
+from kafka_spec.model_check.arrays import address
 from kafka_spec.model_check.check import check
 from kafka_spec.model_check.compile import Program
 from kafka_spec.model_check.counterexample import trace_of
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.oracle import ExecutableSpec
-from kafka_spec.model_check.shards import address
 from kafka_spec.spec.domain import (
     NONE,
     Bound,

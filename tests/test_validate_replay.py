@@ -5,13 +5,17 @@ from __future__ import annotations
 import functools
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kafka_spec.command import run as kafka_spec
 from kafka_spec.conformance.validate.files import find_sources
+from kafka_spec.conformance.validate.replay import explain
 from kafka_spec.conformance.validate.replay.explain import LARGEST, replay
+from kafka_spec.conformance.validate.replay.model_steps import Model
 from kafka_spec.conformance.validate.replay.report import plain_of, text_of
+from kafka_spec.conformance.validate.replay.search import Explanation
 from kafka_spec.impl import cluster
 from kafka_spec.impl.protocol.state_change_log import LogLevel, StateChangeLog
 from kafka_spec.spec.control.bounds import LEADER_EPOCHS, VERSIONS
@@ -133,6 +137,25 @@ def test_a_line_that_is_written_in_is_what_nothing_explains(pattern: str, old: s
     assert (found.verdict, partition["verdict"]) == ("violated", "not explained")
     assert Path(partition["at"]).name == written
     assert f"nothing explains {tmp_path / written}" in text_of(found)
+
+
+def test_a_search_that_gives_up_is_no_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing explains the log without unclean elections, and the search with them gives up: the log may still have a run."""
+    logs = Logs("2.8.2", tmp_path)
+    logs.change(ELECTION, "leaderEpoch=2", "leaderEpoch=4")
+    for name, lines in logs.files.items():
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    search = explain._search
+    models: list[Model] = []
+
+    def search_the_second_model_briefly(model: Model, *given: Any) -> Explanation:
+        models.append(model)
+        return search(model, *given[:-1], given[-1] if model is models[0] else 10)
+
+    monkeypatch.setattr(explain, "_search", search_the_second_model_briefly)
+    found = replay(*find_sources([tmp_path]), None, ["orders-0"])
+    assert (found.verdict, found.partitions[0].verdict) == ("inconclusive", "gave up")
+    assert len(models) == 2 and models[0] is not models[1]
 
 
 def own_log(tmp_path: Path) -> Path:

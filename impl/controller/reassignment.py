@@ -19,7 +19,7 @@ from kafka_spec.impl.controller.reassignment_rows import (
     ReassignmentInputs,
     existing_replicas,
     left_in_znode,
-    no_replica_changes,
+    reassignment_is_complete,
     replicas_outside_assignment,
 )
 from kafka_spec.impl.controller.state_changes import change_replicas, ends_the_event
@@ -30,8 +30,7 @@ from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.state_change_log import LogLevel
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.decisions import Reassignment
-from kafka_spec.spec.domain import BrokerSet
-from kafka_spec.spec.reassignment import PartitionAssignment, target_is_in_isr
+from kafka_spec.spec.reassignment import PartitionAssignment
 from kafka_spec.spec.reassignment_steps import ReassignmentState
 
 Codes: TypeAlias = Mapping[TopicPartition, ErrorCode]
@@ -197,9 +196,7 @@ class PartitionIsrChange(ControllerEvent):
             return []
         core.session.exists(znodes.state(self.partition), watch=True)
         held = core.zk.read_state(self.partition)
-        target = BrokerSet.of(core.context.targets[self.partition])
-        unchanged = no_replica_changes(core.context, self.partition, core.k)
-        is_complete = held is not None and (target_is_in_isr(target, held.members) or unchanged)
+        is_complete = reassignment_is_complete(core.context, self.partition, held, core.k)
         return [Reassign(self.partition, "complete")] if is_complete else []
 
 

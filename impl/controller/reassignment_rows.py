@@ -17,7 +17,7 @@ from kafka_spec.impl.controller.leadership_guards import WriterGuards
 from kafka_spec.impl.controller.request_batch import RequestBatch
 from kafka_spec.impl.controller.zk_client import ControllerZkClient
 from kafka_spec.impl.machine import Running
-from kafka_spec.impl.protocol.controller_requests import NO_LEADER
+from kafka_spec.impl.protocol.controller_requests import NO_LEADER, Leadership
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.row_functions import effect, guard
 from kafka_spec.spec.decisions import Reassignment
@@ -107,10 +107,7 @@ class ReassignmentRows(WriterGuards):
     @guard
     def target_is_reached(self, partition: TopicPartition, inputs: ReassignmentInputs) -> bool:
         """The state znode's ISR holds all of the target; since 2.4 also if no replica is added or removed."""
-        if inputs.read is None:
-            return False
-        is_in_isr = target_is_in_isr(self._target(partition), inputs.read.members)
-        return is_in_isr or no_replica_changes(self._context, partition, self._k)
+        return reassignment_is_complete(self._context, partition, inputs.read, self._k)
 
     @guard
     def completion_may_go_on(self, partition: TopicPartition, inputs: ReassignmentInputs) -> bool:
@@ -263,6 +260,14 @@ def no_replica_changes(context: ControllerContext, partition: TopicPartition, k:
     """Whether a reassignment adds and removes no replica, so that it ends at once (since 2.4)."""
     held, target = context.assignment(partition), context.targets[partition]
     return changes_nothing(BrokerSet.of(held.replicas), BrokerSet.of(held.adding), BrokerSet.of(target), k.reassignment)
+
+
+def reassignment_is_complete(context: ControllerContext, partition: TopicPartition, read: Leadership | None, k: Constants) -> bool:
+    """Whether the ISR that was read in the state znode holds all of the target; since 2.4 also if no replica changes."""
+    if read is None:
+        return False
+    target = BrokerSet.of(context.targets[partition])
+    return target_is_in_isr(target, read.members) or no_replica_changes(context, partition, k)
 
 
 def existing_replicas(partition: TopicPartition, replicas: Running[StateZnode]) -> list[int]:

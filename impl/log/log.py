@@ -156,16 +156,11 @@ class PartitionLog:
             Corrupt: they are not complete, valid batches; nothing is appended.
             ValueError: there are none, or more than one of an idempotent producer; see also `Producers.check`.
         """
+        sent = list(batches.split(data))
+        if (known := self._sent_before([batch for batch, _ in sent])) is not None:
+            return known.base, known.last
         first = offset = self.end_offset
         stamped = []
-        sent = list(batches.split(data))
-        if any(batch.producer != NO_PRODUCER for batch, _ in sent):
-            if len(sent) > 1:
-                raise ValueError("an idempotent producer sends one batch at a time")
-            (one_batch, _), producers = sent[0], self.producers
-            if (found := producers.duplicate_of(one_batch)) is not None:
-                return found.base, found.last
-            producers.check(one_batch)
         for batch, one in sent:
             copy = bytearray(one)
             batches.stamp(copy, offset, epoch)
@@ -210,6 +205,17 @@ class PartitionLog:
                 for _, batch in segment.batches():
                     self._producers.add(batch)
         return self._producers
+
+    def _sent_before(self, sent: Sequence[Batch]) -> Batch | None:
+        """Return the batch of the log that an idempotent producer sends once more, None if it is new; see `append_as_leader`."""
+        if all(batch.producer == NO_PRODUCER for batch in sent):
+            return None
+        if len(sent) > 1:
+            raise ValueError("an idempotent producer sends one batch at a time")
+        known = self.producers.duplicate_of(sent[0])
+        if known is None:
+            self.producers.check(sent[0])
+        return known
 
     def _is_full(self, batch: Batch) -> bool:
         """Whether a batch must begin a new segment: size, age, index or relative offset would exceed its limit."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cache, partial
 from typing import Literal, TypeAlias
 
 from kafka_spec.conformance.validate.files import Source
@@ -96,20 +97,19 @@ def replay(
     plain = seen.plain and all(seen.plain)
     chosen = era or ("0.10" if plain else "2.8")
     found = Replayed(f"control/era_{chosen.replace('.', '_')}", list(files))
-    models: dict[tuple[int, int, int, int], Model] = {}
+    model = cache(partial(Model, chosen))
     for number, name in enumerate(sorted(seen.logs)):
         if not wanted and number >= MOST_PARTITIONS:
             why = f"more than {MOST_PARTITIONS} partitions; name it with --partition"
             found.partitions.append(ReplayedPartition(seen.logs[name], "not tried", why=why))
             continue
         progress(name)
-        found.partitions.append(_told(seen, seen.logs[name], chosen, models, most))
+        found.partitions.append(_told(seen, seen.logs[name], model, most))
     return found
 
 
-def _told(
-    seen: Observations, whole: PartitionStory, era: str, models: dict[tuple[int, int, int, int], Model], most: int
-) -> ReplayedPartition:
+def _told(seen: Observations, whole: PartitionStory, model: Callable[..., Model], most: int) -> ReplayedPartition:
+    """Explain one partition; an unclean election is permitted only if nothing else explains the log."""
     if terse := sorted({line.epoch for line in whole.lines} & seen.terse):
         why = f"controller epoch {terse[0]} is logged at INFO, where most lines are missing; set state.change.logger to TRACE"
         return ReplayedPartition(whole, "not tried", why=why)
@@ -121,14 +121,12 @@ def _told(
         why = f"it has {len(brokers)} brokers with their controllers, and the model at most {BROKERS.high}"
         return ReplayedPartition(whole, "not tried", why=why)
     deleted = any(line.kind == "partition" and line.target == PartitionState.NON_EXISTENT for line in log.lines)
-    for unclean in (1, 0):
-        size = len(brokers), len(log.assigned), int(deleted), unclean
-        if size not in models:
-            models[size] = Model(era, *size)
-    run = _search(models[size], seen, log, brokers, most)
+    size = len(brokers), len(log.assigned), int(deleted)
+    strict = model(*size, 0)
+    run = _search(strict, seen, log, brokers, most)
     if run.exhausted:
-        permissive = _search(models[*size[:3], 1], seen, log, brokers, most)
-        run = permissive if permissive.complete else run
+        permissive = _search(model(*size, 1), seen, log, brokers, most)
+        run = run if permissive.exhausted else permissive
     told = ReplayedPartition(whole, "explained", log.count, brokers, run, left_out=left_out, states=run.states)
     if run.complete:
         return told
@@ -138,7 +136,7 @@ def _told(
         told.at = _place_of(log, told.explained)
         return told
     told.verdict = "not explained"
-    _find_longest(told, models[size], seen, log, brokers, most)
+    _find_longest(told, strict, seen, log, brokers, most)
     return told
 
 

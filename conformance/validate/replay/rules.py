@@ -16,8 +16,8 @@ from kafka_spec.spec.control.environment import CRASH, EXPIRE_SESSION, SHUT_DOWN
 from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8
 from kafka_spec.spec.table import Rule, Spec
 
-UNSEEN_OR_RARE = ("Bounce", "DropFromIsr", "Rebalance")
-"""Left out, since others do the same: a crash and a restart, the removal of a slow follower, a preferred election."""
+LEFT_OUT = ("Bounce", "DropFromIsr", "Rebalance")
+"""Rules that others stand for: a crash and a restart, the removal of a slow follower, a preferred election."""
 
 
 def _unbounded(rule: Rule) -> Rule:
@@ -35,7 +35,7 @@ def _explaining(era: Spec) -> Spec:
         f"{era.name}/logs",
         f"{era.says}: the rules that may explain a log",
         rules=rules,
-        without=UNSEEN_OR_RARE,
+        without=LEFT_OUT,
         normal_form=(),
         normal_form_without=(),
         unreachable_rules=(),

@@ -246,29 +246,32 @@ class RunSearch:
 
     def asked_for(self, node: Node, action: BoundRule, record: Record) -> bool:
         """Whether the log gives reason for something that nobody logs."""
-        evidence, place, values, name = self.evidence, node.lines, action.values, action.name
-        if name in ENDS and _has_ended(node, values["broker"]):
+        evidence, place, values = self.evidence, node.lines, action.values
+        if action.name in ENDS and _has_ended(node, values["broker"]):
             return False
-        if name == "ElectController":
-            return evidence.elects_controller(place, self.model.controller_epoch(record), values["controller"])
-        if name == "DeleteTopic":
-            return evidence.deletes(place)
-        if name == "CreateTopic":
-            return evidence.creates(place)
-        if name == "Crash":
-            return not self.model.is_stopping(node.record, values["broker"]) and evidence.goes_down(place, values["broker"], False)
-        if name == "ExpireSession":
-            return evidence.goes_down(place, values["broker"], True)
-        if name == "ShutDown":
-            return evidence.shuts_down(place, values["broker"])
-        if name == "Exit":
-            return evidence.goes_down(place, values["broker"], False) or evidence.comes_up(place, node.arrivals, values["broker"])
-        if name == "Restart":
-            return evidence.comes_up(place, node.arrivals, values["broker"])
-        if name in ("PreferredElection", "UncleanElection"):
-            return evidence.elects_leader(place, self.model.epoch_of(node.record, values["controller"]))
-        if name == "NoticeIsrChange":
-            return evidence.tells_version(place) == self.model.version(node.record)
+        match action.name:
+            case "ElectController":
+                return evidence.elects_controller(place, self.model.controller_epoch(record), values["controller"])
+            case "CreateTopic":
+                return evidence.creates(place)
+            case "DeleteTopic":
+                return evidence.deletes(place)
+            case "Crash":
+                is_stopping = self.model.is_stopping(node.record, values["broker"])
+                return not is_stopping and evidence.goes_down(place, values["broker"], lives_on=False)
+            case "ExpireSession":
+                return evidence.goes_down(place, values["broker"], lives_on=True)
+            case "ShutDown":
+                return evidence.shuts_down(place, values["broker"])
+            case "Exit":
+                goes_down = evidence.goes_down(place, values["broker"], lives_on=False)
+                return goes_down or evidence.comes_up(place, node.arrivals, values["broker"])
+            case "Restart":
+                return evidence.comes_up(place, node.arrivals, values["broker"])
+            case "PreferredElection" | "UncleanElection":
+                return evidence.elects_leader(place, self.model.epoch_of(node.record, values["controller"]))
+            case "NoticeIsrChange":
+                return evidence.tells_version(place) == self.model.version(node.record)
         return True
 
 
