@@ -1,6 +1,6 @@
 """Kills a search of replication/kip_320 at random points with kill -9, continues it, and compares the end with a whole search.
 
-    python -m benchmarks.kills DIR [--kills 20] [--epochs 2] [--seed N] [--threads 2]
+    python -m benchmarks.kills DIR [--kills 20] [--epochs 2] [--records 3] [--seed N] [--threads 2]
 
 Each start is killed after a random time, at most twice its share of the whole search, so that the kills spread over all of it. A
 level that was reported is never searched again: what a kill costs is at most the level that was under way. Where a search ends
@@ -32,7 +32,7 @@ class Run:
 
     def __init__(self, folder: Path, options: argparse.Namespace, resume: bool) -> None:
         command = [sys.executable, "-m", "benchmarks.billion", str(folder), "--epochs", str(options.epochs)]
-        command += ["--threads", str(options.threads), *(["--resume"] if resume else [])]
+        command += ["--records", str(options.records), "--threads", str(options.threads), *(["--resume"] if resume else [])]
         self.began = time.perf_counter()
         self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.levels: list[int] = []
@@ -78,6 +78,7 @@ def main() -> int:
     parser.add_argument("folder", metavar="DIR", type=Path)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--epochs", type=int, default=2, help="max_leader_epoch: 2 is 4 million states, 3 is 65 million")
+    parser.add_argument("--records", type=int, default=3, help="max_records: with 3 epochs, 6 is a billion states")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0, help="of the times of the kills")
     options = parser.parse_args()
