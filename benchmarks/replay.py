@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from edges import Replayed, edges, replayed, stage
 
-from kafka_spec.spec.bounds import CONTROL
+from kafka_spec.spec.bounds.control import CONTROL
 from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8
 from kafka_spec.spec.control.fixed import FIXED
 

@@ -13,7 +13,7 @@ from kafka_spec.model_check.counterexample import trace_of
 from kafka_spec.model_check.exploration import Exploration
 from kafka_spec.model_check.report.plain import model_plain
 from kafka_spec.model_check.report.text import model_text
-from kafka_spec.spec.bounds import HAPPENINGS
+from kafka_spec.spec.bounds.control import HAPPENINGS
 from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.domain import (
     BadAccess,

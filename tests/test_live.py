@@ -23,7 +23,7 @@ from kafka_spec.conformance.replay.rules import do
 from kafka_spec.conformance.replay.steps import NotEnabled
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.oracle import ExecutableSpec as Model
-from kafka_spec.spec.bounds import HAPPENINGS
+from kafka_spec.spec.bounds.control import HAPPENINGS
 from kafka_spec.spec.control.bugs import BUG
 from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.control.machines import Role

@@ -23,7 +23,7 @@ from kafka_spec.impl.controller.context import ControllerContext
 from kafka_spec.impl.controller.request_batch import RequestBatch
 from kafka_spec.impl.controller.zk_client import ControllerZkClient
 from kafka_spec.impl.protocol.controller_requests import Leadership
-from kafka_spec.spec.bounds import CONTROL, HAPPENINGS
+from kafka_spec.spec.bounds.control import CONTROL, HAPPENINGS
 from kafka_spec.spec.control.bugs import BUGS
 from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8
 from kafka_spec.spec.control.fixed import FIXED

@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 
-from kafka_spec.spec.bounds import CONTROL
+from kafka_spec.spec.bounds.control import CONTROL
 from kafka_spec.spec.control import additions, beginning, broker, controller, deletion, environment
 from kafka_spec.spec.control.abstractions import ABSTRACTIONS
 from kafka_spec.spec.control.assignments import ASSIGNMENTS, REASSIGNMENT_ENDS

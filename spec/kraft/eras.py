@@ -6,7 +6,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kafka_spec.spec.bounds import KRAFT
+from kafka_spec.spec.bounds.kraft import KRAFT
 from kafka_spec.spec.decisions import (
     Checked,
     EmptiedIsr,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from kafka_spec.spec.bounds import HAPPENINGS
+from kafka_spec.spec.bounds.control import HAPPENINGS
 from kafka_spec.spec.control.broker.isr import SHRINK_ISR, follower_lags
 from kafka_spec.spec.control.controller.requested import CONTROLLED_SHUTDOWN_AGAIN, PREFERRED_ELECTION, UNCLEAN_ELECTION
 from kafka_spec.spec.control.environment import CRASH, EXPIRE_SESSION, SHUT_DOWN

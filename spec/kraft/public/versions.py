@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafka_spec.spec.bounds import PUBLIC_KRAFT
+from kafka_spec.spec.bounds.kraft import PUBLIC_KRAFT
 from kafka_spec.spec.decisions import Checked
 from kafka_spec.spec.domain import append, contains, first_brokers
 from kafka_spec.spec.kraft.public import brokers, controller, fetching

@@ -4,7 +4,7 @@ The base of all versions. Its flaw: a follower's high watermark is one fetch beh
 committed record (KIP-101, scenario 1), or a follower may keep a record that its leader never had (scenario 2).
 """
 
-from kafka_spec.spec.bounds import REPLICATION
+from kafka_spec.spec.bounds.replication import REPLICATION
 from kafka_spec.spec.replication.properties import PROPERTIES
 from kafka_spec.spec.replication.rules import RULES
 from kafka_spec.spec.replication.state import REPLICAS, Partition
