@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from kafka_spec.spec.brokers import Broker
 from kafka_spec.spec.domain import add, append, truncate
-from kafka_spec.spec.kraft.public.brokers import end_of, last_epoch, raise_high_watermark
 from kafka_spec.spec.kraft.public.controller import A_MESSAGE, CITES, discard
+from kafka_spec.spec.kraft.public.records import end_of, last_epoch, raise_high_watermark
 from kafka_spec.spec.kraft.public.state import (
     BROKERS,
     BrokerStatus,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kafka_spec.spec.bounds.kraft import PUBLIC_KRAFT
 from kafka_spec.spec.decisions import Checked
 from kafka_spec.spec.domain import append, contains, first_brokers
-from kafka_spec.spec.kraft.public import brokers, controller, fetching
+from kafka_spec.spec.kraft.public import brokers, controller, fetching, losses, proposals, records
 from kafka_spec.spec.kraft.public.properties import PROPERTIES, RECOVERY_QUORUM
 from kafka_spec.spec.kraft.public.state import ISR_SIZE, MIN_ISR, PublicKRaft, ReplicaStatus
 from kafka_spec.spec.table import Abstraction, Constants, Decision, Rule, Spec, anywhere
@@ -59,7 +59,7 @@ V3_5 = Spec(
     "kraft/public_v3_5",
     "the public TLA+ model of Kafka 3.5 in KRaft (Vanlightly/kafka-tlaplus), restated",
     PublicKRaft,
-    rules=(*brokers.RULES, *controller.RULES, *fetching.RULES),
+    rules=(*brokers.RULES, *proposals.RULES, *records.RULES, *losses.RULES, *controller.RULES, *fetching.RULES),
     properties=PROPERTIES,
     start=START,
     more_bounds=(MIN_ISR, ISR_SIZE),
