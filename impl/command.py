@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 from kafka_spec.impl.coordination.interface import CoordinationError
 from kafka_spec.spec.control.eras import SPECS
 from kafka_spec.spec.kraft.eras import ERAS as KRAFT
-from kafka_spec.spec.kraft.eras import FIXED as KRAFT_FIXED
 from kafka_spec.spec.kraft.eras import SPECS as KRAFT_SPECS
+from kafka_spec.spec.kraft.fixed import FIXED as KRAFT_FIXED
 from kafka_spec.spec.log import unflushed_may_be_lost
 from kafka_spec.spec.table import Spec, SpecError
 

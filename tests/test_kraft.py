@@ -10,7 +10,9 @@ import pytest
 from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.exploration import Exploration
 from kafka_spec.model_check.oracle import ExecutableSpec
-from kafka_spec.spec.kraft.eras import BREAKS_NOTHING, ERAS, FIXED, LEFT_OUT, SWITCH, SWITCHES
+from kafka_spec.spec.kraft.eras import ERAS
+from kafka_spec.spec.kraft.fixed import FIXED
+from kafka_spec.spec.kraft.switches import BREAKS_NOTHING, LEFT_OUT, SWITCH, SWITCHES
 from kafka_spec.spec.models import MODELS
 
 

@@ -20,7 +20,7 @@ from kafka_spec.model_check.counterexample import REPLAYED_WAYS
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.manifest import NamedCheck, read_manifest
 from kafka_spec.model_check.oracle import ExecutableSpec
-from kafka_spec.spec.kraft.eras import FIXED
+from kafka_spec.spec.kraft.fixed import FIXED
 from kafka_spec.spec.models import MODELS
 from kafka_spec.spec.table import Spec
 

@@ -24,7 +24,8 @@ from kafka_spec.impl.kraft.records import (
 from kafka_spec.impl.kraft.requests import BrokerHeartbeatRequest, BrokerRegistrationRequest
 from kafka_spec.impl.protocol.errors import KafkaError
 from kafka_spec.spec.domain import NONE, BrokerSet
-from kafka_spec.spec.kraft.eras import FIXED, SPECS
+from kafka_spec.spec.kraft.eras import SPECS
+from kafka_spec.spec.kraft.fixed import FIXED
 from kafka_spec.spec.partition_change import ElectionKind
 
 ID = UUID(int=7)

@@ -20,7 +20,8 @@ from kafka_spec.impl.kraft.isr import IsrProposals
 from kafka_spec.impl.kraft.partition import HostedKRaftPartition
 from kafka_spec.impl.kraft.replicas import KRaftReplicas
 from kafka_spec.impl.kraft.requests import ProposedIsr
-from kafka_spec.spec.kraft.eras import FIXED, SPECS
+from kafka_spec.spec.kraft.eras import SPECS
+from kafka_spec.spec.kraft.fixed import FIXED
 from kafka_spec.spec.models import MODELS
 from kafka_spec.spec.table import SpecError
 

@@ -128,3 +128,15 @@ def test_links_lead_somewhere(page: str) -> None:
         assert "](diagrams/gallery/partition.svg)" in text and "](diagrams/gallery/replica.svg)" in text
         for command in ("check", "trace", "models", "draw", "export"):
             assert f"kafka-spec {command}" in text
+
+
+@pytest.mark.parametrize("model", ["control", "kraft"])
+def test_the_architecture_names_every_module_of_a_model(model: str) -> None:
+    """ARCHITECTURE.md says what each module and folder of a model has, once, and names none that is not there."""
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    rows = text.partition(f"| in `spec/{model}/` | what |\n")[2].partition("\n\n")[0].splitlines()
+    named = [name for row in rows for name in re.findall(r"`([^`]+)`", row.split("|")[1])]
+
+    folder = ROOT / "spec" / model
+    modules = [file.name for file in folder.glob("*.py") if file.name != "__init__.py"]
+    assert sorted(named) == sorted([*modules, *(f"{file.parent.name}/" for file in folder.glob("*/__init__.py"))])

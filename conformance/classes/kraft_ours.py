@@ -15,11 +15,12 @@ from kafka_spec.spec.decisions import Checked, LastKnownLeader, NewIncarnation
 from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, OutOfBound, OutOfDomain, append, count_firing, truncate
 from kafka_spec.spec.error_codes import ErrorCode
 from kafka_spec.spec.kraft.controller import there_is_a_topic
-from kafka_spec.spec.kraft.eras import FIXED, SWITCH
+from kafka_spec.spec.kraft.fixed import FIXED
 from kafka_spec.spec.kraft.machines import IN_ELR, IN_ISR, OUTSIDE, BrokerState
 from kafka_spec.spec.kraft.reassignment import a_reassignment_runs, cancellation_is_accepted, nobody_new_is_eligible
 from kafka_spec.spec.kraft.replica import forget_request
 from kafka_spec.spec.kraft.state import RECREATIONS, UNKNOWN
+from kafka_spec.spec.kraft.switches import SWITCH
 from kafka_spec.spec.table import arguments
 
 VERSIONS = ("3.9.1", "4.1.2", "4.3.1", "4.4.0")

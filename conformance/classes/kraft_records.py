@@ -42,7 +42,7 @@ from kafka_spec.impl.kraft.requests import BrokerHeartbeatRequest, BrokerRegistr
 from kafka_spec.impl.protocol.errors import KafkaError
 from kafka_spec.impl.protocol.topic_ids import text_of
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.kraft.eras import FIXED
+from kafka_spec.spec.kraft.fixed import FIXED
 
 COMMON = "org.apache.kafka.common"
 RAFT = "org.apache.kafka.raft.internals"

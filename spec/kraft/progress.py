@@ -9,7 +9,7 @@ from __future__ import annotations
 from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, contains, including, only
 from kafka_spec.spec.election import members
 from kafka_spec.spec.kraft.machines import LEADER, SETTLED, BrokerState
-from kafka_spec.spec.kraft.properties import leads_newest
+from kafka_spec.spec.kraft.record_properties import leads_newest
 from kafka_spec.spec.kraft.state import UNKNOWN, KRaft, ProcessLife
 from kafka_spec.spec.partition_change import count_of, effective_min_isr
 from kafka_spec.spec.table import Constants, Property, leads_to, recoverable
