@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kafka_spec.model_check.described import refuse_another
 from kafka_spec.model_check.sealed import Damaged, opened, sealed
 from kafka_spec.spec.table import SpecError
 
@@ -81,9 +82,7 @@ class Checkpoints:
             return
         if not resume:
             raise SpecError(f"--state-dir {place} already contains a run; continue it with --resume, or name another folder")
-        if other := [name for name in about if about[name] != told.get(name)]:
-            shown = "" if "code" in other[0] else f": {told.get(other[0])!r}, now {about[other[0]]!r}"
-            raise SpecError(f"--state-dir {place} belongs to another run: its {other[0]} differs{shown}; name another folder")
+        refuse_another(place, dict(about), dict(told))
 
     def close(self) -> None:
         """Release the folder."""

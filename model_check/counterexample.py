@@ -24,6 +24,7 @@ from kafka_spec.spec.domain import (
     Path,
     Record,
     Sequence,
+    items_of,
     path_of,
     plain_value,
     show_path,
@@ -76,11 +77,11 @@ class Replay:
 
     def way(self, claim: str, finding: Finding) -> tuple[Trace, Any, Any]:
         """Return the trace of a path and its last two states; check each step."""
-        states = self.world.initial()
-        if finding.start >= len(states):
-            raise EngineError(f"{claim}: the engine starts from initial state {finding.start} of {len(states)}")
-        before, state = None, states[finding.start]
-        start = self.teller.step(None, (), None, state)
+        beginnings = self.world.beginnings()
+        if finding.start >= len(beginnings):
+            raise EngineError(f"{claim}: the engine starts from initial state {finding.start} of {len(beginnings)}")
+        before, (chosen, state) = None, beginnings[finding.start]
+        start = self.teller.step(None, chosen, None, state)
         steps: list[Step] = []
         for number in finding.actions:
             rule, binding = self.world.actions.decode(number)
@@ -224,7 +225,9 @@ class Teller:
         messages = []
         for path, index in read:
             type_: Any = type_at(self.world.space.root, path)
-            messages.append(_message(show_path(path), type_.item, list.__getitem__(value_at(before, path), index)))
+            waiting = list(items_of(value_at(before, path)))
+            if index < len(waiting):  # a rule that says what it receives may fire where nothing waits
+                messages.append(_message(show_path(path), type_.item, waiting[index]))
         return messages
 
     def sent(self, change: Change) -> list[MessageItem]:

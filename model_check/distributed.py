@@ -28,10 +28,10 @@ from kafka_spec.model_check import paths_on_spark, worker
 from kafka_spec.model_check import state_dir as store
 from kafka_spec.model_check.columns import columns_of
 from kafka_spec.model_check.compile import Program
+from kafka_spec.model_check.described import described
 from kafka_spec.model_check.embedded import Search
 from kafka_spec.model_check.exploration import Budget, Distribution, Exploration, Finding, Progress, check_sums, quiet
 from kafka_spec.model_check.faults import explain
-from kafka_spec.model_check.fingerprint import DEFAULT_SEED
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.lowering.packing import codec_text, packed_bytes
 from kafka_spec.model_check.machine_code import digest_of
@@ -208,20 +208,12 @@ class Run:
 
     def about(self) -> dict[str, Any]:
         """Return the description of the run; two runs with equal descriptions are the same."""
+        code_of_records = digest_of(codec_text(self.layout))
         return {
             "format": store.FORMAT,
-            "model": self.result.spec.name,
-            "bounds": self.result.bounds,
-            "properties": [claim.name for claim in self.result.properties],
-            "deadlock": self.result.deadlock,
-            "seed": DEFAULT_SEED if self.seed is None else self.seed,
-            "decisions": vars(self.world.k),
-            "code": self.code_digest,
-            "code of records": digest_of(codec_text(self.layout)).hex(),
+            **described(self.world, self.result, self.layout, self.program.module.digest, code_of_records),
             "record_bytes": self.layout.size,
-            "rules": [rule.name for rule in self.result.spec.rules],
             "columns": columns_of(self.layout.root),
-            "first_actions": self.world.actions.first,
         }
 
     # the narrow levels

@@ -173,8 +173,12 @@ class ExecutableSpec:
 
     def initial(self) -> list[Any]:
         """Return the distinct initial states, in the order of the start rule's bindings."""
+        return [state for _, state in self.beginnings()]
+
+    def beginnings(self) -> list[tuple[Binding, Any]]:
+        """Return the distinct initial states, each with the first binding of the start rule that makes it."""
         fresh, start = self.space.fresh(), self.spec.start
-        found: dict[Key, Any] = {}
+        found: dict[Key, tuple[Binding, Any]] = {}
         for binding in self.enabled(start, fresh):
             if self.within(start, fresh, binding):
                 try:
@@ -187,7 +191,7 @@ class ExecutableSpec:
                         f"{self.spec.name}: the initial state {start.name}{binding} does not meet the constraint {constraint}; "
                         "correct the constraint, or leave the state out with within= of the rule that starts"
                     )
-                found.setdefault(self.key(state), state)
+                found.setdefault(self.key(state), (binding, state))
         if not found:
             needs = "; ".join(first_line(guard) for guard in start.guards)
             raise SpecError(

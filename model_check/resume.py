@@ -15,8 +15,8 @@ import numpy as np
 from kafka_spec.model_check.checkpoints import STATES, Checkpoints
 from kafka_spec.model_check.codec import Codec
 from kafka_spec.model_check.compile import Program
+from kafka_spec.model_check.described import described
 from kafka_spec.model_check.exploration import Exploration, Finding
-from kafka_spec.model_check.fingerprint import DEFAULT_SEED
 from kafka_spec.model_check.frontier import Frontier, Level, OnDisk
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.oracle import ExecutableSpec
@@ -56,7 +56,9 @@ def on_disk(search: Searching, place: str, resume: bool) -> Checkpoints:
     if search.world.spec.view:  # packed states are known by their own fingerprints
         raise SpecError(f"{search.world.spec.name}: a search by a view is not kept on disk; leave --state-dir out")
     codec = Codec.of(search.layout, search.program.seed, search.anew)
-    folder = Checkpoints(place, about(search, codec), resume)
+    code = search.program.module.digest
+    about = described(search.world, search.result, search.layout, code, codec.text.digest)
+    folder = Checkpoints(place, {**about, "traces": search.traced}, resume)
     bits = search.world.actions.bits
     search.frontier = OnDisk(folder, codec, bits, search.traced)
     for shard in search.shards:
@@ -68,24 +70,6 @@ def on_disk(search: Searching, place: str, resume: bool) -> Checkpoints:
         folder.close()
         raise
     return folder
-
-
-def about(search: Searching, codec: Codec) -> dict[str, Any]:
-    """Return the description of a search; two searches with equal descriptions are the same."""
-    result = search.result
-    return {
-        "model": result.spec.name,
-        "bounds": result.bounds,
-        "properties": [claim.name for claim in result.properties],
-        "deadlock": result.deadlock,
-        "seed": DEFAULT_SEED if search.layout.seed is None else search.layout.seed,
-        "decisions": vars(search.world.k),
-        "rules": [rule.name for rule in result.spec.rules],
-        "first_actions": search.world.actions.first,
-        "traces": search.traced,
-        "code": search.program.module.digest.hex(),
-        "code of records": codec.text.digest.hex(),
-    }
 
 
 def commit(search: Searching, folder: Checkpoints, level: int) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kafka_spec.model_check import state_dir as store
+from kafka_spec.model_check.described import refuse_another
 from kafka_spec.model_check.exploration import Exploration, Finding
 from kafka_spec.model_check.sealed import Damaged, sealed
 from kafka_spec.model_check.spark_task import SCRATCH
@@ -93,10 +94,7 @@ class RunFolder:
             self.storage.write("run.json", sealed(about))
             self.last = store.unsealed(self.storage, "run.json") or {}
             return []
-        if other := [name for name in about if about[name] != told.get(name)]:
-            told_as = f": {told.get(other[0])!r}, now {about[other[0]]!r}"
-            shown = "" if "code" in other[0] or other[0] in ("columns", "first_actions") else told_as
-            raise SpecError(f"--state-dir {place} belongs to another run: its {other[0]} differs{shown}; name another folder")
+        refuse_another(place, about, told)
         self.last = told
         finished = self.verified(store.finished_levels(self.storage), texts, check_budget)
         self.last = finished[-1] if finished else told

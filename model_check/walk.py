@@ -64,17 +64,18 @@ class Walk:
     def __init__(self, spec: Spec, bounds: Mapping[str, int], start: int = 0) -> None:
         self.world = ExecutableSpec(spec, spec.bound_values(bounds))
         self.teller = Teller(self.world)
-        self.initial = self.world.initial()
+        self.beginnings = self.world.beginnings()
         self.restart(start)
 
     def restart(self, start: int = 0) -> None:
         """Begin again, in this initial state."""
-        if not 0 <= start < len(self.initial):
-            raise SpecError(f"{self.world.spec.name} has {len(self.initial)} initial states; there is no number {start}")
+        if not 0 <= start < len(self.beginnings):
+            raise SpecError(f"{self.world.spec.name} has {len(self.beginnings)} initial states; there is no number {start}")
         self.start = start
-        self.states = [self.initial[start]]
+        chosen, state = self.beginnings[start]
+        self.states = [state]
         self.numbers: list[int] = []
-        self.steps = [self.teller.step(None, (), None, self.initial[start])]
+        self.steps = [self.teller.step(None, chosen, None, state)]
         self.place = 0
 
     @classmethod
@@ -87,7 +88,7 @@ class Walk:
         if trace.spec != spec.name:
             raise SpecError(f"the trace is one of {trace.spec}; name that model, and not {spec.name}")
         walk = cls(spec, dict(trace.bounds))
-        marks = [walk.teller.step(None, (), None, state).fingerprint for state in walk.initial]
+        marks = [walk.teller.step(None, chosen, None, state).fingerprint for chosen, state in walk.beginnings]
         if trace.start.fingerprint not in marks:
             raise SpecError(f"the trace does not start in an initial state of {spec.name}; the model has changed since")
         walk.restart(marks.index(trace.start.fingerprint))

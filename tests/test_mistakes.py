@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from kafka_spec.command import run as kafka_spec
-from kafka_spec.spec.domain import Bound, Flag, MapOf, Member, OneOf, Range, SpecError, holds
-from kafka_spec.spec.table import Among, BoundSet, ElementOf, Rule, Spec
+from kafka_spec.spec.domain import Bound, Flag, MapOf, Member, OneOf, Queue, Range, SetOf, SpecError, holds
+from kafka_spec.spec.table import Among, BoundSet, ElementOf, ItemOf, Rule, Spec
 
 MISTAKES: dict[str, tuple[list[str], str]] = {
     "explore a model that is not there": (["explore", "control/fixd"], "perhaps control/fixed"),
@@ -81,6 +81,14 @@ class Counter:
     x: int = holds(Range(0, 3))
 
 
+@dataclass
+class Inbox:
+    """A state with items."""
+
+    letters: set[Counter] = holds(SetOf(Counter, 2))
+    numbers: list[int] = holds(Queue(Flag(), 2))
+
+
 def up(s: Counter) -> None:
     """Count."""
     s.x += 1
@@ -114,6 +122,22 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "an element of a number": (lambda: ElementOf(5), r"ElementOf: the path is 5; name the set as a text"),
     "among by a number": (lambda: Among(Flag(), 5), "Among: that is 5; name the function that says which"),
+    "a sentence that says how to print": (
+        lambda: Rule("Up", "it", "to {i:d}", "", (up,), {"i": Flag()}),
+        "'to {i:d}' says how to print i; its domain knows, so write {i}",
+    ),
+    "a sentence with a field of a number": (
+        lambda: SPEC.replacing("b", "", rules=(Rule("Up", "it", "to {i.x}", "", (up,), {"i": Flag()}),)),
+        "rule Up: 'to {i.x}' names 'i.x'; i is a number and has no fields, so write {i}",
+    ),
+    "a sentence with another field": (
+        lambda: Spec("b", "", Inbox, (Rule("Up", "it", "{m.x} and {m.y}", "", (), {"m": ElementOf("letters")}),)),
+        "names 'm.y'; m has the fields x",
+    ),
+    "an actor with a field of an item of numbers": (
+        lambda: Spec("b", "", Inbox, (Rule("Up", "it {n.x}", "", "", (), {"n": ItemOf("numbers")}),)),
+        "names 'n.x'; n has no fields",
+    ),
     "a name alone in a version": (lambda: SPEC.replacing("b", "", without="Up"), "a: without must be a tuple"),
 }
 SPEC = Spec("a", "it counts", Counter, (RULE,))

@@ -6,6 +6,7 @@ levels, firings, new states, bounded steps, digest, findings.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
@@ -300,12 +301,15 @@ def test_foreign_state_dirs(finished: Path, tmp_path: Path) -> None:
     """A folder of another search, with foreign files, or without any is refused with the reason."""
     (tmp_path / "papers").mkdir()
     (tmp_path / "papers" / "letter").write_text("dear")
-    with pytest.raises(SpecError, match="its bounds differs"):
+    with pytest.raises(SpecError, match="differs in its bounds"):
         resume(finished, bounds={**SMALL, "log_size": 1})
-    with pytest.raises(SpecError, match="its model differs"):
+    with pytest.raises(SpecError, match="differs in its model"):
         resume(finished, MODELS["replication/kip_279"])
-    with pytest.raises(SpecError, match="its code differs"):
+    with pytest.raises(SpecError, match="differs in its code"):
         resume(finished, KIP_320.replacing(KIP_320.name, "weaker", rules=[_weakened(KIP_320)]))
+    faulty = [dataclasses.replace(rule, kind="fault") for rule in KIP_320.rules]
+    with pytest.raises(SpecError, match="differs in its kinds of rules"):
+        resume(finished, KIP_320.replacing(KIP_320.name, "all rules are faults", rules=faulty))
     with pytest.raises(SpecError, match="already contains a run; continue it with --resume"):
         distributed.explore(KIP_320, SMALL, Distribution(str(finished)))
     with pytest.raises(SpecError, match="contains letter and no run"):

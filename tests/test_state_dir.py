@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from kafka_spec.model_check.manifest import named_bounds
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.spark_tables import Blob, sent
 from kafka_spec.model_check.state_dir import Rows
+from kafka_spec.spec.domain import Range
 from kafka_spec.spec.models import MODELS
 from kafka_spec.spec.table import Spec, SpecError
 from tests import element_toys, toys
@@ -375,9 +377,9 @@ def test_a_foreign_folder_is_refused(tmp_path: Path, kafka_spec: Command) -> Non
         ({"state_dir": str(other)}, SMALL, "contains letter and no run; name an empty one"),
         ({"state_dir": str(place)}, SMALL, "already contains a run; continue it with --resume"),
         ({"state_dir": str(tmp_path / "none"), "resume": True}, SMALL, "contains no run to continue"),
-        ({"state_dir": str(place), "resume": True}, {**SMALL, "max_records": 0 + 1, "log_size": 2}, "its bounds differs"),
-        ({"state_dir": str(place), "resume": True, "seed": 7}, SMALL, "its seed differs"),
-        ({"state_dir": str(place), "resume": True, "traces": False}, SMALL, "its traces differs"),
+        ({"state_dir": str(place), "resume": True}, {**SMALL, "max_records": 0 + 1, "log_size": 2}, "differs in its bounds"),
+        ({"state_dir": str(place), "resume": True, "seed": 7}, SMALL, "differs in its seed"),
+        ({"state_dir": str(place), "resume": True, "traces": False}, SMALL, "differs in its traces"),
         ({"state_dir": str(other / "letter")}, SMALL, "name a folder that can be written"),
     ]
     for options, bounds, message in cases:
@@ -389,6 +391,40 @@ def test_a_foreign_folder_is_refused(tmp_path: Path, kafka_spec: Command) -> Non
             check(KIP_320, SMALL, distribution=Distribution(str(place), resume=True), **options)  # type: ignore[arg-type]
     told = kafka_spec("check", KIP_320.name, "--bounds", "tiny", "--resume")
     assert told.returncode == 2 and "name its folder with --state-dir" in told.stderr
+
+
+def counted_from(first: int) -> Spec:
+    """Return a spec whose functions and names are always the same, and which starts elsewhere."""
+    return replace(toys.SEVERAL_STARTS, start=replace(toys.STARTS, params={"at": Range(first, 4)}))
+
+
+OPERATED = replace(toys.GET, kind="operator", fairness=None)
+OTHERS = {
+    "another start": (counted_from(2), counted_from(0), "differs in its initial states"),
+    "another kind of claim": (
+        replace(toys.WEAK_LOCK, properties=(toys.GRANTED,)),
+        replace(toys.WEAK_LOCK, properties=(replace(toys.GRANTED, kind="recoverable"),)),
+        "differs in its properties",
+    ),
+    "another kind of rule": (
+        replace(toys.WEAK_LOCK, properties=(toys.FREED,)),
+        replace(toys.WEAK_LOCK, properties=(toys.FREED,), rules=(toys.ASKS, OPERATED, toys.GIVE_BACK, toys.SWITCH)),
+        "differs in its (kinds of rules|code)",
+    ),
+}
+"""Pairs of specs of one name, of which the second must not continue a search of the first. Most have the same compiled code."""
+
+
+@pytest.mark.parametrize("case", OTHERS)
+def test_what_is_not_compiled_is_told_apart(case: str, tmp_path: Path) -> None:
+    """Initial states and the kinds of rules and claims are in no code; who changed them cannot continue the search from before."""
+    before, after, message = OTHERS[case]
+    bounds = before.bound_values({})
+    explore(before, bounds, everything=True, state_dir=str(tmp_path), budget=Budget(max_states=3))
+
+    with pytest.raises(SpecError, match=message):
+        explore(after, bounds, everything=True, state_dir=str(tmp_path), resume=True)
+    assert explore(before, bounds, everything=True, state_dir=str(tmp_path), resume=True).complete
 
 
 def test_a_second_run_waits(tmp_path: Path) -> None:

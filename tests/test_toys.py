@@ -2,16 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 from conftest import ENGINES, Explore
 
 from kafka_spec.model_check import embedded, oracle
+from kafka_spec.model_check.counterexample import trace_of
 from kafka_spec.model_check.exploration import Budget, Exploration
 from kafka_spec.model_check.oracle import ExecutableSpec
-from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
+from kafka_spec.spec.domain import Flag, Queue, append, holds
+from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError, invariant
 from tests import toys
+
+
+@dataclass
+class Waits:
+    """What waits for somebody."""
+
+    waiting: list[int] = holds(Queue(Flag(), 2))
+
+
+def send(s: Waits) -> None:
+    """Send one more."""
+    append(s.waiting, 1)
+
+
+def nothing_waits(s: Waits) -> bool:
+    """Nothing waits."""
+    return len(s.waiting) == 0
+
+
+def below_four(s: toys.Count) -> bool:
+    """The value is below 4."""
+    return s.value < 4
 
 
 def run(explore: Explore, spec: Spec, **other: Any) -> Exploration:
@@ -105,6 +130,25 @@ def test_everything_goes_on_after_a_violation(explore: Explore) -> None:
     assert result.levels == [1] * 6 and result.complete
     assert result.findings["BelowThree"].actions == (0, 0, 0)
     assert result.verdict_of("Within") == "holds"
+
+
+def test_a_trace_tells_its_start(explore: Explore) -> None:
+    """The first line of a trace says with which values the rule that starts makes this initial state."""
+    spec = replace(toys.SEVERAL_STARTS, properties=(invariant("Below", below_four, "it is below 4"),))
+    trace = trace_of(run(explore, spec), "Below")
+
+    assert trace is not None and trace.steps == ()
+    assert (trace.start.says, trace.start.action.binding) == ("starts at 4", (("at", 4),))
+
+
+def test_a_rule_may_receive_nothing(explore: Explore) -> None:
+    """A rule says that it receives from a sequence, and fires where that is empty: its trace shows no message."""
+    talks = replace(toys.rule("Talk", send), receives="waiting")
+    spec = Spec("talk", "", Waits, (talks,), (invariant("Silent", nothing_waits, "nothing waits"),))
+    trace = trace_of(explore(spec, {}), "Silent")
+
+    assert trace is not None
+    assert [step.received for step in trace.steps] == [()]
 
 
 def test_step_invariant_breaks_on_an_edge_to_a_known_state(explore: Explore) -> None:

@@ -132,7 +132,7 @@ class ExploreSession:
             "says": spec.says,
             "bounds": bounds_told(walk.world.bounds),
             "start": walk.start,
-            "starts": len(walk.initial),
+            "starts": len(walk.beginnings),
             "place": walk.place,
             "numbers": walk.numbers,
             "columns": [column.name for column in self.columns],

@@ -211,7 +211,8 @@ def headline(trace: Trace, reached: bool = False) -> str:
     """Return a line that says what a trace shows."""
     if trace.lasso is None:
         which = "shortest " if trace.shortest else ""
-        return f"{trace.shows} is {'reached' if reached else 'violated'}: a {which}trace has {trace.states} states"
+        length = "1 state" if trace.states == 1 else f"{trace.states} states"
+        return f"{trace.shows} is {'reached' if reached else 'violated'}: a {which}trace has {length}"
     end = f"into a cycle of {trace.circle} steps" if trace.circle else "to where nothing more need happen"
     return f"{trace.shows} is violated: a way of {trace.lasso.back + 1} states leads {end}"
 

@@ -44,13 +44,21 @@ def module_of_caller() -> Name:
 
 
 def check_template(template: str, params: Mapping[Name, Any], where: str) -> None:
-    """Refuse a sentence that names a parameter that the rule does not have."""
+    """Refuse a sentence that names a parameter that the rule does not have, or says how to print one."""
+    for name, form in names_in(template, where):
+        if name.split(".")[0] not in params:
+            raise SpecError(f"{where}: {template!r} names {name!r}; it may name {', '.join(params) or 'no parameter'}")
+        if form:
+            raise SpecError(f"{where}: {template!r} says how to print {name}; its domain knows, so write {{{name}}}")
+
+
+def names_in(template: str, where: str) -> list[tuple[str, str]]:
+    """Return what stands between the braces of a sentence: names, and how to print each."""
     try:
-        names = [name for _, name, _, _ in string.Formatter().parse(template) if name is not None]
+        parts = list(string.Formatter().parse(template))
     except ValueError as error:
         raise SpecError(f"{where}: {template!r}: {error}") from None
-    if unknown := [name for name in names if name.split(".")[0] not in params]:
-        raise SpecError(f"{where}: {template!r} names {unknown[0]!r}; it may name {', '.join(params) or 'no parameter'}")
+    return [(name, (form or "") + (how or "")) for _, name, form, how in parts if name is not None]
 
 
 def check_function(function: Function, known: set[str], where: str) -> None:

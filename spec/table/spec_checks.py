@@ -9,6 +9,7 @@ from kafka_spec.spec.domain import (
     Bounded,
     Collection,
     Domain,
+    Record,
     Sequence,
     Space,
     SpecError,
@@ -19,7 +20,7 @@ from kafka_spec.spec.domain import (
 )
 from kafka_spec.spec.lint import Function, is_function, source_of
 from kafka_spec.spec.table.assumptions import BoundSet
-from kafka_spec.spec.table.functions import Name, check_function, check_pure
+from kafka_spec.spec.table.functions import Name, check_function, check_pure, names_in
 from kafka_spec.spec.table.machines import Machine
 from kafka_spec.spec.table.normal_forms import Part
 from kafka_spec.spec.table.parameters import Among, ElementOf, ItemOf, Parameter
@@ -67,6 +68,24 @@ def check_parameters(rule: Rule, space: Space, where: str) -> None:
     received = type_at(space.root, path_of(rule.receives, dict.fromkeys(rule.params, 0))) if rule.receives else None
     if rule.receives and (not isinstance(received, Sequence) or isinstance(received, Collection)):
         raise SpecError(f"{where}, rule {rule.name}: it receives from {rule.receives}, which is not a sequence of the state")
+    for sentence in (rule.actor, rule.says, rule.asks):
+        for name, _ in names_in(sentence, where):
+            _check_named(space, rule, name, f"{where}, rule {rule.name}: {sentence!r} names {name!r}")
+
+
+def _check_named(space: Space, rule: Rule, name: str, where: str) -> None:
+    """Refuse a sentence that names a field that the item of a parameter does not have."""
+    of, *fields = name.split(".")
+    parameter = rule.params[of]
+    if not fields:
+        return
+    if not isinstance(parameter, ItemOf | ElementOf):
+        raise SpecError(f"{where}; {of} is a number and has no fields, so write {{{of}}}")
+    path = (parameter.field,) if isinstance(parameter, ItemOf) else parameter.at(dict.fromkeys(rule.params, 0))
+    item = getattr(type_at(space.root, path), "item", None)
+    known = tuple(item.fields) if isinstance(item, Record) else ()
+    if len(fields) > 1 or fields[0] not in known:
+        raise SpecError(f"{where}; {of} has {'the fields ' + ', '.join(known) if known else 'no fields'}")
 
 
 def check_fairness(rules: tuple[Rule, ...], properties: tuple[Property, ...], where: str) -> None:
