@@ -15,7 +15,7 @@ import linecache
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 
 _FUTURES = 0
@@ -70,9 +70,22 @@ class _Bare(ast.NodeTransformer):
         return node
 
 
-def define(code: CodeType, definition: Definition) -> None:
-    """Say how code is defined that stands in no file as it is: a local function with what it captures as parameters."""
-    _definitions[id(code)] = code, definition
+def made(tree: ast.FunctionDef, about: Callable[..., Any], names: dict[str, Any]) -> Any:
+    """Return the function of a definition that stands in no file; it stands where the function stands that it is about.
+
+    `names` are its global names.
+    """
+    runnable = copy.deepcopy(tree)
+    runnable.returns = None
+    for argument in runnable.args.args:
+        argument.annotation = None
+    module = compile(ast.fix_missing_locations(ast.Module([runnable], [])), about.__code__.co_filename, "exec", dont_inherit=True)
+    code = next(constant for constant in module.co_consts if isinstance(constant, CodeType))
+    _definitions[id(code)] = code, Definition(ast.fix_missing_locations(tree), ast.unparse(tree))
+    function = FunctionType(code, names, tree.name)
+    function.__doc__ = ast.get_docstring(tree)
+    function.__module__ = about.__module__
+    return function
 
 
 _definitions: dict[int, tuple[CodeType, Definition]] = {}

@@ -5,6 +5,7 @@ A reassignment is *recorded* while ZooKeeper names it: in the topic znode (KIP-4
 
 from __future__ import annotations
 
+from kafka_spec.spec.control.bounds import PARTITION
 from kafka_spec.spec.control.controller.reassignment import admin_znode_exists, reassignment_is_refused
 from kafka_spec.spec.control.machines import Role
 from kafka_spec.spec.control.quiet import (
@@ -60,25 +61,9 @@ def isr_is_settled(s: World, k: Constants, partition: int) -> bool:
     return True
 
 
-def isr_is_settled_somewhere(s: World, k: Constants) -> bool:
-    """In some partition: there is an ISR; ZooKeeper records no reassignment, and no controller is in the middle of one."""
-    for partition in range(k.partitions):
-        if isr_is_settled(s, k, partition):
-            return True
-    return False
-
-
 def isr_is_assigned(s: World, partition: int) -> bool:
     """The ISR holds assigned replicas only."""
     return s.zookeeper.partitions[partition].state.isr & ~assigned_in_zookeeper(s, partition) == 0
-
-
-def isr_is_assigned_everywhere(s: World, k: Constants) -> bool:
-    """In each partition: the ISR holds assigned replicas only."""
-    for partition in range(k.partitions):
-        if isr_is_settled(s, k, partition) and not isr_is_assigned(s, partition):
-            return False
-    return True
 
 
 def nobody_keeps_a_stray_replica(s: World, k: Constants, partition: int) -> bool:
@@ -90,25 +75,9 @@ def nobody_keeps_a_stray_replica(s: World, k: Constants, partition: int) -> bool
     return True
 
 
-def nobody_keeps_a_stray_replica_everywhere(s: World, k: Constants) -> bool:
-    """In each partition: no broker that is up and not assigned hosts the replica, or has its log."""
-    for partition in range(k.partitions):
-        if not nobody_keeps_a_stray_replica(s, k, partition):
-            return False
-    return True
-
-
 def a_leader_is_up_and_quiet(s: World, k: Constants, partition: int) -> bool:
     """The leader of a topic that stays is up, and the state is quiet."""
     return leader_is_up(s, partition) and topic_stays(s) and is_quiet(s, k)
-
-
-def a_leader_is_up_and_quiet_somewhere(s: World, k: Constants) -> bool:
-    """In some partition: the leader of a topic that stays is up, and the state is quiet."""
-    for partition in range(k.partitions):
-        if a_leader_is_up_and_quiet(s, k, partition):
-            return True
-    return False
 
 
 def assignments_agree(s: World, k: Constants, partition: int) -> bool:
@@ -130,14 +99,6 @@ def assignments_agree(s: World, k: Constants, partition: int) -> bool:
     return assigned_in_zookeeper(s, partition) & ~s.brokers[znodes.state.leader].replicas[partition].replicas == 0
 
 
-def assignments_agree_everywhere(s: World, k: Constants) -> bool:
-    """In each partition: the controller has the assignment of the topic znode, and the leader knows all of its replicas."""
-    for partition in range(k.partitions):
-        if a_leader_is_up_and_quiet(s, k, partition) and not assignments_agree(s, k, partition):
-            return False
-    return True
-
-
 def leaders_are_assigned(s: World, k: Constants, partition: int) -> bool:
     """Who leads is assigned: in ZooKeeper, and on the brokers."""
     for broker in range(k.brokers):
@@ -147,14 +108,6 @@ def leaders_are_assigned(s: World, k: Constants, partition: int) -> bool:
                 or s.zookeeper.partitions[partition].state.leader == broker
             ):
                 return False
-    return True
-
-
-def leaders_are_assigned_everywhere(s: World, k: Constants) -> bool:
-    """In each partition: who leads is assigned: in ZooKeeper, and on the brokers."""
-    for partition in range(k.partitions):
-        if not leaders_are_assigned(s, k, partition):
-            return False
     return True
 
 
@@ -168,25 +121,9 @@ def a_reassignment_can_end(s: World, k: Constants, partition: int) -> bool:
     return True
 
 
-def a_reassignment_can_end_somewhere(s: World, k: Constants) -> bool:
-    """In some partition: a reassignment is recorded, its target is up, and so is the leader."""
-    for partition in range(k.partitions):
-        if a_reassignment_can_end(s, k, partition):
-            return True
-    return False
-
-
 def no_reassignment_can_end(s: World, k: Constants, partition: int) -> bool:
     """No reassignment is recorded; or its target is not up, or the leader."""
     return not a_reassignment_can_end(s, k, partition)
-
-
-def no_reassignment_can_end_everywhere(s: World, k: Constants) -> bool:
-    """In each partition: no reassignment is recorded; or its target is not up, or the leader."""
-    for partition in range(k.partitions):
-        if not no_reassignment_can_end(s, k, partition):
-            return False
-    return True
 
 
 def is_recovered(s: World, k: Constants) -> bool:
@@ -229,14 +166,6 @@ def partitions_agree(s: World, partition: int) -> bool:
     """The controller knows the partition if the topic znode names it, and only then."""
     known = s.controllers[s.zookeeper.controller].context.partitions[partition].assignment
     return (len(known.replicas) > 0) == (len(s.zookeeper.partitions[partition].assignment.replicas) > 0)
-
-
-def partitions_agree_everywhere(s: World, k: Constants) -> bool:
-    """The controller knows the partitions that the topic znode names, and no others."""
-    for partition in range(k.partitions):
-        if not partitions_agree(s, partition):
-            return False
-    return True
 
 
 def reassignments_agree(s: World, k: Constants) -> bool:
@@ -303,31 +232,35 @@ ASSIGNMENTS: tuple[Property, ...] = (
     ),
     invariant(
         "IsrAssigned",
-        isr_is_assigned_everywhere,
+        isr_is_assigned,
         "while no reassignment runs, the ISR holds assigned replicas only",
         "ISR within the assignment: KAFKA-1097",
-        when=isr_is_settled_somewhere,
+        when=isr_is_settled,
+        each=PARTITION,
     ),
     invariant(
         "NoStrayReplica",
-        nobody_keeps_a_stray_replica_everywhere,
+        nobody_keeps_a_stray_replica,
         "in quiet states no broker that is up keeps a replica that it is not assigned",
         "CONVERGE: KAFKA-13972",
         when=a_topic_is_quiet,
+        each=PARTITION,
     ),
     invariant(
         "AssignmentsAgree",
-        assignments_agree_everywhere,
+        assignments_agree,
         "in quiet states the controller has the assignment that the topic znode names, and the leader knows all of its replicas",
         "CONVERGE: Kafka 2.8 KafkaController.onPartitionReassignment",
-        when=a_leader_is_up_and_quiet_somewhere,
+        when=a_leader_is_up_and_quiet,
+        each=PARTITION,
     ),
     invariant(
         "PartitionsAgree",
-        partitions_agree_everywhere,
+        partitions_agree,
         "in quiet states the controller knows the partitions that the topic znode names, also of a topic that waits to be deleted",
         "CONVERGE: KAFKA-6612",
         when=is_quiet,
+        each=PARTITION,
     ),
     invariant(
         "ReassignmentsAgree",
@@ -339,19 +272,21 @@ ASSIGNMENTS: tuple[Property, ...] = (
     ),
     invariant(
         "LeaderAssigned",
-        leaders_are_assigned_everywhere,
+        leaders_are_assigned,
         "in quiet states only an assigned replica leads",
         "CONVERGE: Kafka 2.8 KafkaController.moveReassignedPartitionLeaderIfRequired",
         when=a_topic_is_quiet,
+        each=PARTITION,
     ),
 )
 """The invariants of assignments."""
 
 REASSIGNMENT_ENDS = leads_to(
     "ReassignmentEnds",
-    a_reassignment_can_end_somewhere,
-    no_reassignment_can_end_everywhere,
+    a_reassignment_can_end,
+    no_reassignment_can_end,
     "a reassignment whose target and leader are up ends, whichever controller finishes it",
     "CONVERGE: KAFKA-6193, KAFKA-9089",
+    each=PARTITION,
 )
 """What fair protocol steps lead to."""

@@ -8,6 +8,8 @@ from kafka_spec.spec.gates import EPOCH_DURING_DELETE
 BROKERS = Bound("brokers", 1, 4, "brokers, each of which can become the controller")
 REPLICAS = Bound("replicas", 1, 4, "brokers that hold the partition: the first ones; at most the number of brokers")
 PARTITIONS = Bound("partitions", 1, 2, "partitions of the topic")
+PARTITION = {"partition": PARTITIONS}
+"""What most properties are about, each."""
 RECORDS = Bound("records", 0, 3, "records that clients write")
 CHANNEL_DEPTH = Bound("channel_depth", 1, 20, "requests that wait in the channel of one controller to one broker")
 

@@ -5,6 +5,7 @@ The sources' names in capitals are those of the list of known bugs: ONEWRITER, N
 
 from __future__ import annotations
 
+from kafka_spec.spec.control.bounds import PARTITION
 from kafka_spec.spec.control.controller.deletion import replicas_in
 from kafka_spec.spec.control.controller.knowledge import topic_is_queued_for_deletion
 from kafka_spec.spec.control.machines import STANDBY, Role
@@ -29,14 +30,6 @@ def a_znode_of_the_topic_is_deleted(before: World, after: World, partition: int)
     ):
         return True
     return before.zookeeper.config == 1 and after.zookeeper.config == 0
-
-
-def a_znode_of_the_topic_is_deleted_somewhere(before: World, after: World, k: Constants) -> bool:
-    """In some partition: the znode of the topic, of its state, or of its configuration is deleted."""
-    for partition in range(k.partitions):
-        if a_znode_of_the_topic_is_deleted(before, after, partition):
-            return True
-    return False
 
 
 def deleter_is_the_newest_controller(before: World, after: World, k: Constants) -> bool:
@@ -66,14 +59,6 @@ def a_replica_counts_as_deleted(s: World, k: Constants, partition: int) -> bool:
     return False
 
 
-def a_replica_counts_as_deleted_somewhere(s: World, k: Constants) -> bool:
-    """In some partition: the newest controller has a replica as deleted."""
-    for partition in range(k.partitions):
-        if a_replica_counts_as_deleted(s, k, partition):
-            return True
-    return False
-
-
 def counts_as_deleted(s: World, k: Constants, controller: int, partition: int) -> int:
     """Return the replicas that this controller has as deleted, if it is the newest."""
     if s.controllers[controller].life == STANDBY or s.controllers[controller].epoch != s.zookeeper.controller_epoch:
@@ -93,14 +78,6 @@ def replicas_that_count_as_deleted_are_gone(s: World, k: Constants, partition: i
     return True
 
 
-def replicas_that_count_as_deleted_are_gone_everywhere(s: World, k: Constants) -> bool:
-    """In each partition: no broker hosts a replica that the newest controller has as deleted, or holds a record of it."""
-    for partition in range(k.partitions):
-        if a_replica_counts_as_deleted(s, k, partition) and not replicas_that_count_as_deleted_are_gone(s, k, partition):
-            return False
-    return True
-
-
 def a_topic_was_deleted(s: World) -> bool:
     """The znode of a topic was deleted."""
     return s.spent.deletions > 0 and (not topic_exists(s) or s.spent.recreations > 0)
@@ -113,14 +90,6 @@ def no_log_is_of_a_deleted_topic(s: World, k: Constants, partition: int) -> bool
         for offset in range(len(log)):
             if log[offset].record < s.notes.first_record:
                 return False
-    return True
-
-
-def no_log_is_of_a_deleted_topic_everywhere(s: World, k: Constants) -> bool:
-    """In each partition: no log has a record that was written before the topic was last created."""
-    for partition in range(k.partitions):
-        if not no_log_is_of_a_deleted_topic(s, k, partition):
-            return False
     return True
 
 
@@ -191,14 +160,6 @@ def caches_agree(s: World, k: Constants, partition: int) -> bool:
     return True
 
 
-def caches_agree_everywhere(s: World, k: Constants) -> bool:
-    """In each partition: the controller has its assignment, and no other broker than those of the replicas hosts it."""
-    for partition in range(k.partitions):
-        if not caches_agree(s, k, partition):
-            return False
-    return True
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # That it is done
 
@@ -219,7 +180,8 @@ DELETION: tuple[Property, ...] = (
         deleter_is_the_newest_controller,
         "the znodes of a topic are deleted only by the controller whose epoch is the newest",
         "ONEWRITER: KAFKA-6082",
-        when=a_znode_of_the_topic_is_deleted_somewhere,
+        when=a_znode_of_the_topic_is_deleted,
+        each=PARTITION,
     ),
     step_invariant(
         "OnlyMarkedTopicsAreDeleted",
@@ -227,22 +189,25 @@ DELETION: tuple[Property, ...] = (
         "the znodes of a topic are deleted only while /admin/delete_topics names it, so that a controller that fails in between is "
         "followed by one that continues",
         "Kafka 2.8 KafkaZkClient, TopicDeletionManager.completeDeleteTopic",
-        when=a_znode_of_the_topic_is_deleted_somewhere,
+        when=a_znode_of_the_topic_is_deleted,
+        each=PARTITION,
     ),
     invariant(
         "DeletedIsGone",
-        replicas_that_count_as_deleted_are_gone_everywhere,
+        replicas_that_count_as_deleted_are_gone,
         "a replica that the newest controller has as deleted is not hosted and holds no record: its broker answered after that",
         "deletion safety: KAFKA-9946",
-        when=a_replica_counts_as_deleted_somewhere,
+        when=a_replica_counts_as_deleted,
+        each=PARTITION,
     ),
     invariant(
         "OldRecordsStayGone",
-        no_log_is_of_a_deleted_topic_everywhere,
+        no_log_is_of_a_deleted_topic,
         "once the znode of a topic is deleted, no log holds a record of it, also not under a new topic of the same name, unless "
         "the topic was reassigned before",
         "deletion safety",
         when=a_topic_that_never_moved_was_deleted,
+        each=PARTITION,
     ),
     invariant(
         "QuietNothingIsLeft",
@@ -254,11 +219,12 @@ DELETION: tuple[Property, ...] = (
     ),
     invariant(
         "QuietCachesAgree",
-        caches_agree_everywhere,
+        caches_agree,
         "in quiet states a topic that was not deleted, or was created again, has its configuration, the controller has its "
         "assignment, and the brokers that host it list it",
         "CONVERGE",
         when=a_topic_that_stays_is_quiet,
+        each=PARTITION,
     ),
 )
 """Invariants and step invariants of topic deletion."""

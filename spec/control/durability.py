@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kafka_spec.spec.control.bounds import PARTITION
 from kafka_spec.spec.control.machines import Role
 from kafka_spec.spec.control.state import Life, World
 from kafka_spec.spec.domain import contains
@@ -14,14 +15,6 @@ def a_record_is_committed(s: World, partition: int) -> bool:
     return len(s.notes.partitions[partition].committed) > 0
 
 
-def a_record_is_committed_somewhere(s: World, k: Constants) -> bool:
-    """In some partition: a record is committed."""
-    for partition in range(k.partitions):
-        if a_record_is_committed(s, partition):
-            return True
-    return False
-
-
 def isr_holds_what_is_committed(s: World, k: Constants, partition: int) -> bool:
     """Every member of ZooKeeper's ISR holds all committed records, whether its broker runs or not."""
     notes = s.notes.partitions[partition]
@@ -29,14 +22,6 @@ def isr_holds_what_is_committed(s: World, k: Constants, partition: int) -> bool:
         if contains(s.zookeeper.partitions[partition].state.isr, broker) == 1:
             if not holds_same_prefix(s.brokers[broker].replicas[partition].log, notes.committed, len(notes.committed)):
                 return False
-    return True
-
-
-def isr_holds_what_is_committed_everywhere(s: World, k: Constants) -> bool:
-    """In each partition: every member of ZooKeeper's ISR holds all committed records, whether its broker runs or not."""
-    for partition in range(k.partitions):
-        if a_record_is_committed(s, partition) and not isr_holds_what_is_committed(s, k, partition):
-            return False
     return True
 
 
@@ -54,14 +39,6 @@ def a_replica_leads_newest(s: World, k: Constants, partition: int) -> bool:
     return False
 
 
-def a_replica_leads_newest_somewhere(s: World, k: Constants) -> bool:
-    """In some partition: a replica leads under the newest leader epoch."""
-    for partition in range(k.partitions):
-        if a_replica_leads_newest(s, k, partition):
-            return True
-    return False
-
-
 def leader_counts_the_isr(s: World, k: Constants, partition: int) -> bool:
     """The replica that leads under the newest leader epoch counts every member of ZooKeeper's ISR, or waits for an answer."""
     for broker in range(k.brokers):
@@ -70,14 +47,6 @@ def leader_counts_the_isr(s: World, k: Constants, partition: int) -> bool:
             leads_newest(s, broker, partition)
             and s.zookeeper.partitions[partition].state.isr & ~(replica.isr | replica.written) != 0
         ):
-            return False
-    return True
-
-
-def leader_counts_the_isr_everywhere(s: World, k: Constants) -> bool:
-    """In each partition: who leads under the newest leader epoch counts all of ZooKeeper's ISR, or waits for an answer."""
-    for partition in range(k.partitions):
-        if a_replica_leads_newest(s, k, partition) and not leader_counts_the_isr(s, k, partition):
             return False
     return True
 
@@ -98,28 +67,12 @@ def readers_are_told_an_offset(s: World, k: Constants, partition: int) -> bool:
     return False
 
 
-def readers_are_told_an_offset_somewhere(s: World, k: Constants) -> bool:
-    """In some partition: a record is committed, and the newest leader tells readers its high watermark."""
-    for partition in range(k.partitions):
-        if readers_are_told_an_offset(s, k, partition):
-            return True
-    return False
-
-
 def told_offsets_do_not_go_back(s: World, k: Constants, partition: int) -> bool:
     """The high watermark that the newest leader tells is not below any committed record."""
     for broker in range(k.brokers):
         if leader_tells_its_high_watermark(s, broker, partition) and s.brokers[broker].replicas[partition].high_watermark < len(
             s.notes.partitions[partition].committed
         ):
-            return False
-    return True
-
-
-def told_offsets_do_not_go_back_everywhere(s: World, k: Constants) -> bool:
-    """In each partition: the high watermark that the newest leader tells is not below any committed record."""
-    for partition in range(k.partitions):
-        if readers_are_told_an_offset(s, k, partition) and not told_offsets_do_not_go_back(s, k, partition):
             return False
     return True
 
@@ -134,26 +87,10 @@ def newest_high_watermark_does_not_go_back(s: World, k: Constants, partition: in
     return True
 
 
-def newest_high_watermark_does_not_go_back_everywhere(s: World, k: Constants) -> bool:
-    """In each partition: the high watermark of the newest leader is not below any committed record."""
-    for partition in range(k.partitions):
-        if a_record_is_committed(s, partition) and not newest_high_watermark_does_not_go_back(s, k, partition):
-            return False
-    return True
-
-
 def a_leader_adds_to_the_isr(before: World, after: World, partition: int) -> bool:
     """The ISR grows within a leader epoch, which only its leader does."""
     old, new = before.zookeeper.partitions[partition].state, after.zookeeper.partitions[partition].state
     return old.leader_epoch == new.leader_epoch and new.isr & ~old.isr != 0
-
-
-def a_leader_adds_to_the_isr_somewhere(before: World, after: World, k: Constants) -> bool:
-    """In some partition: the ISR grows within a leader epoch, which only its leader does."""
-    for partition in range(k.partitions):
-        if a_leader_adds_to_the_isr(before, after, partition):
-            return True
-    return False
 
 
 def who_is_added_is_up(before: World, after: World, k: Constants, partition: int) -> bool:
@@ -166,25 +103,9 @@ def who_is_added_is_up(before: World, after: World, k: Constants, partition: int
     return True
 
 
-def who_is_added_is_up_everywhere(before: World, after: World, k: Constants) -> bool:
-    """In each partition: each broker that is added to the ISR is registered, and not shutting down."""
-    for partition in range(k.partitions):
-        if a_leader_adds_to_the_isr(before, after, partition) and not who_is_added_is_up(before, after, k, partition):
-            return False
-    return True
-
-
 def a_leader_has_to_hold_an_acknowledged_record(s: World, k: Constants, partition: int) -> bool:
     """A client saw a record acknowledged, and a replica leads under the newest leader epoch."""
     return s.notes.partitions[partition].acknowledged != 0 and a_replica_leads_newest(s, k, partition)
-
-
-def a_leader_has_to_hold_an_acknowledged_record_somewhere(s: World, k: Constants) -> bool:
-    """In some partition: a client saw a record acknowledged, and a replica leads under the newest leader epoch."""
-    for partition in range(k.partitions):
-        if a_leader_has_to_hold_an_acknowledged_record(s, k, partition):
-            return True
-    return False
 
 
 def leaders_hold_what_is_acknowledged(s: World, k: Constants, partition: int) -> bool:
@@ -198,63 +119,61 @@ def leaders_hold_what_is_acknowledged(s: World, k: Constants, partition: int) ->
     return True
 
 
-def leaders_hold_what_is_acknowledged_everywhere(s: World, k: Constants) -> bool:
-    """In each partition: a replica that leads under the newest leader epoch holds every record that a client saw acknowledged."""
-    for partition in range(k.partitions):
-        if a_leader_has_to_hold_an_acknowledged_record(s, k, partition) and not leaders_hold_what_is_acknowledged(s, k, partition):
-            return False
-    return True
-
-
 DURABILITY: tuple[Property, ...] = (
     invariant(
         "AcknowledgedKept",
-        leaders_hold_what_is_acknowledged_everywhere,
+        leaders_hold_what_is_acknowledged,
         "the replica that leads under the newest leader epoch holds every record that was acknowledged with acks=all",
         "COMMITTED; Kafka 2.8 Partition.checkEnoughReplicasReachOffset",
-        when=a_leader_has_to_hold_an_acknowledged_record_somewhere,
+        when=a_leader_has_to_hold_an_acknowledged_record,
+        each=PARTITION,
     ),
     invariant(
         "LeaderCountsIsr",
-        leader_counts_the_isr_everywhere,
+        leader_counts_the_isr,
         "the ISR in ZooKeeper is a part of what the leader of the newest epoch waits for before it commits",
         "COMMITTED; Kafka 2.8 Partition.expandIsr, shrinkIsr",
-        when=a_replica_leads_newest_somewhere,
+        when=a_replica_leads_newest,
+        each=PARTITION,
     ),
     invariant(
         "ReadsNeverGoBack",
-        told_offsets_do_not_go_back_everywhere,
+        told_offsets_do_not_go_back,
         "once the newest leader's high watermark has reached the start of its epoch, it is at least what any leader had before",
         "HWMONO: KIP-207; Kafka 2.8 Partition.fetchOffsetForTimestamp",
-        when=readers_are_told_an_offset_somewhere,
+        when=readers_are_told_an_offset,
+        each=PARTITION,
     ),
 )
 """Invariants about committed records."""
 
 ISR_HOLDS_COMMITTED = invariant(
     "IsrHoldsCommitted",
-    isr_holds_what_is_committed_everywhere,
+    isr_holds_what_is_committed,
     "every member of the ISR in ZooKeeper holds all committed records: each of them could lead",
     "COMMITTED; Kafka's replication protocol",
-    when=a_record_is_committed_somewhere,
+    when=a_record_is_committed,
+    each=PARTITION,
 )
 """Judged in a model of its own: a bug that loses a record breaks this before anybody leads without it, and would hide that."""
 
 READS_BEFORE_KIP_207 = invariant(
     "NewestHighWatermarkNeverGoesBack",
-    newest_high_watermark_does_not_go_back_everywhere,
+    newest_high_watermark_does_not_go_back,
     "the high watermark of the newest leader is at least what any leader had before, from its first moment on",
     "a claim that no Kafka up to 3.9 keeps, and that a reader before 2.2 (KIP-207) relies on",
-    when=a_record_is_committed_somewhere,
+    when=a_record_is_committed,
+    each=PARTITION,
 )
 """Stricter than Kafka; not a property of `fixed`."""
 
 ADDED_ARE_UP = step_invariant(
     "AddedToIsrIsUp",
-    who_is_added_is_up_everywhere,
+    who_is_added_is_up,
     "a leader adds a broker to the ISR only while that broker is registered and not shutting down",
     "a claim that no Kafka up to 3.9 keeps while leaders write the ISR to ZooKeeper: KAFKA-14140",
-    when=a_leader_adds_to_the_isr_somewhere,
+    when=a_leader_adds_to_the_isr,
+    each=PARTITION,
 )
 """Stricter than Kafka; not a property of `fixed`."""
 
@@ -270,28 +189,12 @@ def two_logs_differ(s: World, k: Constants, partition: int) -> bool:
     return False
 
 
-def two_logs_differ_somewhere(s: World, k: Constants) -> bool:
-    """In some partition: two logs hold different entries at an offset."""
-    for partition in range(k.partitions):
-        if two_logs_differ(s, k, partition):
-            return True
-    return False
-
-
 def an_earlier_epoch_is_committed(s: World, k: Constants, partition: int) -> bool:
     """A replica leads under the newest leader epoch, and a committed record is of an earlier epoch."""
     for broker in range(k.brokers):
         if leads_newest(s, broker, partition) and a_record_is_committed(s, partition):
             if s.notes.partitions[partition].committed[0].epoch < s.brokers[broker].replicas[partition].leader_epoch:
                 return True
-    return False
-
-
-def an_earlier_epoch_is_committed_somewhere(s: World, k: Constants) -> bool:
-    """In some partition: a replica leads under the newest leader epoch, and a committed record is of an earlier epoch."""
-    for partition in range(k.partitions):
-        if an_earlier_epoch_is_committed(s, k, partition):
-            return True
     return False
 
 
@@ -302,14 +205,6 @@ def two_leaders_are_alone(s: World, k: Constants, partition: int) -> bool:
         if s.brokers[broker].replicas[partition].role == Role.LEADER and s.brokers[broker].replicas[partition].isr == 1 << broker:
             alone += 1
     return alone > 1
-
-
-def two_leaders_are_alone_somewhere(s: World, k: Constants) -> bool:
-    """In some partition: two replicas lead, each alone in its ISR."""
-    for partition in range(k.partitions):
-        if two_leaders_are_alone(s, k, partition):
-            return True
-    return False
 
 
 def a_follower_with_high_watermark_is_elected(s: World, k: Constants, partition: int) -> bool:
@@ -323,28 +218,22 @@ def a_follower_with_high_watermark_is_elected(s: World, k: Constants, partition:
     return False
 
 
-def a_follower_with_high_watermark_is_elected_somewhere(s: World, k: Constants) -> bool:
-    """In some partition: a follower with a high watermark above 0 is elected, and does not know it yet."""
-    for partition in range(k.partitions):
-        if a_follower_with_high_watermark_is_elected(s, k, partition):
-            return True
-    return False
-
-
 LOG_GOALS: tuple[Property, ...] = (
-    reachable("LogsDiffer", two_logs_differ_somewhere, "two logs hold different entries at an offset", "goal"),
+    reachable("LogsDiffer", two_logs_differ, "two logs hold different entries at an offset", "goal", each=PARTITION),
     reachable(
         "EarlierEpochCommitted",
-        an_earlier_epoch_is_committed_somewhere,
+        an_earlier_epoch_is_committed,
         "a leader holds a committed record of an earlier epoch",
         "goal",
+        each=PARTITION,
     ),
-    reachable("TwoLeadersAlone", two_leaders_are_alone_somewhere, "two replicas lead, each alone in its ISR", "goal"),
+    reachable("TwoLeadersAlone", two_leaders_are_alone, "two replicas lead, each alone in its ISR", "goal", each=PARTITION),
     reachable(
         "HighWatermarkElected",
-        a_follower_with_high_watermark_is_elected_somewhere,
+        a_follower_with_high_watermark_is_elected,
         "a follower whose high watermark is above 0 is elected",
         "goal",
+        each=PARTITION,
     ),
 )
 """Goals about logs; promises about records say little where they are not reached."""

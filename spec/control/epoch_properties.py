@@ -25,14 +25,6 @@ def two_believe_to_lead(s: World, k: Constants, partition: int) -> bool:
     return leaders > 1
 
 
-def two_believe_to_lead_somewhere(s: World, k: Constants) -> bool:
-    """In some partition: two replicas lead at once."""
-    for partition in range(k.partitions):
-        if two_believe_to_lead(s, k, partition):
-            return True
-    return False
-
-
 def one_leader_in_each_epoch(s: World, k: Constants, partition: int) -> bool:
     """No two brokers lead under the same leader epoch."""
     for one in range(k.brokers):
@@ -40,14 +32,6 @@ def one_leader_in_each_epoch(s: World, k: Constants, partition: int) -> bool:
             if s.brokers[one].replicas[partition].role == Role.LEADER and s.brokers[other].replicas[partition].role == Role.LEADER:
                 if s.brokers[one].replicas[partition].leader_epoch == s.brokers[other].replicas[partition].leader_epoch:
                     return False
-    return True
-
-
-def one_leader_in_each_epoch_everywhere(s: World, k: Constants) -> bool:
-    """In each partition: no two brokers lead under the same leader epoch."""
-    for partition in range(k.partitions):
-        if two_believe_to_lead(s, k, partition) and not one_leader_in_each_epoch(s, k, partition):
-            return False
     return True
 
 
@@ -64,14 +48,6 @@ def an_epoch_changes(before: World, after: World, k: Constants, partition: int) 
             new.controller_epoch != old.controller_epoch
             or new.replicas[partition].leader_epoch != old.replicas[partition].leader_epoch
         ):
-            return True
-    return False
-
-
-def an_epoch_changes_somewhere(before: World, after: World, k: Constants) -> bool:
-    """In some partition: a leader epoch or a controller epoch changes, in ZooKeeper or on a broker."""
-    for partition in range(k.partitions):
-        if an_epoch_changes(before, after, k, partition):
             return True
     return False
 
@@ -98,14 +74,6 @@ def epochs_never_go_back(before: World, after: World, k: Constants, partition: i
     return True
 
 
-def epochs_never_go_back_everywhere(before: World, after: World, k: Constants) -> bool:
-    """In each partition: epochs decrease in ZooKeeper only with the znode, and on a broker in one registration with its replica."""
-    for partition in range(k.partitions):
-        if an_epoch_changes(before, after, k, partition) and not epochs_never_go_back(before, after, k, partition):
-            return False
-    return True
-
-
 def the_leader_changes(before: World, after: World, partition: int) -> bool:
     """The leader in ZooKeeper changes, or is removed; the state znode is not deleted."""
     return before.zookeeper.partitions[partition].state.leader != after.zookeeper.partitions[
@@ -113,25 +81,9 @@ def the_leader_changes(before: World, after: World, partition: int) -> bool:
     ].state.leader and there_is_an_isr(after, partition)
 
 
-def the_leader_changes_somewhere(before: World, after: World, k: Constants) -> bool:
-    """In some partition: the leader in ZooKeeper changes, or is removed; the state znode is not deleted."""
-    for partition in range(k.partitions):
-        if the_leader_changes(before, after, partition):
-            return True
-    return False
-
-
 def the_leader_epoch_grows(before: World, after: World, partition: int) -> bool:
     """The leader epoch in ZooKeeper grows."""
     return before.zookeeper.partitions[partition].state.leader_epoch < after.zookeeper.partitions[partition].state.leader_epoch
-
-
-def the_leader_epoch_grows_everywhere(before: World, after: World, k: Constants) -> bool:
-    """In each partition: the leader epoch in ZooKeeper grows."""
-    for partition in range(k.partitions):
-        if the_leader_changes(before, after, partition) and not the_leader_epoch_grows(before, after, partition):
-            return False
-    return True
 
 
 def a_request_is_stale(s: World, k: Constants) -> bool:
@@ -167,25 +119,9 @@ def a_controller_writes(before: World, after: World, partition: int) -> bool:
     ].state.leader_epoch and there_is_an_isr(after, partition)
 
 
-def a_controller_writes_somewhere(before: World, after: World, k: Constants) -> bool:
-    """In some partition: a controller writes the partition state, and does not delete it: the leader epoch changes."""
-    for partition in range(k.partitions):
-        if a_controller_writes(before, after, partition):
-            return True
-    return False
-
-
 def writer_is_the_newest_controller(before: World, after: World, partition: int) -> bool:
     """The partition state is written under the newest controller epoch."""
     return after.zookeeper.partitions[partition].state.controller_epoch == before.zookeeper.controller_epoch
-
-
-def writer_is_the_newest_controller_everywhere(before: World, after: World, k: Constants) -> bool:
-    """In each partition: the partition state is written under the newest controller epoch."""
-    for partition in range(k.partitions):
-        if a_controller_writes(before, after, partition) and not writer_is_the_newest_controller(before, after, partition):
-            return False
-    return True
 
 
 def holder_has_an_epoch(s: World) -> bool:
@@ -245,11 +181,3 @@ def writer_knows_what_it_wrote(after: World, k: Constants, partition: int) -> bo
                 if cached.isr == state.isr and cached.version == state.version:
                     return True
     return False
-
-
-def writer_knows_what_it_wrote_everywhere(before: World, after: World, k: Constants) -> bool:
-    """In each partition: the cache of the controller that wrote equals ZooKeeper."""
-    for partition in range(k.partitions):
-        if a_controller_writes(before, after, partition) and not writer_knows_what_it_wrote(after, k, partition):
-            return False
-    return True

@@ -6,6 +6,7 @@ all others.
 
 from __future__ import annotations
 
+from kafka_spec.spec.control.bounds import PARTITION
 from kafka_spec.spec.control.quiet import (
     leader_is_registered_or_none_can_be,
     leader_is_up,
@@ -23,25 +24,9 @@ def a_leader_is_missing(s: World, k: Constants, partition: int) -> bool:
     return topic_stays(s) and settled_members(s, k, partition) != 0 and not leader_is_registered_or_none_can_be(s, k, partition)
 
 
-def a_leader_is_missing_somewhere(s: World, k: Constants) -> bool:
-    """In some partition: the topic stays, its leader is not registered, and a replica that could lead is up."""
-    for partition in range(k.partitions):
-        if a_leader_is_missing(s, k, partition):
-            return True
-    return False
-
-
 def no_leader_is_missing(s: World, k: Constants, partition: int) -> bool:
     """The leader is registered, or no replica that could lead is up."""
     return not a_leader_is_missing(s, k, partition)
-
-
-def no_leader_is_missing_everywhere(s: World, k: Constants) -> bool:
-    """In each partition: the leader is registered, or no replica that could lead is up."""
-    for partition in range(k.partitions):
-        if not no_leader_is_missing(s, k, partition):
-            return False
-    return True
 
 
 def a_replica_does_not_know_the_epoch(s: World, k: Constants, partition: int) -> bool:
@@ -49,25 +34,9 @@ def a_replica_does_not_know_the_epoch(s: World, k: Constants, partition: int) ->
     return there_is_a_leader(s, partition) and topic_stays(s) and not replicas_know_the_epoch(s, k, partition)
 
 
-def a_replica_does_not_know_the_epoch_somewhere(s: World, k: Constants) -> bool:
-    """In some partition: there is a leader, and a replica that is up does not know the newest leader epoch, or does not fetch."""
-    for partition in range(k.partitions):
-        if a_replica_does_not_know_the_epoch(s, k, partition):
-            return True
-    return False
-
-
 def all_replicas_know_the_epoch(s: World, k: Constants, partition: int) -> bool:
     """Every replica that is up has applied the newest leader epoch, and fetches or leads; or there is no leader."""
     return not a_replica_does_not_know_the_epoch(s, k, partition)
-
-
-def all_replicas_know_the_epoch_everywhere(s: World, k: Constants) -> bool:
-    """In each partition: every replica that is up knows the newest leader epoch, and fetches or leads; or there is no leader."""
-    for partition in range(k.partitions):
-        if not all_replicas_know_the_epoch(s, k, partition):
-            return False
-    return True
 
 
 def a_replica_is_outside_the_isr(s: World, k: Constants, partition: int) -> bool:
@@ -79,48 +48,35 @@ def a_replica_is_outside_the_isr(s: World, k: Constants, partition: int) -> bool
     )
 
 
-def a_replica_is_outside_the_isr_somewhere(s: World, k: Constants) -> bool:
-    """In some partition: the leader is up, its topic stays, and a replica that is up is not in the ISR."""
-    for partition in range(k.partitions):
-        if a_replica_is_outside_the_isr(s, k, partition):
-            return True
-    return False
-
-
 def no_replica_is_outside_the_isr(s: World, k: Constants, partition: int) -> bool:
     """Every replica that is up is in the ISR; or the leader is not up."""
     return not a_replica_is_outside_the_isr(s, k, partition)
 
 
-def no_replica_is_outside_the_isr_everywhere(s: World, k: Constants) -> bool:
-    """In each partition: every replica that is up is in the ISR; or the leader is not up."""
-    for partition in range(k.partitions):
-        if not no_replica_is_outside_the_isr(s, k, partition):
-            return False
-    return True
-
-
 PROGRESS: tuple[Property, ...] = (
     leads_to(
         "LeaderIsElected",
-        a_leader_is_missing_somewhere,
-        no_leader_is_missing_everywhere,
+        a_leader_is_missing,
+        no_leader_is_missing,
         "when the leader has failed and a replica that could lead is up, a leader is elected, unless that replica fails too",
         "CONVERGE: KAFKA-3143, KAFKA-7235",
+        each=PARTITION,
     ),
     leads_to(
         "ReplicasLearn",
-        a_replica_does_not_know_the_epoch_somewhere,
-        all_replicas_know_the_epoch_everywhere,
+        a_replica_does_not_know_the_epoch,
+        all_replicas_know_the_epoch,
         "when there is a leader, every replica that is up comes to apply the newest leader epoch, and its fetcher runs",
         "CONVERGE: KAFKA-1188, KAFKA-7235",
+        each=PARTITION,
     ),
     leads_to(
         "IsrGrowsBack",
-        a_replica_is_outside_the_isr_somewhere,
-        no_replica_is_outside_the_isr_everywhere,
+        a_replica_is_outside_the_isr,
+        no_replica_is_outside_the_isr,
         "when the leader is up, every replica that is up comes back into the ISR",
         "CONVERGE: KAFKA-1382, KAFKA-1188",
+        each=PARTITION,
     ),
 )
 """What fair protocol steps lead to once operators and faults have stopped."""

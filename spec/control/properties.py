@@ -7,39 +7,36 @@ ONEWRITER, ISRNE, ISRLIVE, COMMITTED, LOGMATCH, HWMONO, CONVERGE.
 from __future__ import annotations
 
 from kafka_spec.spec.control.assignments import is_recovered
-from kafka_spec.spec.control.bounds import NO_EPOCH
+from kafka_spec.spec.control.bounds import NO_EPOCH, PARTITION
 from kafka_spec.spec.control.epoch_properties import (
-    a_controller_writes_somewhere,
+    a_controller_writes,
     a_request_is_stale,
-    an_epoch_changes_somewhere,
-    epochs_never_go_back_everywhere,
+    an_epoch_changes,
+    epochs_never_go_back,
     holder_has_an_epoch,
     holder_has_newest_epoch,
     holder_is_gone_or_gives_up,
     holder_loses_its_znode,
     no_stale_request_takes_effect,
     one_controller_in_each_epoch,
-    one_leader_in_each_epoch_everywhere,
-    the_leader_changes_somewhere,
-    the_leader_epoch_grows_everywhere,
-    two_believe_to_lead_somewhere,
+    one_leader_in_each_epoch,
+    the_leader_changes,
+    the_leader_epoch_grows,
+    two_believe_to_lead,
     two_have_controller_epochs,
-    writer_is_the_newest_controller_everywhere,
-    writer_knows_what_it_wrote_everywhere,
+    writer_is_the_newest_controller,
+    writer_knows_what_it_wrote,
 )
 from kafka_spec.spec.control.machines import Role
 from kafka_spec.spec.control.quiet import (
     a_leader_is_quiet,
-    a_leader_is_quiet_somewhere,
     a_topic_is_quiet,
     is_quiet,
     leader_is_registered_or_none_can_be,
     nobody_leads_at_an_older_epoch,
     replicas_know_the_epoch,
     there_is_a_leader,
-    there_is_a_leader_somewhere,
     there_is_an_isr,
-    there_is_an_isr_somewhere,
 )
 from kafka_spec.spec.control.state import World
 from kafka_spec.spec.domain import contains
@@ -56,25 +53,9 @@ def leader_is_in_isr(s: World, partition: int) -> bool:
     return contains(state.isr, state.leader) == 1
 
 
-def leader_is_in_isr_everywhere(s: World, k: Constants) -> bool:
-    """In each partition: zooKeeper's leader is in ZooKeeper's ISR."""
-    for partition in range(k.partitions):
-        if there_is_a_leader(s, partition) and not leader_is_in_isr(s, partition):
-            return False
-    return True
-
-
 def isr_is_not_empty(s: World, partition: int) -> bool:
     """ZooKeeper's ISR has a member."""
     return s.zookeeper.partitions[partition].state.isr != 0
-
-
-def isr_is_not_empty_everywhere(s: World, k: Constants) -> bool:
-    """In each partition: zooKeeper's ISR has a member."""
-    for partition in range(k.partitions):
-        if there_is_an_isr(s, partition) and not isr_is_not_empty(s, partition):
-            return False
-    return True
 
 
 def somebody_was_removed(s: World, partition: int) -> bool:
@@ -82,25 +63,9 @@ def somebody_was_removed(s: World, partition: int) -> bool:
     return s.notes.partitions[partition].removed != 0
 
 
-def somebody_was_removed_somewhere(s: World, k: Constants) -> bool:
-    """In some partition: some broker was removed from the ISR as dead, and has not registered since."""
-    for partition in range(k.partitions):
-        if somebody_was_removed(s, partition):
-            return True
-    return False
-
-
 def the_dead_stay_out_of_the_isr(s: World, partition: int) -> bool:
     """A broker that was removed from the ISR as dead is not in it again unless it has registered."""
     return s.zookeeper.partitions[partition].state.isr & s.notes.partitions[partition].removed == 0
-
-
-def the_dead_stay_out_of_the_isr_everywhere(s: World, k: Constants) -> bool:
-    """In each partition: a broker that was removed from the ISR as dead is not in it again unless it has registered."""
-    for partition in range(k.partitions):
-        if somebody_was_removed(s, partition) and not the_dead_stay_out_of_the_isr(s, partition):
-            return False
-    return True
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -116,14 +81,6 @@ def a_leader_has_to_hold_records(s: World, k: Constants, partition: int) -> bool
     return False
 
 
-def a_leader_has_to_hold_records_somewhere(s: World, k: Constants) -> bool:
-    """In some partition: a record is committed, and a replica leads under the newest leader epoch."""
-    for partition in range(k.partitions):
-        if a_leader_has_to_hold_records(s, k, partition):
-            return True
-    return False
-
-
 def leaders_hold_what_is_committed(s: World, k: Constants, partition: int) -> bool:
     """A replica that leads under the newest leader epoch holds all committed records."""
     notes = s.notes.partitions[partition]
@@ -135,14 +92,6 @@ def leaders_hold_what_is_committed(s: World, k: Constants, partition: int) -> bo
     return True
 
 
-def leaders_hold_what_is_committed_everywhere(s: World, k: Constants) -> bool:
-    """In each partition: a replica that leads under the newest leader epoch holds all committed records."""
-    for partition in range(k.partitions):
-        if a_leader_has_to_hold_records(s, k, partition) and not leaders_hold_what_is_committed(s, k, partition):
-            return False
-    return True
-
-
 def two_high_watermarks_are_above_zero(s: World, k: Constants, partition: int) -> bool:
     """Two logs have records below their high watermarks, and no election was unclean."""
     logs = 0
@@ -151,14 +100,6 @@ def two_high_watermarks_are_above_zero(s: World, k: Constants, partition: int) -
         if replica.high_watermark > 0 and len(replica.log) > 0:
             logs += 1
     return logs > 1 and s.notes.partitions[partition].unclean_epoch == NO_EPOCH
-
-
-def two_high_watermarks_are_above_zero_somewhere(s: World, k: Constants) -> bool:
-    """In some partition: two logs have records below their high watermarks, and no election was unclean."""
-    for partition in range(k.partitions):
-        if two_high_watermarks_are_above_zero(s, k, partition):
-            return True
-    return False
 
 
 def logs_agree_below_high_watermarks(s: World, k: Constants, partition: int) -> bool:
@@ -173,14 +114,6 @@ def logs_agree_below_high_watermarks(s: World, k: Constants, partition: int) -> 
     return True
 
 
-def logs_agree_below_high_watermarks_everywhere(s: World, k: Constants) -> bool:
-    """In each partition: no two logs hold different entries at an offset below both high watermarks."""
-    for partition in range(k.partitions):
-        if two_high_watermarks_are_above_zero(s, k, partition) and not logs_agree_below_high_watermarks(s, k, partition):
-            return False
-    return True
-
-
 def a_high_watermark_is_above_zero(before: World, after: World, k: Constants, partition: int) -> bool:
     """Some high watermark is above 0, before the step or after it."""
     for broker in range(k.brokers):
@@ -188,14 +121,6 @@ def a_high_watermark_is_above_zero(before: World, after: World, k: Constants, pa
             before.brokers[broker].replicas[partition].high_watermark > 0
             or after.brokers[broker].replicas[partition].high_watermark > 0
         ):
-            return True
-    return False
-
-
-def a_high_watermark_is_above_zero_somewhere(before: World, after: World, k: Constants) -> bool:
-    """In some partition: some high watermark is above 0, before the step or after it."""
-    for partition in range(k.partitions):
-        if a_high_watermark_is_above_zero(before, after, k, partition):
             return True
     return False
 
@@ -213,40 +138,6 @@ def high_watermarks_of_leaders_grow(before: World, after: World, k: Constants, p
     return True
 
 
-def high_watermarks_of_leaders_grow_everywhere(before: World, after: World, k: Constants) -> bool:
-    """In each partition: a leader's high watermark never decreases in its leader epoch, and never exceeds the end of its log."""
-    for partition in range(k.partitions):
-        if a_high_watermark_is_above_zero(before, after, k, partition) and not high_watermarks_of_leaders_grow(
-            before, after, k, partition
-        ):
-            return False
-    return True
-
-
-def leader_is_registered_or_none_can_be_everywhere(s: World, k: Constants) -> bool:
-    """In each partition: the leader in ZooKeeper is registered; or there is no leader, and no member of the ISR is up."""
-    for partition in range(k.partitions):
-        if not leader_is_registered_or_none_can_be(s, k, partition):
-            return False
-    return True
-
-
-def replicas_know_the_epoch_everywhere(s: World, k: Constants) -> bool:
-    """In each partition: every assigned replica that is up has applied the leader epoch, and follows the leader or leads."""
-    for partition in range(k.partitions):
-        if a_leader_is_quiet(s, k, partition) and not replicas_know_the_epoch(s, k, partition):
-            return False
-    return True
-
-
-def nobody_leads_at_an_older_epoch_everywhere(s: World, k: Constants) -> bool:
-    """In each partition: no running broker believes that it leads under an older leader epoch."""
-    for partition in range(k.partitions):
-        if a_leader_is_quiet(s, k, partition) and not nobody_leads_at_an_older_epoch(s, k, partition):
-            return False
-    return True
-
-
 def no_partition_is_led_at_an_older_epoch(s: World, k: Constants) -> bool:
     """No running broker believes that it leads a partition under an older leader epoch."""
     for partition in range(k.partitions):
@@ -258,25 +149,28 @@ def no_partition_is_led_at_an_older_epoch(s: World, k: Constants) -> bool:
 SAFETY: tuple[Property, ...] = (
     invariant(
         "OneLeaderInEachEpoch",
-        one_leader_in_each_epoch_everywhere,
+        one_leader_in_each_epoch,
         "at most one replica leads the partition under one leader epoch",
         "Kafka's replication protocol; two-leader scenario of KAFKA-532",
-        when=two_believe_to_lead_somewhere,
+        when=two_believe_to_lead,
+        each=PARTITION,
     ),
     step_invariant(
         "EpochsNeverGoBack",
-        epochs_never_go_back_everywhere,
+        epochs_never_go_back,
         "leader epoch and controller epoch never decrease, in ZooKeeper and on a broker within one registration; only a replica "
         "that is deleted forgets its leader epoch",
         "ONEWRITER; Kafka 2.8 ReplicaManager.becomeLeaderOrFollower",
-        when=an_epoch_changes_somewhere,
+        when=an_epoch_changes,
+        each=PARTITION,
     ),
     step_invariant(
         "LeaderChangesWithItsEpoch",
-        the_leader_epoch_grows_everywhere,
+        the_leader_epoch_grows,
         "a change of the leader in ZooKeeper comes with a larger leader epoch",
         "Kafka 2.8 LeaderAndIsr.newLeader",
-        when=the_leader_changes_somewhere,
+        when=the_leader_changes,
+        each=PARTITION,
     ),
     invariant(
         "NoStaleRequest",
@@ -288,10 +182,11 @@ SAFETY: tuple[Property, ...] = (
     ),
     step_invariant(
         "OneWriter",
-        writer_is_the_newest_controller_everywhere,
+        writer_is_the_newest_controller,
         "a controller's write of the partition state takes effect only while its epoch is the newest",
         "ONEWRITER: KAFKA-6082",
-        when=a_controller_writes_somewhere,
+        when=a_controller_writes,
+        each=PARTITION,
     ),
     invariant(
         "HolderHasNewestEpoch",
@@ -316,74 +211,84 @@ SAFETY: tuple[Property, ...] = (
     ),
     step_invariant(
         "WriterKnowsWhatItWrote",
-        writer_knows_what_it_wrote_everywhere,
+        writer_knows_what_it_wrote,
         "after a controller's own write its cache equals ZooKeeper",
         "Kafka 2.8 KafkaZkClient.updateLeaderAndIsr and ControllerContext.putPartitionLeadershipInfo",
-        when=a_controller_writes_somewhere,
+        when=a_controller_writes,
+        each=PARTITION,
     ),
     invariant(
         "LeaderInIsr",
-        leader_is_in_isr_everywhere,
+        leader_is_in_isr,
         "the leader is in the ISR, or there is no leader",
         "ISRNE: KAFKA-708",
-        when=there_is_a_leader_somewhere,
+        when=there_is_a_leader,
+        each=PARTITION,
     ),
     invariant(
         "IsrNeverEmpty",
-        isr_is_not_empty_everywhere,
+        isr_is_not_empty,
         "the ISR has a member",
         "ISRNE: KAFKA-708, KAFKA-5083",
-        when=there_is_an_isr_somewhere,
+        when=there_is_an_isr,
+        each=PARTITION,
     ),
     invariant(
         "DeadStayOutOfIsr",
-        the_dead_stay_out_of_the_isr_everywhere,
+        the_dead_stay_out_of_the_isr,
         "a broker that a controller removed from the ISR as dead is not in it again unless it has registered again",
         "ISRLIVE",
-        when=somebody_was_removed_somewhere,
+        when=somebody_was_removed,
+        each=PARTITION,
     ),
     invariant(
         "Committed",
-        leaders_hold_what_is_committed_everywhere,
+        leaders_hold_what_is_committed,
         "the replica that leads under the newest leader epoch holds all committed records",
         "COMMITTED: KIP-101, KAFKA-14617",
-        when=a_leader_has_to_hold_records_somewhere,
+        when=a_leader_has_to_hold_records,
+        each=PARTITION,
     ),
     invariant(
         "LogMatch",
-        logs_agree_below_high_watermarks_everywhere,
+        logs_agree_below_high_watermarks,
         "two logs never hold different records at an offset below both high watermarks, unless an election was unclean",
         "LOGMATCH: KIP-101, KIP-279",
-        when=two_high_watermarks_are_above_zero_somewhere,
+        when=two_high_watermarks_are_above_zero,
+        each=PARTITION,
     ),
     step_invariant(
         "HighWatermarkGrows",
-        high_watermarks_of_leaders_grow_everywhere,
+        high_watermarks_of_leaders_grow,
         "a leader's high watermark never decreases within its leader epoch, and never exceeds the end of its log",
         "HWMONO",
-        when=a_high_watermark_is_above_zero_somewhere,
+        when=a_high_watermark_is_above_zero,
+        each=PARTITION,
     ),
     invariant(
         "QuietLeaderIsRegistered",
-        leader_is_registered_or_none_can_be_everywhere,
+        leader_is_registered_or_none_can_be,
         "in quiet states the leader is registered; or there is no leader, and no member of the ISR is up",
         "CONVERGE: KAFKA-3143, KAFKA-7235",
         when=a_topic_is_quiet,
+        each=PARTITION,
     ),
     invariant(
         "QuietReplicasKnowTheEpoch",
-        replicas_know_the_epoch_everywhere,
+        replicas_know_the_epoch,
         "in quiet states every assigned replica that is up has applied the newest leader epoch, and its fetcher runs",
         "CONVERGE: KAFKA-1188, KAFKA-7235",
-        when=a_leader_is_quiet_somewhere,
+        when=a_leader_is_quiet,
+        each=PARTITION,
     ),
     invariant(
         "QuietLeadersAreOfNewestEpoch",
-        nobody_leads_at_an_older_epoch_everywhere,
+        nobody_leads_at_an_older_epoch,
         "in quiet states with a leader, no replica leads under an older leader epoch: a demoted leader was informed, also in "
         "a controlled shutdown",
         "CONVERGE: KAFKA-7482",
-        when=a_leader_is_quiet_somewhere,
+        when=a_leader_is_quiet,
+        each=PARTITION,
     ),
 )
 """The invariants and step invariants."""

@@ -132,14 +132,6 @@ def there_is_an_isr(s: World, partition: int) -> bool:
     return s.zookeeper.partitions[partition].state.leader_epoch != NO_EPOCH
 
 
-def there_is_an_isr_somewhere(s: World, k: Constants) -> bool:
-    """In some partition: the state znode of the partition was written."""
-    for partition in range(k.partitions):
-        if there_is_an_isr(s, partition):
-            return True
-    return False
-
-
 def leader_is_up(s: World, partition: int) -> bool:
     """There is a leader, and it is up."""
     leader = s.zookeeper.partitions[partition].state.leader
@@ -149,14 +141,6 @@ def leader_is_up(s: World, partition: int) -> bool:
 def there_is_a_leader(s: World, partition: int) -> bool:
     """There is a leader in ZooKeeper."""
     return s.zookeeper.partitions[partition].state.leader != NONE
-
-
-def there_is_a_leader_somewhere(s: World, k: Constants) -> bool:
-    """In some partition: there is a leader in ZooKeeper."""
-    for partition in range(k.partitions):
-        if there_is_a_leader(s, partition):
-            return True
-    return False
 
 
 def topic_exists(s: World) -> bool:
@@ -177,14 +161,6 @@ def a_topic_is_quiet(s: World, k: Constants) -> bool:
 def a_leader_is_quiet(s: World, k: Constants, partition: int) -> bool:
     """There is a leader of a topic that stays, and the state is quiet."""
     return there_is_a_leader(s, partition) and topic_stays(s) and is_quiet(s, k)
-
-
-def a_leader_is_quiet_somewhere(s: World, k: Constants) -> bool:
-    """In some partition: there is a leader of a topic that stays, and the state is quiet."""
-    for partition in range(k.partitions):
-        if a_leader_is_quiet(s, k, partition):
-            return True
-    return False
 
 
 def a_deletion_waits(s: World) -> bool:

@@ -9,11 +9,10 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable, Iterator
-from types import CodeType, FunctionType
 from typing import NoReturn
 
 from kafka_spec.spec.lint.words import LOCAL_FUNCTIONS, Function
-from kafka_spec.spec.source import Definition, define
+from kafka_spec.spec.source import made
 
 Refuse = Callable[[ast.AST, str], NoReturn]
 
@@ -119,16 +118,7 @@ class _Passing(ast.NodeTransformer):
 
 def _function(tree: ast.FunctionDef, name: str, outer: Function) -> Function:
     """Return a function with this definition, where the outer one stands."""
-    runnable = copy.deepcopy(tree)
-    runnable.name = tree.name = name
-    runnable.returns = None
-    for argument in runnable.args.args:
-        argument.annotation = None
-    module = compile(ast.fix_missing_locations(ast.Module([runnable], [])), outer.__code__.co_filename, "exec", dont_inherit=True)
-    code = next(constant for constant in module.co_consts if isinstance(constant, CodeType))
-    define(code, Definition(ast.fix_missing_locations(tree), ast.unparse(tree)))
-    function = FunctionType(code, outer.__globals__, name)
-    function.__doc__ = ast.get_docstring(tree)
-    function.__module__ = outer.__module__
+    tree.name = name
+    function: Function = made(tree, outer, outer.__globals__)
     function.__outer__ = outer  # type: ignore[attr-defined]
     return function
