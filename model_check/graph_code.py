@@ -104,12 +104,12 @@ class Components:
 
     def __init__(self, starts: Places, targets: Numbers, actions: Numbers, lasting: Flags, left: Flags) -> None:
         count = len(left)
-        self.starts, self.targets, self.actions = starts, targets, actions
-        self.parts, self.firsts, order = (np.zeros(count + 1, np.uint32) for _ in range(3))
-        self.members, low, path, open_states = (np.empty(count, np.uint32) for _ in range(4))
-        rest = self.parts, self.members, self.firsts, order, low, path, starts.copy(), open_states
-        self.found = _call("components", starts, targets, actions, lasting, left, count, *rest)
-        self.parts = self.parts[:count]
+        rank = left.astype(np.uint32) - np.uint32(1)  # 0 for what is left, the largest number for the rest
+        self.starts, self.targets, self.actions, self.firsts = starts, targets, actions, np.zeros(count + 1, np.uint32)
+        self.members, path, own, opened = (np.empty(count, np.uint32) for _ in range(4))
+        rest = rank, self.members, self.firsts, path, np.empty(count, np.int64), own, opened
+        self.found = _call("components", starts, targets, actions, lasting, count, *rest)
+        self.parts = ~rank
 
     def demands(self, weak: Flags, strong: Flags) -> tuple[Flags, Flags]:
         """Return which components weak fairness of actions rules out, and which states strong fairness rules out."""

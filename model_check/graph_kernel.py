@@ -78,53 +78,64 @@ def spread(safe, starts, back, queue, begin, end, filled):
     return filled
 
 
-def components(starts, targets, actions, lasting, left, count, parts, members, firsts, order, low, path, at, open_states):
-    """Number the strongly connected components among the states that are `left` from 1; return their number (Tarjan).
+def components(starts, targets, actions, lasting, count, rank, members, firsts, path, at, own, opened):
+    """Number the strongly connected components from 1; return their number (Tarjan, with one rank for each state, by Pearce).
 
-    Steps count whose action is `lasting`. `parts` gets the component of each state; `members` the states of all components, those
-    of component n from `firsts[n - 1]` to `firsts[n] - 1`. The caller passes `parts`, `order` and `firsts` as zeros, `at` as a copy
-    of `starts`, and the others as buffers with one number per state.
+    Steps count whose action is `lasting`. `rank` is 0 for each state that counts, and the largest number for the others; it becomes
+    the largest number minus the component, so that a settled state never lowers the rank of another. `members` gets the states of
+    all components, those of component n from `firsts[n - 1]` to `firsts[n] - 1`; `firsts` begins as zeros. The others are buffers
+    with one number for each state: the path of the depth-first search, with the next step and the own rank of each state on it, and
+    the states that are left behind on it until their component is settled.
     """
-    seen = 0
-    opened = 0
+    ranked = 0
+    waiting = 0
     found = 0
     settled = 0
-    for root in range(count):
+    for before in range(count):
         depth = 0
-        if left[root] != 0 and order[root] == 0:
-            path[0] = root
-            depth = 1
-        while depth > 0:
+        entered = count
+        # from the last state on: most steps lead to later states, which are settled then
+        if rank[count - 1 - before] == 0:
+            entered = count - 1 - before
+        while entered != count or depth > 0:
+            if entered != count:
+                ranked = ranked + 1
+                rank[entered] = ranked
+                path[depth] = entered
+                at[depth] = starts[entered]
+                own[depth] = ranked
+                depth = depth + 1
+                entered = count
             node = path[depth - 1]
-            if order[node] == 0:
-                seen = seen + 1
-                order[node] = seen
-                low[node] = seen
-                open_states[opened] = node
-                opened = opened + 1
-            step = at[node]
-            if step < starts[node + 1]:
-                at[node] = step + 1
-                to = targets[step]
-                if lasting[actions[step]] != 0 and left[to] != 0:
-                    if order[to] == 0:
-                        path[depth] = to
-                        depth = depth + 1
-                    elif parts[to] == 0 and order[to] < low[node]:
-                        low[node] = order[to]
-            else:
+            low = rank[node]
+            step = at[depth - 1]
+            end = starts[node + 1]
+            while step < end and entered == count:
+                if lasting[actions[step]] != 0:
+                    to = rank[targets[step]]
+                    if to == 0:
+                        entered = targets[step]
+                    elif to < low:
+                        low = to
+                step = step + 1
+            rank[node] = low
+            at[depth - 1] = step
+            if entered == count:
                 depth = depth - 1
-                if depth > 0:
-                    if low[node] < low[path[depth - 1]]:
-                        low[path[depth - 1]] = low[node]
-                if low[node] == order[node]:
+                opened[waiting] = node
+                waiting = waiting + 1
+                if low == own[depth]:
                     found = found + 1
-                    while parts[node] == 0:
-                        opened = opened - 1
-                        parts[open_states[opened]] = found
-                        members[settled] = open_states[opened]
+                    while waiting > 0 and rank[opened[waiting - 1]] >= low:
+                        ranked = ranked - 1
+                        waiting = waiting - 1
+                        rank[opened[waiting]] = 4294967295 - found
+                        members[settled] = opened[waiting]
                         settled = settled + 1
                     firsts[found] = settled
+                if depth > 0:
+                    if rank[node] < rank[path[depth - 1]]:
+                        rank[path[depth - 1]] = rank[node]
     return found
 
 
@@ -133,11 +144,19 @@ def demand(starts, targets, actions, weak, strong, parts, members, firsts, found
 
     An action that is taken within a component demands nothing there. Otherwise a weakly fair one that all states of the component
     enable rules it out, and a strongly fair one rules out the states that enable it. `enabled` and `taken` have a zero for each
-    action.
+    action. An action leads from a state to one state, so a single state takes only what leads to itself.
     """
     for part in range(1, found + 1):
         begin = firsts[part - 1]
         end = firsts[part]
+        if end - begin == 1:
+            for step in range(starts[members[begin]], starts[members[begin] + 1]):
+                if targets[step] != members[begin]:
+                    if weak[actions[step]] != 0:
+                        unfair[part] = 1
+                    if strong[actions[step]] != 0:
+                        avoided[members[begin]] = 1
+            begin = end
         for i in range(begin, end):
             for step in range(starts[members[i]], starts[members[i] + 1]):
                 action = actions[step]
@@ -164,7 +183,7 @@ SIGNATURES: dict[Callable[..., Any], tuple[int | str, ...]] = {
     look_up: (64, "int", 64, 32, "int", 32),
     group: (32, 32, "int", "int", 64, 32),
     spread: (8, 64, 32, 32, "int", "int", "int"),
-    components: (64, 32, 32, 8, 8, "int", 32, 32, 32, 32, 32, 32, 64, 32),
+    components: (64, 32, 32, 8, "int", 32, 32, 32, 32, 64, 32, 32),
     demand: (64, 32, 32, 8, 8, 32, 32, 32, "int", 32, 8, 8, 8),
 }
 """The kinds of each function's arguments: bits of an array's items, or "int"."""

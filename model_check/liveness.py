@@ -111,18 +111,20 @@ class Liveness:
         graph = self.graph(count, exhausted)
         if isinstance(graph, str):
             return graph, []
-        cut = np.concatenate(self.cuts)
+        # what is in no fair component of the states that are open for some claim is in none of those that are open for this one
+        hopeful = self.fair_parts(graph, ~(np.concatenate(self.cuts) | np.concatenate([m.all(axis=1) for m in self.meets]))) > 0
         found: list[LeadsToViolation | None] = []
         for claim in range(self.claims):
             open_ = ~np.concatenate([level[:, claim] for level in self.meets])
             owes = np.concatenate([level[:, claim] for level in self.owes])
             if reason := exhausted(0):
                 return reason, []
-            parts = self.fair_parts(graph, open_ & ~cut)
+            parts = self.fair_parts(graph, open_ & hopeful)
             never = parts > 0
             if never.any():
-                inside = open_[graph.sources] & open_[graph.targets]
-                if reason := spread(never, *grouped(graph.targets[inside], graph.sources[inside], self.count), exhausted):
+                sources = np.repeat(np.arange(self.count, dtype=np.uint32), np.diff(graph.starts))
+                inside = open_[sources] & open_[graph.targets]
+                if reason := spread(never, *grouped(graph.targets[inside], sources[inside], self.count), exhausted):
                     return reason, []
             lost = never & owes
             found.append(self.violation(graph, int(np.argmax(lost)), open_, parts) if lost.any() else None)
@@ -137,13 +139,13 @@ class Liveness:
         for some, to, by in batches(self.steps):
             if reason := exhausted(0):
                 return reason
-            # from the end, so that steps which one thread recorded stay in order, and are sorted below in no time
+            # from the end, so that steps which one thread recorded stay in order, and are grouped below in no time
             at = end - len(some)
             sources[at:end], targets[at:end], actions[at:end] = some, numbering.of(to), by
             end = at
         # the actions of a state were recorded in their order
-        order = np.argsort(sources, kind="stable")
-        return _Graph(sources[order], targets[order], actions[order], self.count)
+        starts, targets = grouped(sources, targets, self.count)
+        return _Graph(starts, targets, grouped(sources, actions, self.count)[1])
 
     def fair_parts(self, graph: _Graph, left: Flags) -> Numbers:
         """Return for each state the number of its fair component, or 0; only the states of `left` count."""
@@ -168,21 +170,15 @@ class Liveness:
         return LeadsToViolation(state, lead, circle)
 
 
+@dataclass(frozen=True)
 class _Graph:
-    """Steps in the order of source, then action."""
+    """Steps in the order of source, then action; those out of state n begin at `starts[n]`."""
 
-    def __init__(self, sources: Numbers, targets: Numbers, actions: Numbers, count: int) -> None:
-        self.sources, self.targets, self.actions = sources, targets, actions
-        self.starts = _starts(sources, count)
+    starts: Places
+    targets: Numbers
+    actions: Numbers
 
     def steps(self, node: int) -> list[Step]:
         """Return the steps out of a state."""
         some = slice(self.starts[node], self.starts[node + 1])
         return list(zip(self.actions[some].tolist(), self.targets[some].tolist(), strict=True))
-
-
-def _starts(sources: Numbers, count: int) -> Places:
-    """Return for each state the index of its first step in an array sorted by source; one more index is the end."""
-    starts = np.zeros(count + 1, np.int64)
-    np.cumsum(np.bincount(sources, minlength=count), out=starts[1:])
-    return starts

@@ -530,11 +530,19 @@ LIVENESS = (
     ),
     mutant(
         "undecided-parts", "a part that a bound cuts off may last for ever", "model_check/liveness.py",
-        "open_ & ~cut", "open_", LEADS + "test_a_bounded_step_leaves_it_undecided",
+        "np.concatenate(self.cuts) | ", "", LEADS + "test_a_bounded_step_leaves_it_undecided",
+    ),
+    mutant(
+        "hopeless-for-one", "a state is given up if it meets some claim about paths", "model_check/liveness.py",
+        "[m.all(axis=1)", "[m.any(axis=1)", LEADS + "test_a_lock",
+    ),
+    mutant(
+        "components-run-together", "a strongly connected part takes in what waits before it", GRAPHS,
+        "rank[opened[waiting - 1]] >= low:", "rank[opened[waiting - 1]] >= 1:", LEADS + "test_components",
     ),
     mutant(
         "all-may-last", "steps of operators and faults may go on for ever", GRAPHS,
-        "if lasting[actions[step]] != 0 and left[to] != 0:", "if left[to] != 0:", LEADS + "test_a_lock",
+        "if lasting[actions[step]] != 0:", "if lasting[actions[step]] >= 0:", LEADS + "test_a_lock",
     ),
     mutant(
         "only-from-parts", "a violation is looked for in the fair parts only, not on the way there", "model_check/liveness.py",
