@@ -18,7 +18,7 @@ from kafka_spec.model_check.checkpoints import Checkpoints
 from kafka_spec.model_check.codec import Codec
 from kafka_spec.model_check.shards import Columns, PackedRecords, Records, Shard
 
-PACK_FROM = 64 << 20
+PACK_FROM = 256 << 20
 """Bytes of a level from which on it is packed; a state-dir holds packed states only."""
 PIECE = 1 << 14
 """States that are packed, or written, at a time."""
