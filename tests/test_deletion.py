@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from enum import IntEnum
 from typing import Any
 
 import pytest
@@ -13,11 +14,13 @@ from test_control import bounds_of, essence
 
 from kafka_spec.model_check import embedded, oracle
 from kafka_spec.spec.control.broker.requests import delete_named_replica
+from kafka_spec.spec.control.bugs import BUG
 from kafka_spec.spec.control.controller.deletion_events import RULES
 from kafka_spec.spec.control.deletion_properties import DELETION, DELETION_ENDS
 from kafka_spec.spec.control.eras import ERA_0_10
 from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.control.state import World
+from kafka_spec.spec.decisions import FailedDeletions, LateAnswers
 from kafka_spec.spec.deletion import Resumption, resumed, started_by_deletion
 from kafka_spec.spec.domain import BrokerSet
 
@@ -52,6 +55,17 @@ def test_engines_agree_on_deletions(spec: Any, name: str) -> None:
     judge, fast = (engine.explore(spec, bounds_of(name, repeats=0), everything=True) for engine in (oracle, embedded))
 
     assert judge.complete and essence(judge) == essence(fast)
+
+
+@pytest.mark.parametrize("alone", [{"failed_deletions": FailedDeletions.HALTED}, {"late_answers": LateAnswers.COUNTED}], ids=str)
+def test_a_late_error_needs_both(alone: dict[str, IntEnum]) -> None:
+    """A deletion of which nothing is left ends if errors halt deletions, and if late answers count; not if both do."""
+    both = BUG["late-deletion-answer"]
+    spec = FIXED.replacing("control/alone", "", decisions=alone, properties=both.claims)
+    values = bounds_of("deletion_fails_and_bounce")
+
+    assert "DeletedTopicsGo" not in embedded.explore(spec, values).violated
+    assert "DeletedTopicsGo" in embedded.explore(both.on(FIXED), values).violated
 
 
 def forget_config(s: World, controller: int) -> None:

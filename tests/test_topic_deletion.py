@@ -19,6 +19,7 @@ from kafka_spec.impl.controller.preferred_election import PreferredElection
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.admin import Admin
 from kafka_spec.impl.coordination.memory import Ensemble, Loss, MemorySession
+from kafka_spec.impl.protocol.controller_requests import StopReplicaRequest
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
@@ -277,6 +278,27 @@ def test_what_else_leaves_queued_topics_alone() -> None:
     cluster.active.handle(ControlledShutdown(1, broker.epoch, lambda *answer: answers.append(answer)))
     cluster.rest()
     assert answers == [{P: ErrorCode.INVALID_TOPIC_EXCEPTION}, (ErrorCode.NONE, ())]
+
+
+@pytest.mark.parametrize("era", [FIXED, ERA_2_8], ids=lambda era: era.name)
+def test_a_request_that_is_refused_as_a_whole_is_no_answer(era: Spec) -> None:
+    """The answer STALE_BROKER_EPOCH names no partition: the controller makes no event of it, and asks again after the restart."""
+    cluster = Rested(era=era)
+    controller = cluster.active
+    sender = controller.controller_id
+    receiver = next(number for number in (1, 2) if number != sender)
+    channel = cluster.brokers[sender]
+    cluster.admin.delete_topic(P.topic)
+    while not any(isinstance(request, StopReplicaRequest) for request in channel.channels.queues[receiver]):
+        controller.step()
+    cluster.bounce(receiver)
+    waiting = list(channel.channels.queues[receiver])
+    while channel.in_flight(receiver) is not None:
+        cluster.deliver(sender, receiver)
+    assert {answer.error for answer in map(cluster.brokers[receiver].take, waiting)} == {ErrorCode.STALE_BROKER_EPOCH}
+    assert not any(isinstance(event, ReplicasDeleted) and event.broker == receiver for event in controller.events)
+    cluster.rest()
+    assert cluster.is_gone
 
 
 @pytest.mark.parametrize(("era", "counts"), [(FIXED, False), (ERA_2_8, True)])

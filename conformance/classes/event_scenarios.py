@@ -30,7 +30,7 @@ class DeletionAsked:
 
 @dataclass(frozen=True)
 class DeletionAnswered:
-    """A broker answers a StopReplica that deletes: with an error for the whole request, or a code for each partition."""
+    """A broker answers a StopReplica that deletes: a code for each partition; with an error of the request all have failed."""
 
     broker: int
     error: ErrorCode
@@ -139,8 +139,8 @@ def small_deletions() -> Iterator[EventCourse]:
     """Yield deletions of a topic with one partition: every order of two brokers' answers, failures and starts."""
     codes = (ErrorCode.NONE, ErrorCode.KAFKA_STORAGE_ERROR)
     answers = [DeletionAnswered(b, ErrorCode.NONE, {0: code}) for b in (0, 1) for code in codes]
-    refusals = [DeletionAnswered(1, ErrorCode.STALE_BROKER_EPOCH, {0: ErrorCode.NONE})]
-    happens: list[ControllerStep] = [*answers, *refusals, BrokerFails(1), BrokerStarts(1)]
+    raised = [DeletionAnswered(1, ErrorCode.UNKNOWN_SERVER_ERROR, {0: ErrorCode.UNKNOWN_SERVER_ERROR})]
+    happens: list[ControllerStep] = [*answers, *raised, BrokerFails(1), BrokerStarts(1)]
     for brokers in (LIVE, ("live", "dead", "live", "live"), ("live", "stopping", "live", "live")):
         one = cluster([(1, 0)], [(1, 0)], brokers)
         for steps in itertools.product(happens, repeat=3):
@@ -171,11 +171,11 @@ def odd_deletions() -> Iterator[EventCourse]:
 
 
 def late_answer() -> EventCourse:
-    """Return the finding late-deletion-answer: a broker restarts, is asked again, and then its former refusal is handled."""
+    """Return the finding late-deletion-answer: a broker restarts, is asked again, and then its former error is handled."""
     restart: tuple[ControllerStep, ...] = (BrokerFails(1), BrokerStarts(1))
-    refused = DeletionAnswered(1, ErrorCode.STALE_BROKER_EPOCH, {0: ErrorCode.NONE})
+    failed = DeletionAnswered(1, ErrorCode.NONE, {0: ErrorCode.KAFKA_STORAGE_ERROR})
     deleted = [DeletionAnswered(broker, ErrorCode.NONE, {0: ErrorCode.NONE}) for broker in (0, 1)]
-    return EventCourse(cluster([(1, 0)], [(1, 0)], LIVE), (DeletionAsked(), deleted[0], *restart, refused, deleted[1]))
+    return EventCourse(cluster([(1, 0)], [(1, 0)], LIVE), (DeletionAsked(), deleted[0], *restart, failed, deleted[1]))
 
 
 def odd_reassignments() -> Iterator[EventCourse]:
@@ -225,7 +225,7 @@ def random_course(random: Random, reassigns: bool) -> EventCourse:
 
 
 def _random_answer(random: Random, broker: int, replicas: Sequence[tuple[int, ...]]) -> DeletionAnswered:
-    error = ErrorCode.STALE_BROKER_EPOCH if random.random() < 0.15 else ErrorCode.NONE
+    error = ErrorCode.UNKNOWN_SERVER_ERROR if random.random() < 0.15 else ErrorCode.NONE
     kinds = (ErrorCode.NONE, ErrorCode.NONE, ErrorCode.NONE, ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.FENCED_LEADER_EPOCH)
     return DeletionAnswered(broker, error, {p: random.choice(kinds) for p, held in enumerate(replicas) if broker in held})
 

@@ -154,12 +154,10 @@ def real_request(of_model: Request, header: Header) -> requests.Request:
 
 def model_answer(event: ReplicasDeleted, partition: TopicPartition) -> Answer:
     """Return the model's form of an answer, for one partition, to a StopReplica of a topic that is being deleted."""
-    if event.error != ErrorCode.NONE:
-        return Answer.REFUSED
     return Answer.FAILED if event.partitions[partition] != ErrorCode.NONE else Answer.DELETED
 
 
 def real_answer(broker: int, partition: TopicPartition, answer: Answer) -> ReplicasDeleted:
     """Return the implementation's form of such an answer."""
-    error = ErrorCode.STALE_CONTROLLER_EPOCH if answer == Answer.REFUSED else ErrorCode.NONE
-    return ReplicasDeleted(broker, error, {partition: ErrorCode.KAFKA_STORAGE_ERROR if answer == Answer.FAILED else error})
+    code = ErrorCode.KAFKA_STORAGE_ERROR if answer == Answer.FAILED else ErrorCode.NONE
+    return ReplicasDeleted(broker, ErrorCode.NONE, {partition: code})

@@ -208,11 +208,11 @@ class BrokerProcess:
         if isinstance(request, LeaderAndIsrRequest):
             self.controller.handle(LeaderAndIsrResponseReceived(receiver, answer.error, answer.partitions))
         elif isinstance(request, StopReplicaRequest):
-            k = self.controller.k
+            k, asked = self.controller.k, request.partitions
             deleting = {
-                p: answer.partitions.get(p, answer.error)
-                for p, state in request.partitions.items()
-                if state.leader_epoch == EPOCH_DURING_DELETE and answer_is_counted(state.delete, k.answers_counted)
+                p: code
+                for p, code in answer.partitions.items()
+                if asked[p].leader_epoch == EPOCH_DURING_DELETE and answer_is_counted(asked[p].delete, k.answers_counted)
             }
             if deleting:
                 self.controller.handle(ReplicasDeleted(receiver, answer.error, deleting))

@@ -53,7 +53,7 @@ class TopicDeletion(ControllerEvent):
 
 @dataclass(frozen=True)
 class ReplicasDeleted(ControllerEvent):
-    """A broker has answered a StopReplica that deletes: with one error for all partitions, or one code for each."""
+    """A broker has answered a StopReplica that deletes: with a code for each partition, all of which failed if `error` is set."""
 
     broker: int
     error: ErrorCode
@@ -67,9 +67,7 @@ class ReplicasDeleted(ControllerEvent):
         failed = [p for p, code in answers.items() if (code if self.error == ErrorCode.NONE else self.error)]
         if not answers:
             return []
-        hindered = failed
-        if self.error == ErrorCode.NONE:
-            hindered = [p for p in failed if failure_halts_deletion(int(context.is_online(broker, p)), core.k.failed_deletions)]
+        hindered = [p for p in failed if failure_halts_deletion(int(context.is_online(broker, p)), core.k.failed_deletions)]
         mark_ineligible(core, {p.topic for p in hindered})
         return [
             *change_replicas("replica_deletion_ineligible", [(p, broker) for p in failed]),

@@ -228,6 +228,7 @@ CONTROL = (
     _control("late_stop", "a StopReplica that is processed late", controlled_shutdowns=1, crashes=1, late_stops=1),
     _control("late_stop_of_deletion", "a StopReplica that outlives its topic", deletions=1, recreations=1, late_stops=1),
     _control("deletion_fails", "a broker cannot delete, and a connection is lost", deletions=1, deletion_errors=1, repeats=1),
+    _control("deletion_fails_and_bounce", "a broker cannot delete, and a bounce", deletions=1, deletion_errors=1, bounces=1),
     _control("deletion_disabled", "delete.topic.enable=false", no_deletion=1, deletions=1, crashes=1),
     _control("deleted_twice", "the topic is deleted twice, and a crash", deletions=2, recreations=1, crashes=1),
     _control("three_deletion", "three replicas, a deletion, a crash", brokers=3, replicas=3, deletions=1, crashes=1),

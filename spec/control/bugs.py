@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from kafka_spec.spec.brokers import Broker
 from kafka_spec.spec.control.bounds import BROKERS, REPEATS
+from kafka_spec.spec.control.deletion_properties import DELETED_TOPICS_GO
 from kafka_spec.spec.control.durability import ISR_HOLDS_COMMITTED
 from kafka_spec.spec.control.environment import something_is_in_flight
 from kafka_spec.spec.control.fixed import FIXED, unreachable
@@ -398,10 +399,12 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "late-deletion-answer",
-        "the answer of a broker's earlier process counts after its restart was handled, and halts the deletion: 0.8.2 to 3.9",
+        "an error that a broker's earlier process answered counts after its restart was handled, and halts the deletion that was "
+        "resumed: 0.8.2 to 3.9",
         None,
-        "deletion_and_bounce",
-        {"late_answers": LateAnswers.COUNTED},
+        "deletion_fails_and_bounce",
+        {"late_answers": LateAnswers.COUNTED, "failed_deletions": FailedDeletions.HALTED},
+        claims=(DELETED_TOPICS_GO,),
     ),
     Bug(
         "failed-deletion-waits",

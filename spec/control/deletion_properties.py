@@ -174,6 +174,16 @@ def no_deletion_can_be_done(s: World, k: Constants) -> bool:
     return not a_deletion_can_be_done(s, k)
 
 
+def only_the_end_of_a_deletion_is_left(s: World, k: Constants) -> bool:
+    """The topic is to be deleted, all brokers that held it are up, and none hosts a replica of it or has a record of it."""
+    return a_deletion_can_be_done(s, k) and replicas_are_gone(s, k)
+
+
+def a_deletion_has_more_to_do(s: World, k: Constants) -> bool:
+    """No topic is to be deleted, or a broker that held it is not up, or hosts a replica of it or has a record of it."""
+    return not only_the_end_of_a_deletion_is_left(s, k)
+
+
 DELETION: tuple[Property, ...] = (
     step_invariant(
         "OneDeleter",
@@ -256,3 +266,12 @@ DELETION_ENDS = leads_to(
     "CONVERGE: KAFKA-6650, KAFKA-6612",
 )
 """That a deletion ends once faults have stopped."""
+
+DELETED_TOPICS_GO = leads_to(
+    "DeletedTopicsGo",
+    only_the_end_of_a_deletion_is_left,
+    a_deletion_has_more_to_do,
+    "a deletion is completed once no broker hosts a replica of the topic or has a record of it",
+    "a part of DeletionEnds that failed-deletion-waits keeps",
+)
+"""For late-deletion-answer, which needs failed-deletion-waits, and halts more than that does."""

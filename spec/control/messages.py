@@ -22,14 +22,16 @@ class Kind(enum.IntEnum):
 
 
 class Answer(enum.IntEnum):
-    """The answer of a broker to a StopReplica with delete."""
+    """What a broker's answer to a StopReplica with delete says of one partition.
+
+    The answer to a request that is refused as a whole (a stale controller epoch or broker epoch) names no partition, so the
+    controller makes no event of it. Kafka: ReplicaManager.stopReplicas 0.8.2 to 3.9, ControllerBrokerRequestBatch of 2.8.
+    """
 
     NONE = 0
     DELETED = 1
     FAILED = 2
     """The broker could not delete the replica: KAFKA_STORAGE_ERROR."""
-    REFUSED = 3
-    """The broker refused the request: its controller epoch or its broker epoch is stale."""
 
 
 class LeaderInRequest(Range):

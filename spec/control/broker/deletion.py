@@ -17,6 +17,7 @@ from kafka_spec.spec.control.broker.requests import (
     request_is_taken,
     see_controller_epoch,
 )
+from kafka_spec.spec.control.machines import Role
 from kafka_spec.spec.control.messages import Answer
 from kafka_spec.spec.control.state import World
 from kafka_spec.spec.gates import EPOCH_DURING_DELETE
@@ -26,6 +27,12 @@ from kafka_spec.spec.table import Rule
 def topic_is_being_deleted(s: World, controller: int, broker: int) -> bool:
     """The request is for a topic that is being deleted, so that its sender waits for the answer."""
     return s.controllers[controller].channels[broker].requests[0].leader_epoch == EPOCH_DURING_DELETE
+
+
+def there_is_something_to_delete(s: World, controller: int, broker: int) -> bool:
+    """The broker hosts the replica, or holds records of it; a process that has deleted its replica answers no error."""
+    replica = s.brokers[broker].replicas[s.controllers[controller].channels[broker].requests[0].partition]
+    return replica.role != Role.NONE or len(replica.log) > 0
 
 
 def note_failure(s: World, controller: int, broker: int) -> None:
@@ -39,7 +46,13 @@ FAIL_TO_DELETE = Rule(
     kind="fault",
     params=A_CHANNEL,
     receives=THE_REQUEST,
-    guards=(a_request_arrives, request_is_stop_replica_with_delete, request_is_taken, topic_is_being_deleted),
+    guards=(
+        a_request_arrives,
+        request_is_stop_replica_with_delete,
+        request_is_taken,
+        topic_is_being_deleted,
+        there_is_something_to_delete,
+    ),
     at_most=DELETION_ERRORS,
     effects=(see_controller_epoch, note_failure, answer_request),
     says="{broker} fails to delete its replica for the controller on {controller}, and answers an error",

@@ -84,18 +84,13 @@ def note_answer_without_delete(s: World, k: Constants, controller: int, broker: 
         channel.answers[request.partition] = Answer.DELETED
 
 
-def note_refusal(s: World, controller: int, broker: int) -> None:
-    """Answer a StopReplica with delete by an error."""
-    note_answer(s, controller, broker, Answer.REFUSED)
-
-
 REFUSE_REQUEST = Rule(
     "RefuseRequest",
     actor="{broker}",
     params=A_CHANNEL,
     receives=THE_REQUEST,
     guards=(a_request_arrives, request_is_refused),
-    effects=(note_refusal, answer_request),
+    effects=(answer_request,),
     says="{broker} refuses a request of the controller on {controller}: its controller epoch or its broker epoch is stale",
     cites=f"{KAFKA} KafkaApis.isBrokerEpochStale, ReplicaManager: stale controller epoch",
 )

@@ -11,7 +11,6 @@ from kafka_spec.spec.control.controller.broker_changes import zookeeper_can_be_r
 from kafka_spec.spec.control.controller.deletion import (
     consider_deletion,
     deletion_has_to_wait,
-    fail_deletion,
     forget_topic,
     note_failed_replica,
 )
@@ -30,7 +29,7 @@ from kafka_spec.spec.control.messages import Answer
 from kafka_spec.spec.control.state import ControllerStep, Resuming, World
 from kafka_spec.spec.decisions import DeletionThread
 from kafka_spec.spec.deletion import TOPIC_DELETION
-from kafka_spec.spec.domain import NO_BROKERS, only, reset, truncate
+from kafka_spec.spec.domain import NO_BROKERS, reset, truncate
 from kafka_spec.spec.replica import REPLICA
 from kafka_spec.spec.table import Constants, Rule, fire
 
@@ -113,9 +112,7 @@ def handle_answer(s: World, k: Constants, controller: int, broker: int, partitio
     answer = s.controllers[controller].channels[broker].answers[partition]
     s.controllers[controller].channels[broker].answers[partition] = Answer.NONE
     if topic_is_queued_for_deletion(s, controller):
-        if answer == Answer.REFUSED:
-            fail_deletion(s, k, controller, only(broker), partition)
-        elif answer == Answer.FAILED:
+        if answer == Answer.FAILED:
             note_failed_replica(s, k, controller, broker, partition)
         else:
             fire(s, k, REPLICA, (controller, partition, broker), "replica_deletion_successful")
