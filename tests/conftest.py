@@ -19,6 +19,7 @@ from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.exploration import Exploration
 
 if TYPE_CHECKING:
+    from kafka_spec.impl.broker.broker_process import BrokerProcess
     from kafka_spec.impl.coordination.server import ZooKeeperServer
 
 ROOT = Path(__file__).parent.parent
@@ -59,6 +60,14 @@ def sampled(cases: Iterable[Any], keep: int, name: Callable[[Any], str]) -> list
     kept = {index * len(known) // keep for index in range(keep)}
     mark = (pytest.mark.long, pytest.mark.slow)
     return [pytest.param(case, marks=pytest.mark.slow if at in kept else mark, id=name(case)) for at, case in enumerate(known)]
+
+
+def answer(broker: BrokerProcess, request: Any) -> Any:
+    """Return a broker's only answer to a request, which it has at once."""
+    answers: list[Any] = []
+    broker.serve(request, answers.append)
+    (only,) = answers
+    return only
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

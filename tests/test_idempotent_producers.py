@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
+from conftest import answer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafka_spec.impl.broker.broker_process import BrokerProcess
 from kafka_spec.impl.cluster import Cluster
 from kafka_spec.impl.coordination import producer_ids, znodes
 from kafka_spec.impl.coordination.admin import Admin
@@ -117,14 +117,6 @@ def cluster(tmp_path: Path) -> Any:
         Admin(cluster.tools, Random(0), lambda _: None).create_topic_with_assignment("orders", {0: (0, 1)})
         cluster.rest()
         yield cluster
-
-
-def answer(broker: BrokerProcess, request: Any) -> Any:
-    """Return a broker's answer."""
-    answers: list[Any] = []
-    broker.serve(request, answers.append)
-    (only,) = answers
-    return only
 
 
 def test_ids_are_given_once(cluster: Cluster) -> None:

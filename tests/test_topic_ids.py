@@ -9,8 +9,8 @@ from random import Random
 from typing import Any
 
 import pytest
+from conftest import answer
 
-from kafka_spec.impl.broker.broker_process import BrokerProcess
 from kafka_spec.impl.cluster import Cluster
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.admin import Admin
@@ -62,14 +62,6 @@ def id_of(cluster: Cluster) -> str:
     found = topic(cluster).topic_id
     assert found is not None
     return found
-
-
-def answer(broker: BrokerProcess, message: Any) -> Any:
-    """Return the answer to a message."""
-    answers: list[Any] = []
-    broker.serve(message, answers.append)
-    (only,) = answers
-    return only
 
 
 def fetched(cluster: Cluster, partition: TopicPartition, **topic_ids: str) -> Any:

@@ -63,8 +63,7 @@ def finding() -> bool:
         cluster.start(2)
         cluster.wait("broker 2 leads, and broker 1 is in the ISR", lambda: sorted(cluster.content(STATE)["isr"]) == [1, 2])
         read = clients.read_all(cluster.addresses(2, 3), P.topic)
-        lost = [value for value in acknowledged if value not in read]
-        cluster.say(f"read {len(read)} records; lost {len(lost)} of 3 that were acknowledged with acks=1: {lost}")
+        lost = cluster.lost(acknowledged, read, acks="1")
         return bool(lost) and set(before) <= set(read)
 
 

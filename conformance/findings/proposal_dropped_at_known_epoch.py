@@ -80,11 +80,7 @@ def finding(version: str) -> bool:
         cluster.signal(0, signal.SIGKILL)
         cluster.wait("broker 2 leads", lambda: admin.partition(TOPIC).leader == 2)
         cluster.say(f"    {admin.partition(TOPIC)}")
-        read = clients.read_all(cluster.addresses(3), TOPIC)
-        lost = [value for value in acknowledged if value not in read]
-        cluster.say(
-            f"read {len(read)} records; lost {len(lost)} of {len(acknowledged)} that were acknowledged with acks=all: {lost}"
-        )
+        lost = cluster.lost(acknowledged, clients.read_all(cluster.addresses(3), TOPIC))
         print("the partition in the controller's metadata log:")
         for line in cluster.partition_records():
             print(f"  {line}")

@@ -39,8 +39,9 @@ def finding() -> bool:
         cluster.start(0)
         cluster.wait("three replicas are in sync", lambda: sorted(cluster.content(STATE)["isr"]) == [0, 1, 2])
         producer = clients.producer(cluster.addresses(2), acks="all", patience_ms=180_000)
-        for number in range(RECORDS):
-            clients.produce(producer, P.topic, f"record {number}")
+        acknowledged = [f"record {number}" for number in range(RECORDS)]
+        for value in acknowledged:
+            clients.produce(producer, P.topic, value)
 
         def size(broker: int) -> int:
             return (cluster.brokers.data(broker) / str(P) / f"{0:020}.log").stat().st_size
@@ -70,9 +71,7 @@ def finding() -> bool:
         )
         cluster.signal(1, signal.SIGKILL)
         cluster.wait("broker 2 leads", lambda: cluster.content(STATE)["leader"] == 2)
-        read = clients.read_all(cluster.addresses(2), P.topic)
-        lost = [value for value in ["acknowledged"] if value not in read]
-        cluster.say(f"read {len(read)} records; lost {len(lost)} of {RECORDS + 1} that were acknowledged with acks=all: {lost}")
+        lost = cluster.lost([*acknowledged, "acknowledged"], clients.read_all(cluster.addresses(2), P.topic))
         return bool(lost)
 
 

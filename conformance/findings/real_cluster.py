@@ -6,7 +6,7 @@ import json
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -84,6 +84,14 @@ class ServersOnLoopback:
                 pass
             time.sleep(0.1)
         raise NotSeen(f"not within {seconds:.0f} s: {what}")
+
+    def lost(self, acknowledged: Sequence[str], read: Sequence[str], acks: str = "all") -> list[str]:
+        """Return the acknowledged records that a consumer has not read, and tell them."""
+        lost = [value for value in acknowledged if value not in read]
+        self.say(
+            f"read {len(read)} records; lost {len(lost)} of {len(acknowledged)} that were acknowledged with acks={acks}: {lost}"
+        )
+        return lost
 
     def __enter__(self) -> Self:
         return self

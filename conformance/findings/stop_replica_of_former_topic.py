@@ -67,9 +67,7 @@ def finding(version: str) -> bool:
         cluster.wait("broker 1's session has expired", lambda: "1" not in cluster.session.children("/brokers/ids"))
         cluster.start(1)
         cluster.wait("broker 1 is started again, and leads", lambda: cluster.content(STATE)["leader"] == 1)
-        read = clients.read_all(cluster.addresses(1), P.topic)
-        lost = [value for value in acknowledged if value not in read]
-        cluster.say(f"read {len(read)} records; lost {len(lost)} of {RECORDS} that were acknowledged with acks=all")
+        lost = cluster.lost(acknowledged, clients.read_all(cluster.addresses(1), P.topic))
         return bool(lost)
 
 

@@ -52,9 +52,7 @@ def finding() -> bool:
         told = [line for line in told if "LeaderAndIsr" in line and f"leaderEpoch={epoch}," in line]
         cluster.say(f"the controller has sent broker 1 {len(told)} LeaderAndIsr requests of leader epoch {epoch}")
         cluster.wait("broker 1 has ended", lambda: cluster.has_ended(1), 60)
-        read = clients.read_all(cluster.addresses(0, 2), "p")
-        lost = [value for value in acknowledged if value not in read]
-        cluster.say(f"read {len(read)} records; lost {len(lost)} of 3 that were acknowledged with acks=1: {lost}")
+        lost = cluster.lost(acknowledged, clients.read_all(cluster.addresses(0, 2), "p"), acks="1")
         return not told and bool(lost)
 
 

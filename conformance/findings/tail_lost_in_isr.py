@@ -63,9 +63,7 @@ def finding() -> bool:
             return follower.stat().st_size == log.stat().st_size
 
         cluster.wait("broker 2 has truncated its log to that of broker 1", truncated)
-        read = clients.read_all(cluster.addresses(1, 2), "p")
-        lost = [value for value in acknowledged if value not in read]
-        cluster.say(f"read {len(read)} records; lost {len(lost)} of {RECORDS} that were acknowledged with acks=all: {lost}")
+        lost = cluster.lost(acknowledged, clients.read_all(cluster.addresses(1, 2), "p"))
         return bool(lost)
 
 

@@ -71,8 +71,7 @@ def finding() -> bool:
         told.open()
         cluster.wait("broker 1 is told, and follows broker 0", lambda: cluster.lines(1, "server", "Truncating to offset"))
         read = clients.read_all(cluster.addresses(0, 2), P.topic)
-        lost = [value for value in acknowledged if value not in read]
-        cluster.say(f"read {len(read)} records; lost {len(lost)} of 3 that were acknowledged with acks=all: {lost}")
+        lost = cluster.lost(acknowledged, read)
         return bool(lost) and set(before) <= set(read)
 
 
