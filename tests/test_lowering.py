@@ -928,6 +928,11 @@ def read_missing_field(s: Rich) -> int:
     return s.boxes[0].grids
 
 
+def write_constant(k: Any) -> None:
+    """Change a bound."""
+    k.limit += 1
+
+
 def read_missing_constant(k: Any) -> int:
     """Read a constant that is not there."""
     return k.six
@@ -997,6 +1002,7 @@ REFUSED: dict[Function, str] = {
     share_record: "copy it with assign",
     return_record: "a number is needed here",
     read_missing_field: "has no field grids; it has entry, log",
+    write_constant: "k.limit is a bound or a decision, which no step changes",
     read_missing_constant: "k.six is neither a bound nor a decision",
     index_record: "has no items",
     measure_record: "of a sequence, an array, a map or a set of records",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import enum
 import os
 import resource
 import subprocess
@@ -15,7 +17,7 @@ import pytest
 
 from kafka_spec.command import run as kafka_spec
 from kafka_spec.spec.domain import Bound, Flag, MapOf, Member, OneOf, Queue, Range, SetOf, SpecError, holds
-from kafka_spec.spec.table import Among, BoundSet, ElementOf, ItemOf, Rule, Spec
+from kafka_spec.spec.table import Among, BoundSet, Decision, ElementOf, ItemOf, Rule, Spec
 
 MISTAKES: dict[str, tuple[list[str], str]] = {
     "explore a model that is not there": (["explore", "control/fixd"], "perhaps control/fixed"),
@@ -89,14 +91,60 @@ class Inbox:
     numbers: list[int] = holds(Queue(Flag(), 2))
 
 
+N = Bound("n", 1, 5, "how many")
+SET_OF_TWO = BoundSet("s", {"n": 2}, "")
+
+
+class Pace(enum.IntEnum):
+    """How fast."""
+
+    SLOW = 1
+
+
+@dataclass
+class Limited:
+    """A state with a bound."""
+
+    x: int = holds(Range(0, N))
+
+
+def limited(*sets: BoundSet) -> Spec:
+    """Return a spec with these bound sets."""
+    return Spec("b", "", Limited, (RULE,), bound_sets=sets)
+
+
 def up(s: Counter) -> None:
     """Count."""
     s.x += 1
 
 
+def higher(s: Counter) -> int:
+    """Compute what it counts to, and forget to write it."""
+    return s.x + 1
+
+
 RULE = Rule("Up", "it", "it goes up", "", (up,))
 WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "an effect alone": (lambda: Rule("Up", "it", "", "", up), r"rule Up: effects is not a tuple; write effects=\(up,\)"),
+    "a decision named as a bound": (
+        lambda: Spec("b", "", Limited, (RULE,), decisions=(Decision("n", Pace.SLOW, "how fast"),)),
+        "n is declared twice among bounds and decisions; k.n could be either",
+    ),
+    "two bounds of one name": (
+        lambda: Spec("b", "", Limited, (RULE,), more_bounds=(Bound("n", 0, 9, "again"),)),
+        r"two bounds are named n: 1..5 \(how many\) and 0..9 \(again\); declare one",
+    ),
+    "a bound that k cannot spell": (
+        lambda: Spec("b", "", Counter, (RULE,), more_bounds=(Bound("max-n", 0, 9, ""),)),
+        "'max-n' cannot be read as k.NAME",
+    ),
+    "a bound set of a text": (lambda: limited(BoundSet("s", {"n": "2"}, "")), "bound set s: n='2' is no integer"),
+    "two bound sets of one name": (lambda: limited(SET_OF_TWO, SET_OF_TWO), "two bound sets are named s"),
+    "a rule without a name": (lambda: Spec("b", "", Counter, (dataclasses.replace(RULE, name=""),)), "a rule has no name"),
+    "an effect that returns": (
+        lambda: Rule("Up", "it", "", "", (higher,)),
+        "rule Up: effect higher returns a value, which nobody reads; effects assign to fields",
+    ),
     "a bound without name": (lambda: Bound(3, 1, 3, "x"), r"write Bound\(name, low, high, meaning\)"),
     "a bound upside down": (lambda: Bound("n", 3, 1, "x"), "from 3 to 1 there is no value"),
     "a bound set of a number": (lambda: BoundSet("n", 3, "x"), "bound set n: values must be a dict, and is 3"),
@@ -141,6 +189,14 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "a name alone in a version": (lambda: SPEC.replacing("b", "", without="Up"), "a: without must be a tuple"),
 }
 SPEC = Spec("a", "it counts", Counter, (RULE,))
+
+
+def test_a_parameter_brings_its_bound() -> None:
+    """A bound that only a parameter names is one of the spec's, with a value to be given."""
+    rule = Rule("Up", "it", "to {i}", "", (up,), {"i": Range(0, N)})
+    spec = Spec("b", "", Counter, (rule,), bound_sets=(SET_OF_TWO,))
+
+    assert dict(spec.bound_values({})) == {"n": 2}
 
 
 @pytest.mark.parametrize("what", WRONG)

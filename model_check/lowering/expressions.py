@@ -49,7 +49,8 @@ class Expressions(Arithmetic, abc.ABC):
     def integer(self, node: ast.AST, value: Value) -> ir.Value:
         """Return a value as an integer; refuse a reference."""
         if isinstance(value, Ref | Buffer | K):
-            self.refuse(node, "a number is needed here, and this is a record or a sequence")
+            what = ast.unparse(node) if isinstance(node, ast.expr) else "this"
+            self.refuse(node, f"a number is needed here, and {what} is a record or a sequence")
         return value
 
     def number(self, node: ast.expr) -> ir.Value:
@@ -129,6 +130,8 @@ class Expressions(Arithmetic, abc.ABC):
         match node:
             case ast.Attribute(value=of, attr=attr):
                 ref = self.value(of)
+                if isinstance(ref, K):
+                    self.refuse(node, f"{ast.unparse(node)} is a bound or a decision, which no step changes; write the state")
                 if not isinstance(ref, Ref) or ref.packed.fields is None or attr not in ref.packed.fields:
                     fields = ", ".join(ref.packed.fields) if isinstance(ref, Ref) and ref.packed.fields else "no fields"
                     self.refuse(node, f"{ast.unparse(of)} has no field {attr}; it has {fields}")

@@ -59,7 +59,7 @@ class Body(Calls):
                     # as in Python: evaluate the target once, then read its value, then the other operand
                     ref = self.reference(target)
                     if not isinstance(ref.packed.type, Scalar):
-                        self.refuse(target, "a number is needed here, and this is a record or a sequence")
+                        self.refuse(target, f"a number is needed here, and {ast.unparse(target)} is a record or a sequence")
                     before = self.load(ref.packed, ref.pointer)
                     self.write(target, ref, self.arithmetic(node, op, before, self.number(value)))
             case ast.If(test=test, body=body, orelse=orelse):

@@ -250,7 +250,10 @@ class BodyReader:
             if name not in known:
                 self.refuse(node, f"{name} may be unassigned here; assign it on every path that leads here")
             return
-        if not isinstance(value := self.constant(node, name), int):
+        value = self.constant(node, name)
+        if isinstance(value, type) and issubclass(value, enum.IntEnum):
+            self.refuse(node, f"{name} is a class; name a member of it, such as {name}.{next(iter(value.__members__), '')}")
+        if not isinstance(value, int):
             self.refuse(node, f"{name} is {type(value).__name__}; outside the state only integers and IntEnums can be read")
         if reason := unusable(value):
             self.refuse(node, f"{name} {reason}")
@@ -285,6 +288,8 @@ class BodyReader:
             return
         if callee is domain.members_of:
             self.refuse(node, "members_of() is what a loop goes over, or what `in` is followed by; a set is already its value")
+        if isinstance(callee, type) and not issubclass(callee, int):
+            self.refuse(node, f"no {callee.__name__} is made here; give its fields to what takes it, append(sequence, field=...)")
         if node.keywords and callee not in WITH_FIELDS:
             self.refuse(node, "pass arguments by position")
         for argument in (*node.args, *(keyword.value for keyword in node.keywords)):

@@ -79,3 +79,12 @@ def check_pure(guard: Function | Name, where: str) -> None:
         raise SpecError(f"{source_of(guard).place}: {where}: guard {guard.__name__} must return one value, true or false")
     if source_of(guard).writes:
         raise SpecError(f"{source_of(guard).place}: {where}: guard {guard.__name__} writes; guards look, effects write")
+
+
+def check_effect(effect: Function | Name, where: str) -> None:
+    """Refuse an effect that returns a value, which nothing would read."""
+    if not isinstance(effect, str) and source_of(effect).results:
+        raise SpecError(
+            f"{source_of(effect).place}: {where}: effect {effect.__name__} returns a value, which nobody reads; "
+            "effects assign to fields of the state"
+        )

@@ -12,7 +12,7 @@ from typing import Literal
 from kafka_spec.spec.domain import SpecError
 from kafka_spec.spec.integers import unusable
 from kafka_spec.spec.lint import Function
-from kafka_spec.spec.table.functions import Name, check_function, check_pure, name_of
+from kafka_spec.spec.table.functions import Name, check_effect, check_function, check_pure, name_of
 
 
 @dataclass(frozen=True)
@@ -148,6 +148,8 @@ def _check_machine(machine: Machine) -> None:
                 check_function(function, {"s", "k", *machine.entity}, f"{where}, row {row.label!r}")
         for guard in row.looks:
             check_pure(guard, f"{where}, row {row.label!r}")
+        for effect in row.effects:
+            check_effect(effect, f"{where}, row {row.label!r}")
     for other, row, source in _rivals(machine.rows):
         if not row.excludes(other) and (row.implies(other) or other.implies(row)):
             raise SpecError(

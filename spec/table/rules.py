@@ -9,7 +9,15 @@ from typing import Literal, TypeAlias, get_args
 
 from kafka_spec.spec.domain import Bound, SpecError
 from kafka_spec.spec.lint import Function, is_function, source_of
-from kafka_spec.spec.table.functions import Name, check_function, check_pure, check_template, module_of_caller, name_of
+from kafka_spec.spec.table.functions import (
+    Name,
+    check_effect,
+    check_function,
+    check_pure,
+    check_template,
+    module_of_caller,
+    name_of,
+)
 from kafka_spec.spec.table.kinds import check_choice, check_kinds
 from kafka_spec.spec.table.parameters import Among, Parameter, check_params
 
@@ -85,6 +93,8 @@ class Rule:
             check_function(function, {"s", "k", *self.params}, where)
         for guard in (*self.guards, *self.within):
             check_pure(guard, where)
+        for effect in self.effects:
+            check_effect(effect, where)
         for number, (name, parameter) in enumerate(self.params.items(), 1):
             if isinstance(parameter, Among):
                 check_function(parameter.that, {"s", "k", *list(self.params)[:number]}, f"{where}, parameter {name},")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
-from kafka_spec.spec.domain import Bound, Space, SpecError, domain_of
+from kafka_spec.spec.domain import Bound, Domain, Space, SpecError, domain_of
 from kafka_spec.spec.lint import Function
 from kafka_spec.spec.table.assumptions import Abstraction, BoundSet, Decision
 from kafka_spec.spec.table.firing import Attempt, Constants
@@ -18,10 +18,12 @@ from kafka_spec.spec.table.kinds import check_kinds, check_tuples
 from kafka_spec.spec.table.machines import Machine
 from kafka_spec.spec.table.normal_forms import Part as NormalFormPart
 from kafka_spec.spec.table.normal_forms import check_normal_form
+from kafka_spec.spec.table.parameters import Among
 from kafka_spec.spec.table.properties import Property
 from kafka_spec.spec.table.rules import Rule
 from kafka_spec.spec.table.spec_checks import (
     check_bound_sets,
+    check_constants,
     check_fairness,
     check_fired,
     check_machine,
@@ -114,7 +116,16 @@ class Spec:
     @cached_property
     def bounds(self) -> Mapping[Name, Bound]:
         """The bounds by name, in the order of the first bound set, or else as the state mentions them."""
-        return self._in_order((*domain_of(self.state).bounds(), *self.more_bounds, *self.counted))
+        return self._in_order(self.all_bounds())
+
+    def all_bounds(self) -> Iterator[Bound]:
+        """Yield each bound wherever it is named."""
+        yield from domain_of(self.state).bounds()
+        yield from self.more_bounds
+        yield from (limit for rule in self.rules for limit in rule.limits)
+        for parameter in (one for rule in (*self.rules, self.start) for one in rule.params.values()):
+            domain = parameter.domain if isinstance(parameter, Among) else parameter
+            yield from domain.bounds() if isinstance(domain, Domain) else ()
 
     @cached_property
     def counted(self) -> tuple[Bound, ...]:
@@ -248,6 +259,7 @@ def _check_spec(spec: Spec) -> None:
     check_predicate(spec.constraint, f"{where}: constraint", "that holds in the states to be explored")
     if spec.start.limits:
         raise SpecError(f"{where}: {spec.start.name} says at_most, and it makes the initial states; use within")
+    check_constants(spec.all_bounds(), spec.decisions, where)
     space = spec.space({bound.name: bound.low for bound in spec.bounds.values()})
     for rule in (*spec.rules, spec.start):
         check_parameters(rule, space, where)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import keyword
+from collections.abc import Iterable, Mapping
 
 from kafka_spec.spec.domain import (
     Bound,
@@ -19,7 +20,7 @@ from kafka_spec.spec.domain import (
     type_at,
 )
 from kafka_spec.spec.lint import Function, is_function, source_of
-from kafka_spec.spec.table.assumptions import BoundSet
+from kafka_spec.spec.table.assumptions import BoundSet, Decision
 from kafka_spec.spec.table.functions import Name, check_function, check_pure, names_in
 from kafka_spec.spec.table.machines import Machine
 from kafka_spec.spec.table.normal_forms import Part
@@ -33,6 +34,8 @@ def check_names(rules: tuple[Rule, ...], properties: tuple[Property, ...], machi
     parts_of: dict[str, tuple[Rule | Property | Machine, ...]] = {"rule": rules, "property": properties, "machine": machines}
     for what, parts in parts_of.items():
         names = [part.name for part in parts]
+        if "" in names:
+            raise SpecError(f"{where}: a {what} has no name; give it one")
         if twice := [name for name in names if names.count(name) > 1]:
             raise SpecError(f"{where}: {what} {twice[0]} is declared twice; a version changes a part with replacing()")
     if reserved := [claim.name for claim in properties if claim.name in (TYPE_INVARIANT, DEADLOCK)]:
@@ -136,13 +139,33 @@ def check_machine(machine: Machine, space: Space, where: str) -> None:
             raise SpecError(f"{where}: machine {machine.name}: {unbound[0]} has no function; use Machine.bind")
 
 
+def check_constants(bounds: Iterable[Bound], decisions: tuple[Decision, ...], where: str) -> None:
+    """Refuse two bounds of one name, a name that is also a decision's, and names that `k.NAME` cannot spell."""
+    known: dict[Name, Bound] = {}
+    for bound in bounds:
+        if (other := known.setdefault(bound.name, bound)) != bound:
+            ranges = " and ".join(f"{one.low}..{one.high} ({one.meaning})" for one in (other, bound))
+            raise SpecError(f"{where}: two bounds are named {bound.name}: {ranges}; declare one, or name them apart")
+    names = [*known, *(decision.name for decision in decisions)]
+    for name in names:
+        if names.count(name) > 1:
+            raise SpecError(f"{where}: {name} is declared twice among bounds and decisions; k.{name} could be either")
+        if not name.isidentifier() or name.startswith("_") or keyword.iskeyword(name):
+            raise SpecError(f"{where}: {name!r} cannot be read as k.NAME; name bounds and decisions with letters, digits and _")
+
+
 def check_bound_sets(bound_sets: tuple[BoundSet, ...], bounds: Mapping[Name, Bound], where: str) -> None:
     """Refuse a bound set that leaves a bound open, or that has a value out of its range."""
+    named = [values.name for values in bound_sets]
     for values in bound_sets:
+        if named.count(values.name) > 1:
+            raise SpecError(f"{where}: two bound sets are named {values.name}; give one another name")
         if set(values.values) != set(bounds):
             raise SpecError(f"{where}: bound set {values.name} must name exactly {', '.join(bounds)}")
         for name, bound in bounds.items():
             value = values.values[name]
+            if not isinstance(value, int):
+                raise SpecError(f"{where}: bound set {values.name}: {name}={value!r} is no integer")
             if not bound.low <= value <= bound.high:
                 raise SpecError(f"{where}: bound set {values.name}: {name}={value} is outside {bound.low}..{bound.high}")
 
