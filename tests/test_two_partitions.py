@@ -9,18 +9,25 @@ import pytest
 
 from kafka_spec.model_check import embedded, oracle
 from kafka_spec.spec.control.bounds import NO_EPOCH
+from kafka_spec.spec.control.broker.requests import a_request_arrives
+from kafka_spec.spec.control.controller.broker_changes import notice_broker_change
 from kafka_spec.spec.control.controller.deletion_events import handle_answer
-from kafka_spec.spec.control.controller.requested import ask_for_preferred_election
+from kafka_spec.spec.control.controller.requested import ask_for_preferred_election, shut_broker_down
+from kafka_spec.spec.control.controller.resignation import resign
 from kafka_spec.spec.control.controller.stages import end_election, go_on, start_brokers
+from kafka_spec.spec.control.controller.steps import bring_partition_online, take_replica_offline
+from kafka_spec.spec.control.environment import end_process
 from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.control.machines import Role
-from kafka_spec.spec.control.messages import Answer
+from kafka_spec.spec.control.messages import Answer, Kind
+from kafka_spec.spec.control.network import a_batch_is_collected, send_batch, send_leader_and_isr
 from kafka_spec.spec.control.state import ControllerStep, World
-from kafka_spec.spec.domain import NONE, BrokerSet
+from kafka_spec.spec.control.zookeeper import end_session
+from kafka_spec.spec.domain import NONE, BrokerSet, pop_first
 from kafka_spec.spec.election import Strategy
 from kafka_spec.spec.partition import PARTITION
 from kafka_spec.spec.replica import REPLICA
-from kafka_spec.spec.table import Constants, Property, Spec, fire, reachable
+from kafka_spec.spec.table import Constants, Property, Spec, fire, invariant, reachable
 
 
 def bounds_of(name: str, **changes: int) -> dict[str, int]:
@@ -86,13 +93,123 @@ def first_is_applied_before_second_is_written(s: World, k: Constants) -> bool:
     return False
 
 
-@pytest.mark.slow
-def test_what_the_model_can_do_and_kafka_cannot() -> None:
-    """The model can deliver the request of the first partition before the second is written; Kafka sends one at the end."""
-    extra = reachable("Extra", first_is_applied_before_second_is_written, "the first is applied, the second not written", "a test")
-    result = embedded.explore(replace(FIXED, properties=(extra,)), bounds_of("first_look", partitions=2))
+def first_is_written_and_told_to_nobody(s: World, k: Constants) -> bool:
+    """The first partition is written, its request waits in a batch, and the controller is about to create the second one."""
+    for controller in range(k.brokers):
+        own = s.controllers[controller]
+        if own.step == ControllerStep.ELECT and own.context.turn == 1 and own.channels[0].open == 1:
+            return True
+    return False
 
-    assert result.violated == []
+
+def test_nothing_of_a_batch_arrives_before_its_end() -> None:
+    """No broker acts on the first partition before the second is written: Kafka sends both at the end of the change of states."""
+    early = reachable("Early", first_is_applied_before_second_is_written, "the first is applied, the second not written", "a test")
+    between = reachable("Between", first_is_written_and_told_to_nobody, "the first is written, and waits", "a test")
+    result = embedded.explore(replace(FIXED, properties=(early, between)), bounds_of("first_look", partitions=2))
+
+    assert result.complete and result.violated == ["Early"]
+
+
+def three_brokers(**changes: int) -> tuple[Constants, World]:
+    """Return a settled cluster of three brokers, of which broker 0 is the controller and the leader."""
+    bounds = bounds_of("first_look", brokers=3, replicas=3, settled=1, **changes)
+    return FIXED.constants(bounds), next(w for w in oracle.ExecutableSpec(FIXED, bounds).initial() if w.zookeeper.controller == 0)
+
+
+def test_the_second_removal_of_a_batch_replaces_the_first() -> None:
+    """Two followers die at once: the leader is told of the ISR without both, and never of the one without the first alone."""
+    k, world = three_brokers()
+    for broker in (1, 2):
+        end_process(world, k, broker)
+        end_session(world, broker)
+    notice_broker_change(world, k, 0)
+    channel = world.controllers[0].channels[0]
+    (list_of_brokers,) = channel.requests
+
+    take_replica_offline(world, k, 0)
+    assert list_of_brokers.kind == Kind.UPDATE_METADATA and channel.open == 1
+    assert [(one.leader_epoch, one.isr) for one in list(channel.requests)[1:]] == [(1, BrokerSet.of([0, 2]))]
+
+    take_replica_offline(world, k, 0)
+    assert world.zookeeper.partitions[0].state.leader_epoch == 2 and channel.open == 0
+    assert [(one.leader_epoch, one.isr) for one in list(channel.requests)[1:]] == [(2, BrokerSet.of([0]))]
+
+
+def test_a_batch_is_lost_with_its_controller() -> None:
+    """A controller that resigns after the first of two removals has told nobody of it."""
+    k, world = three_brokers(partitions=2)
+    for known in world.controllers[0].context.partitions:
+        known.leaving = BrokerSet.of([2])
+    world.controllers[0].step = ControllerStep.REMOVE
+    take_replica_offline(world, k, 0)
+    channel = world.controllers[0].channels[1]
+    assert (len(channel.requests), channel.open) == (1, 1) and not a_request_arrives(world, 0, 1)
+
+    resign(world, k, 0)
+    assert (len(channel.requests), channel.open) == (0, 0)
+
+
+def every_batch_ends(s: World, k: Constants) -> bool:
+    """Only a controller in the middle of a change of states has requests that it has not sent."""
+    for controller in range(k.brokers):
+        for broker in range(k.brokers):
+            if s.controllers[controller].channels[broker].open > 0 and not a_batch_is_collected(s, controller):
+                return False
+    return True
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["partitions_crash", "partitions_deleted"])
+def test_every_batch_ends(name: str) -> None:
+    """No change of states forgets to send what it collected, which would look like a cluster that is never quiet."""
+    claim = invariant("EveryBatchEnds", every_batch_ends, "a batch ends with its change of states", "a test")
+    assert embedded.explore(replace(FIXED, properties=(claim,)), bounds_of(name)).violated == []
+
+
+def test_a_batch_is_sent_in_kafkas_order() -> None:
+    """In a batch each LeaderAndIsr comes before each StopReplica, whatever was added first."""
+    k, world = three_brokers(partitions=2)
+    for known in world.controllers[0].context.partitions:
+        known.leaving = BrokerSet.of([1, 2])
+    world.controllers[0].step = ControllerStep.REMOVE
+    for partition in range(2):
+        take_replica_offline(world, k, 0)
+        assert world.controllers[0].context.partitions[0].leaving == BrokerSet.of([2] if partition == 0 else [])
+    take_replica_offline(world, k, 0)
+    take_replica_offline(world, k, 0)
+
+    told = [(one.kind, one.partition) for one in world.controllers[0].channels[1].requests]
+    assert told == [(kind, partition) for kind in (Kind.LEADER_AND_ISR, Kind.STOP_REPLICA) for partition in range(2)]
+
+
+@pytest.mark.parametrize(("preferred", "waiting"), [(0, 1), (1, 0)])
+def test_a_rebalance_sends_for_each_preferred_broker(preferred: int, waiting: int) -> None:
+    """The elections of a rebalance are one change of states if they prefer the same broker, and two if they do not."""
+    k, world = three_brokers(partitions=2)
+    context = world.controllers[0].context
+    for known in context.partitions:
+        known.strategy = Strategy.PREFERRED
+    if preferred == 1:
+        pop_first(context.partitions[1].assignment.replicas)
+    world.controllers[0].step = ControllerStep.ELECT
+    send_leader_and_isr(world, 0, 1, 0)
+    end_election(world, k, 0)
+
+    assert context.turn == 1 and world.controllers[0].channels[1].open == waiting
+
+
+def test_a_broker_that_shuts_down_stops_following_after_the_elections() -> None:
+    """A broker that leads one partition and follows in the other is told to stop when the first has another leader."""
+    k, world = three_brokers(partitions=2)
+    world.controllers[0].context.partitions[1].leadership.leader = world.zookeeper.partitions[1].state.leader = 1
+    channel = world.controllers[0].channels[0]
+    shut_broker_down(world, k, 0, 0)
+    assert list(channel.requests) == []
+
+    bring_partition_online(world, k, 0)
+    told = [(one.kind, one.partition) for one in channel.requests]
+    assert told == [(Kind.LEADER_AND_ISR, 0), (Kind.STOP_REPLICA, 1)] and channel.open == 0
 
 
 def test_an_election_on_request_leaves_the_other_partition_alone() -> None:
@@ -120,6 +237,7 @@ def elect_the_first_alone(s: World, k: Constants, controller: int) -> None:
     context = s.controllers[controller].context
     fire(s, k, PARTITION, (controller, context.turn), "online_partition")
     context.partitions[context.turn].strategy = Strategy.OFFLINE
+    send_batch(s, k, controller)
     context.turn = 0
     s.controllers[controller].step = ControllerStep.REMOVE
     go_on(s, k, controller)

@@ -14,7 +14,7 @@ from itertools import groupby
 from kafka_spec.conformance.replay.request_mapping import PARTITIONS
 from kafka_spec.conformance.replay.request_mapping import TOPIC as NAME
 from kafka_spec.impl.controller.broker_changes import FailBrokers, StartBrokers
-from kafka_spec.impl.controller.controlled_shutdown import AnswerShutdown
+from kafka_spec.impl.controller.controlled_shutdown import AnswerShutdown, StopFollowers
 from kafka_spec.impl.controller.controller_election import IncrementEpoch
 from kafka_spec.impl.controller.core import ControllerTask
 from kafka_spec.impl.controller.deletion import DeletePaths, ForgetTopic, ResumeDeletions, StartDeletions, delete_paths
@@ -43,6 +43,7 @@ from kafka_spec.spec.reassignment_steps import ReassignmentState
 
 WITHOUT_MEANING = (
     ElectAgain,
+    StopFollowers,
     StartPartitionMachine,
     EndFailover,
     AnswerShutdown,
@@ -162,11 +163,11 @@ def written(
 
 
 def _election(rest: RemainingWork, known: Sequence[KnownPartition], *, is_queued: bool) -> list[ControllerTask]:
-    """Return an election for each strategy that is asked for, from the partition on whose turn it is, and the end of a creation."""
+    """Return the elections that are asked for, from the partition on whose turn it is, and the end of a creation."""
     tasks: list[ControllerTask] = []
     if rest.step == ControllerStep.ELECT:
         due = [n for n in range(rest.turn, len(known)) if n == rest.turn or _is_due(rest, known, n, is_queued=is_queued)]
-        for strategy, numbers in groupby(due, lambda n: rest.partitions[n].strategy):
+        for (strategy, _), numbers in groupby(due, lambda n: _batch(rest, known, n)):
             tasks.append(_elects(strategy, [PARTITIONS[n] for n in numbers]))
     created = _replicas(
         [BrokerSet.of(one.replicas) if work.creating else NO_BROKERS for work, one in zip(rest.partitions, known, strict=True)]
@@ -179,6 +180,12 @@ def _is_due(rest: RemainingWork, known: Sequence[KnownPartition], number: int, *
     if any(asked_for) and not asked_for[number]:
         return False
     return not is_queued and election_is_due(known[number].state, rest.partitions[number].strategy)
+
+
+def _batch(rest: RemainingWork, known: Sequence[KnownPartition], number: int) -> tuple[int, int]:
+    """Return what tells an election's change of states from others: the strategy, and of preferred leaders the leader."""
+    strategy = rest.partitions[number].strategy
+    return strategy, known[number].replicas[0] if strategy == Strategy.PREFERRED else 0
 
 
 def _elects(strategy: int, partitions: Sequence[TopicPartition]) -> ControllerTask:
@@ -196,8 +203,10 @@ def _removals(rest: RemainingWork, *, elects_again: bool) -> list[ControllerTask
     leaving = _replicas([work.leaving for work in rest.partitions])
     if not leaving:
         return []
-    removals = ChangeReplicas("offline_replica", leaving)
-    return [removals, ElectAgain()] if elects_again else [removals]
+    removals: list[ControllerTask] = [ChangeReplicas("offline_replica", leaving)]
+    if any(work.strategy == Strategy.CONTROLLED_SHUTDOWN for work in rest.partitions):
+        removals = [StopFollowers(tuple(leaving)), *removals]
+    return [*removals, ElectAgain()] if elects_again else removals
 
 
 def _reassignments(rest: RemainingWork, known: Sequence[KnownPartition], life: ControllerState) -> list[ControllerTask]:

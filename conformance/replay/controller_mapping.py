@@ -2,8 +2,8 @@
 
 The model represents three things differently, with the same meaning:
 
-* A batch gathers requests and sends them when its last replica is done; the model sends them at once. Gathered requests count as
-    sent.
+* Requests that a batch gathers, to send them when the change of states is complete, are the open end of the model's channels. A
+    request about two partitions is two requests there.
 * An UpdateMetadata counts if its live brokers differ from those last sent over the channel. The others, with the partitions of each
     LeaderAndIsr, are not in the model.
 * The epoch of a broker whose start is not handled yet is on the agenda; the model has it in the context at once. A request sent to
@@ -33,6 +33,7 @@ from kafka_spec.conformance.replay.request_mapping import (
 from kafka_spec.impl.controller.context import ControllerContext
 from kafka_spec.impl.controller.controller import KafkaController
 from kafka_spec.impl.controller.deletion import ReplicasDeleted
+from kafka_spec.impl.controller.state_changes import ChangePartitions, ChangeReplicas
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.protocol import controller_requests as requests
 from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
@@ -217,21 +218,30 @@ class ControllerView:
     def channels(self) -> list[state.Channel]:
         """The requests to each broker."""
         repeats, brokers = self.modeled.repeats, range(self.modeled.brokers)
-        return [
-            state.Channel(self._requests(broker), int(repeats(self.number, broker)), self.answers(broker)) for broker in brokers
-        ]
+        found = []
+        for broker in brokers:
+            is_open = broker in self.controller.channels.queues
+            sent, collected = (self._sent(broker), self._collected(broker)) if is_open else ([], [])
+            lost = int(repeats(self.number, broker))
+            found.append(state.Channel([*sent, *collected], len(collected), lost, self.answers(broker)))
+        return found
 
-    def _requests(self, broker: int) -> list[messages.Request]:
-        queue = self.controller.channels.queues.get(broker)
-        if queue is None:
-            return []
+    def _sent(self, broker: int) -> list[messages.Request]:
+        """Return the requests that were sent, or wait behind the one in flight."""
         announced = self.modeled.last_announced(self.number, broker)
         found: list[messages.Request] = []
-        for request in (*queue, *self.gathered(broker)):
+        for request in self.controller.channels.queues[broker]:
             if self.counts(broker, request, announced):
                 found += model_requests(request, self.modeled.epoch_of(broker, request.broker_epoch))
                 if isinstance(request, UpdateMetadataRequest):
                     announced = live_in(request)
+        return found
+
+    def _collected(self, broker: int) -> list[messages.Request]:
+        """Return the requests of a batch that has not been sent yet."""
+        found: list[messages.Request] = []
+        for request in self.gathered(broker):
+            found += model_requests(request, self.modeled.epoch_of(broker, request.broker_epoch))
         return found
 
     def counts(self, broker: int, request: requests.Request, announced: int | None) -> bool:
@@ -240,12 +250,16 @@ class ControllerView:
             return False
         return not isinstance(request, UpdateMetadataRequest) or marks_topic(request) or live_in(request) != announced
 
-    def send_gathered(self, broker: int) -> None:
-        """Send the gathered requests to a broker, which the model has sent already, before the rest of the batch."""
-        for request in list(self.gathered(broker)):
-            self.controller.channels.send(broker, request)
-        for told in (self.controller.batch.leader_and_isr, self.controller.batch.stop_replica):
-            told.pop(broker, None)
+    def gather(self, broker: int, request: requests.Request) -> None:
+        """Put a request into the batch of the change of states that the controller is about to continue."""
+        batch = self.controller.batch
+        if isinstance(request, LeaderAndIsrRequest):
+            batch.leader_and_isr.setdefault(broker, {}).update(request.partitions)
+        elif isinstance(request, StopReplicaRequest):
+            batch.stop_replica.setdefault(broker, {}).update(request.partitions)
+        change = self.controller.agenda[0]
+        assert isinstance(change, ChangePartitions | ChangeReplicas)
+        change.begun = True
 
     def gathered(self, broker: int) -> Iterable[requests.Request]:
         """Return the gathered requests to a broker, which will be sent with the rest of the batch."""
@@ -264,13 +278,17 @@ class ControllerView:
         self.controller.batch.clear()
         for broker in BrokerSet((context.live | context.rejoining) & ~context.failed):
             channels.open(broker)
-            for one in record.channels[broker].requests:
+            known = record.channels[broker]
+            for place, one in enumerate(known.requests):
                 header = self.number, one.controller_epoch, self.modeled.creation_of(broker, one.broker_epoch)
-                channels.send(broker, real_request(one, header))
-            kinds = {one.kind for one in record.channels[broker].requests}
+                if place < len(known.requests) - known.open:
+                    channels.send(broker, real_request(one, header))
+                else:
+                    self.gather(broker, real_request(one, header))
+            kinds = {one.kind for one in known.requests}
             self.modeled.note_announced(self.number, broker, None if messages.Kind.UPDATE_METADATA in kinds else context.live)
             self.modeled.repeated(self.number, broker)
-            if record.channels[broker].repeats:
+            if known.repeats:
                 self.modeled.lose_next_answer(self.number, broker)
         for broker, channel in enumerate(record.channels):
             for number, answer in enumerate(channel.answers):

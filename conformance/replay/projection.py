@@ -122,6 +122,6 @@ class Projection(ModeledCluster):
         nothing = state.Context(nobody, epochs, nobody, [known] * count, 0, 0, nobody, nobody, nobody)
         replicas = [int(ReplicaState.NON_EXISTENT)] * self.brokers
         machines = state.PartitionMachines(PartitionState.NON_EXISTENT, replicas, ReassignmentState.NONE)
-        channels = [state.Channel([], 0, [messages.Answer.NONE] * count) for _ in range(self.brokers)]
+        channels = [state.Channel([], 0, 0, [messages.Answer.NONE] * count) for _ in range(self.brokers)]
         life, deletion = ControllerState.STANDBY, DeletionState.NOT_QUEUED
         return state.Controller(life, 0, ControllerStep.IDLE, deletion, [machines] * count, nothing, channels)

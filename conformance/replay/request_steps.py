@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafka_spec.conformance.replay.controller_mapping import ControllerView, live_in
+from kafka_spec.conformance.replay.controller_mapping import live_in
 from kafka_spec.conformance.replay.modeled_cluster import DelayedStop
 from kafka_spec.conformance.replay.projection import Projection
 from kafka_spec.conformance.replay.request_mapping import named_in
@@ -35,8 +35,6 @@ def deliver(projection: Projection, controller: int, broker: int) -> None:
     """Deliver the request in flight, and before and after it the requests that the model does not have."""
     sender, receiver = running(projection, controller), running(projection, broker)
     hand_over_uncounted(projection, sender, receiver)
-    if sender.in_flight(broker) is None:
-        ControllerView(projection, controller, sender.controller).send_gathered(broker)
     request = sender.in_flight(broker)
     if request is None:
         raise NotEnabled(f"nothing waits in the channel from {controller} to {broker}")

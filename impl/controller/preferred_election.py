@@ -81,7 +81,8 @@ class UncleanElection(PreferredElection):
 class AutoRebalance(ControllerEvent):
     """The time has come to elect the preferred leaders of brokers that lead too few of the partitions that prefer them.
 
-    While any partition is reassigned, nothing is elected. Kafka 2.8: checkAndTriggerAutoLeaderRebalance (with KAFKA-9866).
+    While any partition is reassigned, nothing is elected. Each broker's election is a change of states of its own, as in Kafka 2.8:
+    checkAndTriggerAutoLeaderRebalance (with KAFKA-9866).
     """
 
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
@@ -91,14 +92,14 @@ class AutoRebalance(ControllerEvent):
         for partition, replicas in context.assignments.items():
             if replicas and not context.is_queued_for_deletion(partition.topic):
                 preferring.setdefault(replicas[0], []).append(partition)
-        elected: list[TopicPartition] = []
+        elected: list[list[TopicPartition]] = []
         for broker, partitions in preferring.items():
             elsewhere = [p for p in partitions if p in context.leadership and context.leadership[p].leader != broker]
             if leader_is_imbalanced(len(partitions), len(elsewhere), core.settings.leader_imbalance_per_broker_percentage):
-                elected += [p for p in elsewhere if context.is_online(broker, p) and broker in context.leadership[p].isr]
-        if context.targets or not elected:
+                elected.append([p for p in elsewhere if context.is_online(broker, p) and broker in context.leadership[p].isr])
+        if context.targets:
             return []
-        return PreferredElection(tuple(elected), lambda _: None).handle(core)
+        return [task for found in elected if found for task in PreferredElection(tuple(found), lambda _: None).handle(core)]
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,14 @@ ABSTRACTIONS = (
         "a controller handles partitions one by one; they share the channels, the topic's deletion and what hinders a rebalance",
     ),
     Abstraction(
-        "a request that is about two partitions is two requests, one after the other in the channel, sent with their writes",
-        "Kafka sends one batch at the end of a change of states. Of each request a broker takes or refuses each partition by "
-        "itself, but for the epochs of controller and broker, which are equal in both requests. What Kafka sends later could also "
-        "be delivered later. A run of Kafka is a run here in which nothing comes between the two requests; only the model can "
-        "deliver the first before the second partition is written, or lose the second alone, as with a broken connection. One "
-        "request would have to wait in the controller's memory until its event ends, and two removals of one partition be one, too",
+        "a request that is about two partitions is two requests, which are sent together and arrive one after the other",
+        "of each request a broker takes or refuses each partition by itself, but for the epochs of controller and broker, which "
+        "are equal in both. Only the model can handle a request of another controller between them, and repeat or lose one of "
+        "them; for each partition by itself Kafka can do that, too. Both are repeated only if two requests may be repeated",
+    ),
+    Abstraction(
+        "a controller sends the batches of 2.8: what one change of states collects, at its end; so also up to 0.10",
+        "there a controlled shutdown and a rebalance send for each partition by itself: two batches, with a write between them",
     ),
     Abstraction(
         "the leader writes the ISR to ZooKeeper, as at inter.broker.protocol 2.6; AlterPartition (2.7 and later) is not modelled",

@@ -21,6 +21,7 @@ from kafka_spec.spec.control.broker.fetching import size
 from kafka_spec.spec.control.broker.requests import forget_replica
 from kafka_spec.spec.control.controller.resignation import forget_controller
 from kafka_spec.spec.control.machines import CONTROLLER, ROLE, STANDBY, Role
+from kafka_spec.spec.control.network import a_request_is_sent
 from kafka_spec.spec.control.state import Life, World
 from kafka_spec.spec.control.zookeeper import end_session, register
 from kafka_spec.spec.domain import NO_BROKERS, Range, append, contains, pop_first, truncate
@@ -280,8 +281,7 @@ EXPIRE_SESSION = Rule(
 
 def something_is_in_flight(s: World, controller: int, broker: int) -> bool:
     """A request is in flight, and its connection is intact."""
-    channel = s.controllers[controller].channels[broker]
-    return len(channel.requests) > 0 and channel.repeats == 0
+    return a_request_is_sent(s, controller, broker) and s.controllers[controller].channels[broker].repeats == 0
 
 
 def lose_connection(s: World, controller: int, broker: int) -> None:

@@ -3,16 +3,20 @@
 One FIFO channel for each controller and broker, which the partitions share. The first request is in flight; after a lost connection
 it is sent again, so it may be processed twice. Waiting requests are discarded only when the broker is removed.
 
-Source: Kafka 2.8 ControllerChannelManager.scala.
+A change of states that writes to ZooKeeper more than once, for several partitions or replicas, collects its requests in a batch at
+the end of each channel, and sends them when it is complete. In it a LeaderAndIsr replaces an earlier one of the same partition, and
+comes before each StopReplica. All else is sent in the step that it belongs to.
+
+Source: Kafka 2.8 ControllerChannelManager.scala; 0.10 likewise.
 """
 
 from __future__ import annotations
 
 from kafka_spec.spec.control.bounds import NO_EPOCH
 from kafka_spec.spec.control.messages import Answer, Kind
-from kafka_spec.spec.control.state import World
+from kafka_spec.spec.control.state import ControllerStep, World
 from kafka_spec.spec.deletion import DeletionState
-from kafka_spec.spec.domain import BrokerSet, append, contains, truncate
+from kafka_spec.spec.domain import BrokerSet, append, assign, contains, reset, truncate
 from kafka_spec.spec.election import members
 from kafka_spec.spec.gates import LEADER_DURING_DELETE, leader_epoch_in_stop_replica
 from kafka_spec.spec.table import Constants
@@ -33,24 +37,79 @@ def is_being_deleted(s: World, controller: int) -> bool:
     return deletion != DeletionState.NOT_QUEUED and deletion != DeletionState.NAME_KEPT
 
 
+def a_batch_is_collected(s: World, controller: int) -> bool:
+    """The controller brings partitions online, or takes replicas offline: it sends all requests of this change at its end."""
+    own = s.controllers[controller]
+    if own.step == ControllerStep.REMOVE:
+        for known in own.context.partitions:
+            if known.leaving != 0:
+                return True
+    return own.step == ControllerStep.ELECT
+
+
+def note_collected(s: World, controller: int, broker: int) -> None:
+    """Count one request more in the batch, if one is collected."""
+    if a_batch_is_collected(s, controller):
+        s.controllers[controller].channels[broker].open = s.controllers[controller].channels[broker].open + 1
+
+
+def send_batch(s: World, k: Constants, controller: int) -> None:
+    """Send the requests that were collected."""
+    for broker in range(k.brokers):
+        s.controllers[controller].channels[broker].open = 0
+
+
+def a_request_is_sent(s: World, controller: int, broker: int) -> bool:
+    """A request that has been sent waits in the channel, or is in flight."""
+    channel = s.controllers[controller].channels[broker]
+    return len(channel.requests) > channel.open
+
+
+def place_of_leader_and_isr(s: World, controller: int, broker: int, partition: int) -> int:
+    """Return where a LeaderAndIsr belongs in the channel: in place of a collected one, before collected StopReplicas, or last."""
+    channel = s.controllers[controller].channels[broker]
+    for index in range(len(channel.requests) - channel.open, len(channel.requests)):
+        request = channel.requests[index]
+        if request.kind >= Kind.STOP_REPLICA or request.partition == partition:
+            return index
+    return len(channel.requests)
+
+
+def make_room(s: World, controller: int, broker: int, place: int) -> None:
+    """Put an empty LeaderAndIsr at this place of the channel, before the requests that are there."""
+    requests = s.controllers[controller].channels[broker].requests
+    append(requests, kind=Kind.LEADER_AND_ISR)
+    last = len(requests) - 1
+    for moved in range(last - place):
+        assign(requests[last - moved], requests[last - moved - 1])
+    reset(requests[place])
+
+
+def leader_and_isr_is_collected(s: World, controller: int, broker: int, place: int) -> bool:
+    """There is a LeaderAndIsr at this place of the channel, which the next one replaces."""
+    requests = s.controllers[controller].channels[broker].requests
+    return place < len(requests) and requests[place].kind == Kind.LEADER_AND_ISR
+
+
 def send_leader_and_isr(s: World, controller: int, broker: int, partition: int) -> None:
-    """Send the cached leader and ISR to a broker, if there is a channel."""
+    """Send the cached leader and ISR to a broker, if there is a channel; a batch has one for each partition, the last."""
     context = s.controllers[controller].context
     known = context.partitions[partition]
     if contains(connected(s, controller), broker) == 1:
-        append(
-            s.controllers[controller].channels[broker].requests,
-            kind=Kind.LEADER_AND_ISR,
-            partition=partition,
-            controller_epoch=s.controllers[controller].epoch,
-            broker_epoch=context.broker_epochs[broker],
-            leader=known.leadership.leader,
-            leader_epoch=known.leadership.leader_epoch,
-            isr=known.leadership.isr,
-            version=known.leadership.version,
-            state_epoch=known.leadership.controller_epoch,
-            replicas=members(known.assignment.replicas),
-        )
+        place = place_of_leader_and_isr(s, controller, broker, partition)
+        if not leader_and_isr_is_collected(s, controller, broker, place):
+            make_room(s, controller, broker, place)
+            note_collected(s, controller, broker)
+        request = s.controllers[controller].channels[broker].requests[place]
+        request.partition = partition
+        request.controller_epoch = s.controllers[controller].epoch
+        request.broker_epoch = context.broker_epochs[broker]
+        request.leader = known.leadership.leader
+        request.leader_epoch = known.leadership.leader_epoch
+        request.isr = known.leadership.isr
+        request.version = known.leadership.version
+        request.state_epoch = known.leadership.controller_epoch
+        request.replicas = members(known.assignment.replicas)
 
 
 def send_leader_and_isr_to_all(s: World, k: Constants, controller: int, brokers: BrokerSet, partition: int) -> None:
@@ -124,6 +183,7 @@ def stop_replica_by(s: World, controller: int, broker: int, kind: int, is_queued
             broker_epoch=context.broker_epochs[broker],
             leader_epoch=leader_epoch_in_stop_replica(context.partitions[partition].leadership.leader_epoch, is_queued),
         )
+        note_collected(s, controller, broker)
 
 
 def discard_answers(s: World, k: Constants, controller: int, brokers: BrokerSet) -> None:
@@ -135,8 +195,9 @@ def discard_answers(s: World, k: Constants, controller: int, brokers: BrokerSet)
 
 
 def discard_channels(s: World, k: Constants, controller: int, brokers: BrokerSet) -> None:
-    """Close the connections to the brokers of the set, and drop their requests, including the one in flight."""
+    """Close the connections to the brokers of the set, and drop their requests: those in flight, and those not sent yet."""
     for broker in range(k.brokers):
         if contains(brokers, broker) == 1:
             s.controllers[controller].channels[broker].repeats = 0
+            s.controllers[controller].channels[broker].open = 0
             truncate(s.controllers[controller].channels[broker].requests, 0)

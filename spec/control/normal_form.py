@@ -61,9 +61,18 @@ def drop_doomed_requests(s: World, k: Constants) -> None:
                             s.controllers[controller].channels[broker].requests[index],
                         )
                     kept += 1
-                elif index == 0:
-                    s.controllers[controller].channels[broker].repeats = 0
+                else:
+                    forget_doomed(s, controller, broker, index, count)
             truncate(s.controllers[controller].channels[broker].requests, kept)
+
+
+def forget_doomed(s: World, controller: int, broker: int, index: int, count: int) -> None:
+    """Drop with a request what the channel notes of it: that it will be repeated, or that it has not been sent."""
+    channel = s.controllers[controller].channels[broker]
+    if index == 0:
+        channel.repeats = 0
+    if index >= count - channel.open:
+        channel.open = channel.open - 1
 
 
 def clear_what_nobody_reads(s: World, k: Constants) -> None:

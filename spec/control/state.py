@@ -31,7 +31,7 @@ from kafka_spec.spec.control.machines import ControllerState, Role
 from kafka_spec.spec.control.messages import Answer, LateAnswer, LateFetch, LateStop, Request
 from kafka_spec.spec.control.order import Stage
 from kafka_spec.spec.deletion import DeletionState
-from kafka_spec.spec.domain import Bounded, BrokerSet, Counters, Flag, OneOf, Queue, SetOf, Spent, StateOf, holds
+from kafka_spec.spec.domain import Bounded, BrokerSet, Counters, Flag, OneOf, Queue, Range, SetOf, Spent, StateOf, holds
 from kafka_spec.spec.election import Strategy
 from kafka_spec.spec.partition import PartitionState
 from kafka_spec.spec.reassignment_steps import ReassignmentState
@@ -167,9 +167,11 @@ class ZooKeeper:
 
 @dataclass
 class Channel:
-    """The requests of a controller to one broker, in order; the first is in flight."""
+    """The requests of a controller to one broker, in order; the first is in flight, if it has been sent."""
 
     requests: list[Request] = holds(Queue(Request, CHANNEL_DEPTH))
+    open: int = holds(Range(0, CHANNEL_DEPTH))
+    """How many of the last requests are of the batch that the controller still collects, and not sent yet."""
     repeats: int = holds(Flag())
     """The connection is lost before the answer to the first request, which will be sent once more."""
     answers: list[int] = holds(PerPartition(OneOf(Answer), PARTITIONS))

@@ -20,7 +20,7 @@ from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.shards import Slice
 from kafka_spec.spec.control.machines import STANDBY
 from kafka_spec.spec.control.messages import Kind, Request
-from kafka_spec.spec.control.state import ControllerStep, LeaderIsrAndControllerEpoch, Life, World
+from kafka_spec.spec.control.state import Channel, ControllerStep, LeaderIsrAndControllerEpoch, Life, World
 from kafka_spec.spec.partition import PARTITION, PartitionState
 from kafka_spec.spec.replica import REPLICA, ReplicaState
 from kafka_spec.spec.table import Rule, SpecError
@@ -223,12 +223,16 @@ class Model:
                 if attempt.target == ReplicaState.OFFLINE:
                     perhaps.append(Line("removed", attempt.entity[2], now=now))
         for broker in range(self.brokers):
-            old = list(before.controllers[controller].channels[broker].requests)
-            new = list(own.channels[broker].requests)
+            old, new = _sent(before.controllers[controller].channels[broker]), _sent(own.channels[broker])
             sent = new[len(old) :] if new[: len(old)] == old else new
             lines += [line for request in sent if (line := _sending(request, broker)) is not None]
         epoch = before.controllers[controller].epoch or own.epoch
         return Shown(epoch, tuple(lines), tuple(perhaps))
+
+
+def _sent(channel: Channel) -> list[Request]:
+    """Return the requests in a channel that are not part of a batch that is still collected: Kafka logs what it sends."""
+    return list(channel.requests)[: len(channel.requests) - channel.open]
 
 
 def _sending(request: Request, broker: int) -> Line | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kafka_spec.conformance.validate.replay.evidence import Evidence
 from kafka_spec.conformance.validate.replay.model_steps import BoundRule, Line, Model, ModelLeadership, Record, Shown
@@ -30,8 +30,6 @@ ENDS = ("Crash", "ExpireSession", "ShutDown")
 WHILE_DUE = ("Restart", "NoticeExpiry")
 """What a broker may have to do before a request reaches it that has been sent."""
 
-Merged = frozenset[tuple[int, int, ModelLeadership]]
-
 
 @dataclass(frozen=True)
 class Node:
@@ -43,8 +41,6 @@ class Node:
     unseen: int = 0
     """Steps since the last observation."""
     cost: int = 0
-    merged: Merged = frozenset()
-    """Requests that the model sends apart and Kafka in one: sender's epoch, receiver, content."""
     parent: Node | None = None
     action: BoundRule | None = None
 
@@ -56,7 +52,7 @@ class Node:
     @property
     def key(self) -> tuple[object, ...]:
         """What makes two nodes the same."""
-        return self.record, self.lines, self.arrivals, self.merged
+        return self.record, self.lines, self.arrivals
 
 
 @dataclass
@@ -143,11 +139,8 @@ class RunSearch:
         request = self.model.request(node.record, action)
         content = ModelLeadership(int(request.leader), request.leader_epoch, int(request.isr), request.version)
         told = request.controller_epoch, action.values["broker"], content
-        if told in node.merged:
-            after = self.unseen(node, action, record, free=True)
-            return Node(after.record, after.lines, after.arrivals, after.unseen, after.cost, node.merged - {told}, node, action)
         if due is not None and self.is_arrival(action, told, due):
-            return Node(record, node.lines, node.arrivals + 1, 0, 0, node.merged, node, action)
+            return Node(record, node.lines, node.arrivals + 1, 0, 0, node, action)
         return None
 
     def step(self, node: Node, action: BoundRule, record: Record, due: Arrival | None) -> Node | None:
@@ -172,7 +165,7 @@ class RunSearch:
         """Return the node after a step that shows nothing."""
         price = 0 if free else 1 if action.rule.kind == "protocol" else 3
         unseen = node.unseen + (0 if free else 1)
-        return Node(record, node.lines, node.arrivals, unseen, node.cost + price, node.merged, node, action)
+        return Node(record, node.lines, node.arrivals, unseen, node.cost + price, node, action)
 
     def due(self, node: Node) -> Arrival | None:
         """Return the arrival that must come before the next line."""
@@ -204,28 +197,24 @@ class RunSearch:
             place += 1
         if left and (place == node.lines or place < len(self.script.lines)):
             return None
-        return Node(record, place, node.arrivals, 0, 0, node.merged, node, action)
+        return Node(record, place, node.arrivals, 0, 0, node, action)
 
     def batch(self, node: Node, action: BoundRule, record: Record, shown: Shown) -> Node | None:
-        """Return the node after removals that Kafka does in one batch: in another order, and with one request for each broker."""
+        """Return the node after the removals of one batch, whose lines may be in another order."""
         controller = action.values["controller"]
         if action.name != "TakeReplicaOffline" or not self.model.removes_more(record, controller):
             return None
-        last, lines, perhaps, merged = node, shown.lines, shown.perhaps, node.merged
+        last, lines, perhaps = node, shown.lines, shown.perhaps
         while self.model.removes_more(record, controller):
-            last = Node(record, node.lines, node.arrivals, last.unseen + 1, last.cost, merged, last, action)
+            last = Node(record, node.lines, node.arrivals, last.unseen + 1, last.cost, last, action)
             again = [one for one in self.model.successors(record) if one[0].number == action.number]
             if not again:
                 return None
             following = self.model.shown(record, action)
-            told = {line.about for line in following.lines if line.kind == "told"}
-            replaced = [line for line in lines if line.kind == "told" and line.about in told]
-            merged |= {(shown.epoch, line.about, line.now) for line in replaced if line.now is not None}
-            lines = (*(line for line in lines if line not in replaced), *following.lines)
+            lines += following.lines
             perhaps += following.perhaps
             record = again[0][1]
-        after = self.matched(last, action, record, Shown(shown.epoch, lines, perhaps))
-        return None if after is None else replace(after, merged=merged)
+        return self.matched(last, action, record, Shown(shown.epoch, lines, perhaps))
 
     def note(self, node: Node, action: BoundRule, shown: Shown) -> None:
         """Remember what was possible instead, at the furthest place."""

@@ -13,6 +13,7 @@ from kafka_spec.spec.control.bounds import BROKERS, LATE_STOPS
 from kafka_spec.spec.control.broker.requests import KAFKA, delete_replica, stop_fetching
 from kafka_spec.spec.control.machines import Role
 from kafka_spec.spec.control.messages import Kind
+from kafka_spec.spec.control.network import a_request_is_sent
 from kafka_spec.spec.control.state import Life, Stale, World
 from kafka_spec.spec.domain import append, pop_first
 from kafka_spec.spec.error_codes import ErrorCode
@@ -25,7 +26,7 @@ A_LATE_STOP = {"late": ItemOf("late_stops")}
 def a_stop_replica_is_in_flight(s: World, controller: int, broker: int) -> bool:
     """A StopReplica is in flight to a broker that runs, and its connection is intact."""
     channel = s.controllers[controller].channels[broker]
-    if len(channel.requests) == 0 or channel.repeats == 1 or s.brokers[broker].life == Life.DOWN:
+    if not a_request_is_sent(s, controller, broker) or channel.repeats == 1 or s.brokers[broker].life == Life.DOWN:
         return False
     return channel.requests[0].kind >= Kind.STOP_REPLICA
 

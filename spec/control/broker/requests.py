@@ -9,7 +9,7 @@ from kafka_spec.spec.brokers import Broker
 from kafka_spec.spec.control.bounds import BROKERS, METADATA_REPEATS, NO_EPOCH
 from kafka_spec.spec.control.machines import ACTIVE, ROLE, Role
 from kafka_spec.spec.control.messages import Answer, Kind
-from kafka_spec.spec.control.network import connected
+from kafka_spec.spec.control.network import a_request_is_sent, connected
 from kafka_spec.spec.control.state import ControllerStep, Life, Stale, World
 from kafka_spec.spec.deletion import answer_is_counted
 from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, contains, excluding, first_brokers, pop_first, truncate
@@ -27,8 +27,8 @@ THE_REQUEST = "controllers[{controller}].channels[{broker}].requests"
 
 
 def a_request_arrives(s: World, controller: int, broker: int) -> bool:
-    """A request waits in the channel, and the broker's process runs."""
-    return len(s.controllers[controller].channels[broker].requests) > 0 and s.brokers[broker].life != Life.DOWN
+    """A request that was sent waits in the channel, and the broker's process runs."""
+    return a_request_is_sent(s, controller, broker) and s.brokers[broker].life != Life.DOWN
 
 
 def partition_of_request(s: World, controller: int, broker: int) -> int:

@@ -2,8 +2,8 @@
 
 An event is handled in steps with at most one ZooKeeper operation each; between two steps, other brokers, ZooKeeper and faults can
 act. The rest of an event is data: `step` and the sets in `context`. Requests enter their channels in the same step as the write
-that they announce: a request that has not arrived is lost with its controller in any case. The two tables define the transitions
-of partition and replicas.
+that they announce, and are sent when their change of states is complete (see spec/control/network.py). The two tables define the
+transitions of partition and replicas.
 
 Source: Kafka 2.8 KafkaController.scala, PartitionStateMachine.scala, ReplicaStateMachine.scala.
 """

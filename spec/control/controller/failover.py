@@ -8,7 +8,7 @@ from __future__ import annotations
 from kafka_spec.spec.control.controller.deletion import deletion_has_to_wait
 from kafka_spec.spec.control.controller.knowledge import ANY_CONTROLLER, KAFKA, assigned_replicas
 from kafka_spec.spec.control.controller.reassignment import read_reassignment, stop_unassigned_brokers
-from kafka_spec.spec.control.controller.stages import go_on, put_replicas_online
+from kafka_spec.spec.control.controller.stages import go_on, put_brokers_online
 from kafka_spec.spec.control.machines import CONTROLLER, ELECTING, STANDBY
 from kafka_spec.spec.control.network import send_update_metadata
 from kafka_spec.spec.control.state import ControllerStep, Life, Resuming, World
@@ -126,6 +126,7 @@ def take_over(s: World, k: Constants, controller: int) -> None:
     take_deletion_over(s, k, controller)
     for partition in range(k.partitions):
         start_replicas(s, k, controller, partition)
+    put_brokers_online(s, k, controller, live)
     for partition in range(k.partitions):
         stop_unassigned_brokers(s, k, controller, live, partition)
     s.controllers[controller].step = ControllerStep.REMOVE
@@ -133,12 +134,11 @@ def take_over(s: World, k: Constants, controller: int) -> None:
 
 
 def start_replicas(s: World, k: Constants, controller: int, partition: int) -> None:
-    """Start the machine of each replica; the live ones go online, and the dead ones offline next (ReplicaStateMachine.startup)."""
+    """Start the machine of each replica; the live ones go online then, the dead ones offline (ReplicaStateMachine.startup)."""
     replicas, live = assigned_replicas(s, controller, partition), s.controllers[controller].context.live
     for replica in range(k.brokers):
         if contains(replicas, replica) == 1:
             fire(s, k, REPLICA, (controller, partition, replica), "startup")
-    put_replicas_online(s, k, controller, replicas & live, partition)
     leaving = replicas_lost_at_fail_over(replicas, live, k.dead_replicas)
     s.controllers[controller].context.partitions[partition].leaving = leaving
 

@@ -17,8 +17,7 @@ from kafka_spec.spec.control.controller.knowledge import (
     topic_is_queued_for_deletion,
 )
 from kafka_spec.spec.control.controller.reassignment import topic_znode_records_reassignments
-from kafka_spec.spec.control.controller.stages import go_on
-from kafka_spec.spec.control.network import send_stop_replica_to
+from kafka_spec.spec.control.controller.stages import go_on, stop_followers
 from kafka_spec.spec.control.state import ControllerStep, Life, World
 from kafka_spec.spec.decisions import OfflineLeaders
 from kafka_spec.spec.domain import contains, including, only
@@ -116,7 +115,7 @@ def controller_has_heard_it(s: World, controller: int, broker: int) -> bool:
 
 
 def take_part_in_shutdown(s: World, controller: int, broker: int, partition: int) -> None:
-    """Move the leadership of a partition that the broker leads, or stop its replica and have it leave the ISR."""
+    """Move the leadership of a partition that the broker leads; or have its replica stop and leave the ISR, after that."""
     known = s.controllers[controller].context.partitions[partition]
     if leadership_is_known(s, controller, partition):
         part = part_in_shutdown(known.assignment.replicas, known.leadership.leader, broker)
@@ -124,7 +123,6 @@ def take_part_in_shutdown(s: World, controller: int, broker: int, partition: int
             known.strategy = Strategy.CONTROLLED_SHUTDOWN
             s.controllers[controller].step = ControllerStep.ELECT
         elif part == ShutdownPart.STOPS:
-            send_stop_replica_to(s, controller, broker, partition)
             known.leaving = only(broker)
 
 
@@ -136,6 +134,8 @@ def shut_broker_down(s: World, k: Constants, controller: int, broker: int) -> No
     if not topic_is_queued_for_deletion(s, controller):
         for partition in range(k.partitions):
             take_part_in_shutdown(s, controller, broker, partition)
+    if s.controllers[controller].step == ControllerStep.REMOVE:
+        stop_followers(s, k, controller)
     go_on(s, k, controller)
 
 

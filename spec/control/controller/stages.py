@@ -27,7 +27,13 @@ from kafka_spec.spec.control.controller.reassignment import (
     stop_unassigned_brokers,
 )
 from kafka_spec.spec.control.machines import CONTROLLER, LOADING
-from kafka_spec.spec.control.network import a_leadership_is_known, send_deletion_mark, send_update_metadata
+from kafka_spec.spec.control.network import (
+    a_leadership_is_known,
+    send_batch,
+    send_deletion_mark,
+    send_stop_replica_to,
+    send_update_metadata,
+)
 from kafka_spec.spec.control.order import Stage
 from kafka_spec.spec.control.state import ControllerStep, Resuming, World
 from kafka_spec.spec.decisions import DeletionThread
@@ -92,25 +98,51 @@ def no_replica_leaves(s: World, k: Constants, controller: int) -> bool:
 def end_election(s: World, k: Constants, controller: int) -> None:
     """Continue after an election: the next partition's turn; after the last, the replicas of those just created go online.
 
-    The last is that of the topic, or of those that were asked for.
+    The last is that of the topic, or of those that were asked for. Their requests are sent together, but a rebalance sends for each
+    broker that is preferred.
     """
     partition = s.controllers[controller].context.turn
     is_asked_for = election_is_of_partition(s, controller, partition)
+    strategy = s.controllers[controller].context.partitions[partition].strategy
     s.controllers[controller].context.partitions[partition].strategy = Strategy.OFFLINE
     if partition + 1 < k.partitions and (not is_asked_for or election_is_of_some(s, k, controller)):
         s.controllers[controller].context.turn = partition + 1
+        if strategy == Strategy.PREFERRED and not same_broker_is_preferred(s, controller, partition, partition + 1):
+            send_batch(s, k, controller)
     else:
+        send_batch(s, k, controller)
         s.controllers[controller].context.turn = 0
         s.controllers[controller].step = ControllerStep.REMOVE
+        if strategy == Strategy.CONTROLLED_SHUTDOWN:
+            stop_followers(s, k, controller)
         put_created_replicas_online(s, k, controller)
+
+
+def same_broker_is_preferred(s: World, controller: int, one: int, other: int) -> bool:
+    """The two partitions prefer the same leader."""
+    partitions = s.controllers[controller].context.partitions
+    return partitions[one].assignment.replicas[0] == partitions[other].assignment.replicas[0]
+
+
+def stop_followers(s: World, k: Constants, controller: int) -> None:
+    """Stop the replicas of a broker that shuts down, before they leave the ISR, in a batch of its own."""
+    for partition in range(k.partitions):
+        leaving = s.controllers[controller].context.partitions[partition].leaving
+        for broker in range(k.brokers):
+            if contains(leaving, broker) == 1:
+                send_stop_replica_to(s, controller, broker, partition)
+    send_batch(s, k, controller)
 
 
 def put_created_replicas_online(s: World, k: Constants, controller: int) -> None:
     """Put the replicas of partitions that were just created online."""
+    told = 0
     for partition in range(k.partitions):
         if s.controllers[controller].context.partitions[partition].creating == 1:
             s.controllers[controller].context.partitions[partition].creating = 0
-            put_replicas_online(s, k, controller, assigned_replicas(s, controller, partition), partition)
+            online = put_replicas_online(s, k, controller, assigned_replicas(s, controller, partition), partition)
+            told = told | online
+    mark_what_was_told(s, k, controller, told)
 
 
 def a_partition_has_to_start(s: World, k: Constants, controller: int) -> bool:
@@ -202,13 +234,27 @@ def begin_next_stage(s: World, k: Constants, controller: int) -> None:
         own.step = ControllerStep.IDLE
 
 
-def put_replicas_online(s: World, k: Constants, controller: int, replicas: BrokerSet, partition: int) -> None:
-    """Fire the transition to online for each replica; a LeaderAndIsr of a topic to be deleted goes with the mark to all brokers."""
+def put_brokers_online(s: World, k: Constants, controller: int, brokers: BrokerSet) -> None:
+    """Put the replicas of all partitions online that are on these brokers."""
+    told = 0
+    for partition in range(k.partitions):
+        online = put_replicas_online(s, k, controller, brokers & assigned_replicas(s, controller, partition), partition)
+        told = told | online
+    mark_what_was_told(s, k, controller, told)
+
+
+def put_replicas_online(s: World, k: Constants, controller: int, replicas: BrokerSet, partition: int) -> int:
+    """Fire the transition to online for each replica; return 1 if there was one."""
     told = 0
     for replica in range(k.brokers):
         if contains(replicas, replica) == 1:
             if fire(s, k, REPLICA, (controller, partition, replica), "online_replica"):
                 told = 1
+    return told
+
+
+def mark_what_was_told(s: World, k: Constants, controller: int, told: int) -> None:
+    """After the LeaderAndIsrs of a topic that is to be deleted, which make brokers list it, send the mark to all brokers."""
     if told == 1 and topic_is_queued_for_deletion(s, controller):
         send_deletion_mark(s, k, controller, s.controllers[controller].context.live)
 
@@ -222,8 +268,8 @@ def start_brokers(s: World, k: Constants, controller: int, brokers: BrokerSet) -
         send_deletion_mark(s, k, controller, brokers)
     else:
         send_update_metadata(s, k, controller, context.live)
+    put_brokers_online(s, k, controller, brokers)
     for partition in range(k.partitions):
-        put_replicas_online(s, k, controller, brokers & assigned_replicas(s, controller, partition), partition)
         resume_if_target_starts(s, controller, brokers, partition)
     for partition in range(k.partitions):
         stop_unassigned_brokers(s, k, controller, brokers, partition)

@@ -13,8 +13,8 @@ from kafka_spec.spec.control.controller.partition_rows import (
 )
 from kafka_spec.spec.control.controller.reassignment import reassignment_write_is_due
 from kafka_spec.spec.control.controller.replica_rows import isr_contains_replica
-from kafka_spec.spec.control.controller.stages import end_election, go_on
-from kafka_spec.spec.control.network import send_stop_replica_to
+from kafka_spec.spec.control.controller.stages import end_election, go_on, no_replica_leaves
+from kafka_spec.spec.control.network import send_batch, send_stop_replica_to
 from kafka_spec.spec.control.state import ControllerStep, World
 from kafka_spec.spec.control.zookeeper import fence_holds
 from kafka_spec.spec.domain import BrokerSet, contains, only
@@ -121,6 +121,8 @@ def take_replica_offline(s: World, k: Constants, controller: int) -> None:
     s.controllers[controller].context.partitions[partition].leaving = s.controllers[controller].context.partitions[
         partition
     ].leaving & ~only(replica)
+    if no_replica_leaves(s, k, controller):
+        send_batch(s, k, controller)
     if an_isr_has_grown_meanwhile(s, k, controller):
         s.controllers[controller].step = ControllerStep.ELECT
         s.controllers[controller].context.turn = 0
