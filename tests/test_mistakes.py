@@ -21,6 +21,8 @@ from kafka_spec.spec.table import Among, BoundSet, Decision, ElementOf, ItemOf, 
 
 MISTAKES: dict[str, tuple[list[str], str]] = {
     "explore a model that is not there": (["explore", "control/fixd"], "perhaps control/fixed"),
+    "check a file": (["check", "./lock.py"], "name its module and a spec in it, such as lock:SPEC"),
+    "draw a name that is not there": (["draw", "test_mistakes:SPECK"], "has no SPECK; it has test_mistakes:SPEC\n"),
     "explore along a binary file": (["explore", "control/fixed", "--trace", "binary", "--terminal"], "`trace --output json:FILE`"),
     "explore along nothing": (["explore", "control/fixed", "--trace", "nowhere", "--terminal"], "name a trace that was saved"),
     "explore from no fingerprint": (

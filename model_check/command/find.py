@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
 
-from kafka_spec.spec.table import Spec, SpecError
+from kafka_spec.spec.table import Machine, Spec, SpecError
 
 Loaded = TypeVar("Loaded")
 
@@ -31,6 +31,8 @@ class Models:
             if name.isidentifier() and Path(f"{name}.py").is_file():
                 home = imported(name, name)
                 raise SpecError(f"{name} is a module, and a model is needed; {_has(home, name, Spec)}")
+            if name.endswith(".py"):
+                raise SpecError(f"{name} is a file; name its module and a spec in it, such as {Path(name).stem}:SPEC")
             near = difflib.get_close_matches(name, [*self.catalogue, *others()], n=3)
             perhaps = f"perhaps {' or '.join(near)}; " if near else ""
             raise SpecError(f"model {name!r} is unknown; {perhaps}`kafka-spec models` lists them, module:NAME is one of your own")
@@ -104,5 +106,7 @@ def _is_of_user(module: str) -> bool:
 
 def _has(home: ModuleType, module: str, kind: type) -> str:
     """Return which objects of a kind a module has, in words."""
-    names = [name for name, value in vars(home).items() if isinstance(value, kind)]
-    return f"it has {', '.join(f'{module}:{name}' for name in names)}" if names else f"it has no {kind.__name__}"
+    kinds = (Spec, Machine) if kind is object else (kind,)
+    names = [name for name, value in vars(home).items() if isinstance(value, kinds)]
+    what = " and no ".join(one.__name__ for one in kinds)
+    return f"it has {', '.join(f'{module}:{name}' for name in names)}" if names else f"it has no {what}"
