@@ -11,8 +11,10 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from kafka_spec.model_check import distributed, spark_folder, state_dir
 from kafka_spec.model_check.exploration import Distribution
+from kafka_spec.model_check.spark import engine as distributed
+from kafka_spec.model_check.spark import folder as spark_folder
+from kafka_spec.model_check.spark import state_dir
 from kafka_spec.spec.models import MODELS
 
 

@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from kafka_spec.model_check.distributed import explore
 from kafka_spec.model_check.exploration import Distribution, Exploration, peak_bytes
+from kafka_spec.model_check.spark.engine import explore
 from kafka_spec.spec.models import MODELS
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kafka_spec.model_check.exploration import EngineError as EngineError
     from kafka_spec.model_check.exploration import Exploration as Exploration
     from kafka_spec.model_check.exploration import Finding as Finding
-    from kafka_spec.model_check.states_table import states_of as states_of
+    from kafka_spec.model_check.spark.states_table import states_of as states_of
     from kafka_spec.model_check.walk import Walk as Walk
     from kafka_spec.spec.brokers import Assignment as Assignment
     from kafka_spec.spec.brokers import Broker as Broker

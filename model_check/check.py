@@ -172,7 +172,7 @@ def check(
                 "--engine spark keeps the states of one search: "
                 + ("run it again by yourself instead of --verify" if distribution else "name a folder for them with --state-dir")
             )
-        explored: Exploration = need("distributed").explore(
+        explored: Exploration = need("engine").explore(
             searched,
             values,
             distribution,
@@ -273,20 +273,20 @@ def simulate(
     deadlock = checks_deadlock(spec, properties, deadlock)
     asked = walks or walk_batches.Walks()
     simulation = random_walks.Simulation(spec, spec.bound_values(bounds or {}), claims, asked, deadlock, everything)
-    run = need("walks_on_spark").OnSpark(master) if master else None
+    run = need("walks").OnSpark(master) if master else None
     walked = random_walks.walk(simulation, threads=threads, budget=budget, progress=progress, run=run)
     shorten.shorten(simulation, walked)
     return walked
 
 
 def need(module: str) -> Any:
-    """Import and return a module of this package that needs the extra `spark`.
+    """Import and return a module of `model_check/spark`, which needs the extra of this name.
 
     Raises:
         MissingExtra: the extra is not installed.
     """
     with needing("spark"):
-        return importlib.import_module(f"kafka_spec.model_check.{module}")
+        return importlib.import_module(f"kafka_spec.model_check.spark.{module}")
 
 
 def compare(result: Exploration, other: Exploration, who: str, exact: bool) -> None:

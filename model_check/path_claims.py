@@ -1,7 +1,7 @@
 """The claims of a search about paths: what is recorded for them while states are found, and how they are judged at the end.
 
 Depends on numbers of states and steps (recovery.py, liveness.py), not on where they come from: the embedded engine records them
-as it searches, the Spark engine reads them from its levels (paths_on_spark.py).
+as it searches, the Spark engine reads them from its levels (spark/paths.py).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Batches of random walks: which walks are asked for, how compiled code walks a batch, and what a batch returns.
 
-Depends on compiled code and on the names of claims, not on a spec: a machine that has only the code can walk (walk_task.py).
+Depends on compiled code and on the names of claims, not on a spec: a machine that has only the code can walk (spark/walk_task.py).
 """
 
 from __future__ import annotations

@@ -13,11 +13,11 @@ from kafka_spec.diagrams.tla.files import spec_files
 from kafka_spec.model_check import embedded, frontier
 from kafka_spec.model_check.check import Expectation, check
 from kafka_spec.model_check.counterexample import trace_of
-from kafka_spec.model_check.distributed import explore as on_spark
 from kafka_spec.model_check.exploration import Distribution, EngineError
 from kafka_spec.model_check.report.as_test import test_text as as_test
 from kafka_spec.model_check.report.plain import result_plain
 from kafka_spec.model_check.report.text import check_line, result_text
+from kafka_spec.model_check.spark.engine import explore as on_spark
 from kafka_spec.spec.domain import Bounded, Flag, Range, append, holds
 from kafka_spec.spec.table import Ranks, Rule, Spec, SpecError, invariant, leads_to, reachable, recoverable, step_invariant
 

@@ -9,8 +9,10 @@ import pytest
 import soak
 from conftest import ROOT
 
-from kafka_spec.model_check import distributed, embedded, state_dir
+from kafka_spec.model_check import embedded
 from kafka_spec.model_check.exploration import Distribution, Exploration
+from kafka_spec.model_check.spark import engine as distributed
+from kafka_spec.model_check.spark import state_dir
 from kafka_spec.spec.table import SpecError
 
 SMALL = soak.bounds_of("small")

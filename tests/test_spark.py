@@ -30,11 +30,14 @@ import toys
 from conftest import ROOT, Command
 from pyspark.sql import SparkSession
 
-from kafka_spec.model_check import distributed, embedded, paths_on_spark, state_dir, states_table
-from kafka_spec.model_check import spark_cluster as clusters
+from kafka_spec.model_check import embedded
 from kafka_spec.model_check.counterexample import trace_of
 from kafka_spec.model_check.exploration import Budget, Distribution, Exploration
 from kafka_spec.model_check.sealed import Damaged
+from kafka_spec.model_check.spark import cluster as clusters
+from kafka_spec.model_check.spark import engine as distributed
+from kafka_spec.model_check.spark import paths as paths_on_spark
+from kafka_spec.model_check.spark import state_dir, states_table
 from kafka_spec.spec.models import MODELS
 from kafka_spec.spec.table import Spec, SpecError
 
@@ -451,7 +454,7 @@ def test_another_version_on_a_worker(tmp_path: Path) -> None:
     """If the Python workers import another version of the package, the run is refused instead of wrong."""
     elsewhere = tmp_path / "elsewhere"
     shutil.copytree(ROOT / "kafka_spec", elsewhere / "kafka_spec", ignore=shutil.ignore_patterns("__pycache__"))
-    with (elsewhere / "kafka_spec" / "model_check" / "worker.py").open("a") as file:
+    with (elsewhere / "kafka_spec" / "model_check" / "spark" / "worker.py").open("a") as file:
         file.write("# changed\n")
     # the installed command does not look into the folder it is started in; the workers, started by module, do
     command = str(Path(sys.executable).parent / "kafka-spec")
@@ -716,7 +719,7 @@ def gone(place: Path) -> None:
 def test_a_search_that_ends_before_spark_is_up(tmp_path: Path) -> None:
     """If the search ends before the session is up, the start is cancelled, and no Java process and no folder remain."""
     code = (
-        "from kafka_spec.model_check.distributed import explore\n"
+        "from kafka_spec.model_check.spark.engine import explore\n"
         "from kafka_spec.model_check.exploration import Distribution\n"
         "from kafka_spec.spec.models import MODELS\n"
         f"d = Distribution({str(tmp_path / 'states')!r}, 'local[1]', handover=300, latest=10**6)\n"

@@ -28,8 +28,8 @@ from kafka_spec.model_check.frontier import Starts
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.manifest import named_bounds
 from kafka_spec.model_check.oracle import ExecutableSpec
-from kafka_spec.model_check.spark_tables import Blob, sent
-from kafka_spec.model_check.state_dir import Rows
+from kafka_spec.model_check.spark.state_dir import Rows
+from kafka_spec.model_check.spark.tables import Blob, sent
 from kafka_spec.spec.domain import Range
 from kafka_spec.spec.models import MODELS
 from kafka_spec.spec.table import Spec, SpecError

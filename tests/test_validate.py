@@ -750,7 +750,7 @@ def test_garbage_in_circles_is_collected_again_after_a_run(tmp_path: Path) -> No
 def test_spark_agrees(tmp_path: Path) -> None:
     """The engine on Spark has the same outcome on real logs, with and without violations, and on synthetic logs."""
     from kafka_spec.conformance.validate.spark import run as on_spark
-    from kafka_spec.model_check.spark_cluster import end_java, session
+    from kafka_spec.model_check.spark.cluster import end_java, session
 
     bad = tmp_path / "bad"
     bad.mkdir()

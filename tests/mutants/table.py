@@ -153,7 +153,7 @@ CACHES = (
         "        part.__post_init__()", "        pass", FALSE + "test_a_global_that_grows_too_large_is_refused", FALSE + "test_a_helper_that_begins_to_write_is_refused",
     ),
     mutant(
-        "flipped-byte", "--resume looks at the length of a file and not at its bytes", "model_check/state_dir.py",
+        "flipped-byte", "--resume looks at the length of a file and not at its bytes", "model_check/spark/state_dir.py",
         'if digest_of(storage, name) != (told["bytes"], told["digest"]):', "if False:", "tests/test_spark.py::test_one_flipped_byte_of_a_finished_level",
     ),
 )  # fmt: skip

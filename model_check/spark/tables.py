@@ -21,8 +21,8 @@ from kafka_spec.model_check.codec import Codec
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.kernel import SLACK
 from kafka_spec.model_check.shards import Records, Shard, slack, slots_for
-from kafka_spec.model_check.spark_task import NoRoom, Task
-from kafka_spec.model_check.state_dir import Rows
+from kafka_spec.model_check.spark.state_dir import Rows
+from kafka_spec.model_check.spark.task import NoRoom, Task
 
 PACKING = pa.Codec("lz4_raw")
 """The compression of packed states: it halves those of the control plane, and Java copies every byte about ten times."""

@@ -8,7 +8,7 @@ frontier of a part is ordered by fingerprint, and so are the parts; a blob conta
 number. In that order, the first of equal candidates has the smallest parent and action, as in the embedded engine, and candidates
 are never compared with each other.
 
-The seen fingerprints of a shard are a table in a file of the executor's scratch folder (spark_tables.py). The executor's Python
+The seen fingerprints of a shard are a table in a file of the executor's scratch folder (tables.py). The executor's Python
 workers map the file into memory, one worker at a time. The table records the level up to which it is complete. A table that is
 behind is updated from the committed levels; one that is ahead, or whose change was interrupted, is rebuilt from them. The committed
 files are authoritative: a task whose file already exists reads the new states from it.
@@ -27,16 +27,17 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_spec.model_check import counted, paths_on_spark
+from kafka_spec.model_check import counted
 from kafka_spec.model_check.arrays import Words, address
 from kafka_spec.model_check.code import Code
 from kafka_spec.model_check.codec import Codec
 from kafka_spec.model_check.columns import unpacked
 from kafka_spec.model_check.machine_code import CodeText, text_known
 from kafka_spec.model_check.shards import Records, Slice
-from kafka_spec.model_check.spark_tables import Blob, Mapped, Sieve, Table, sent
-from kafka_spec.model_check.spark_task import Refused, Task
-from kafka_spec.model_check.state_dir import Rows, Storage, part_name, part_range, read_part, read_rows, told_of, write_part
+from kafka_spec.model_check.spark import paths as paths_on_spark
+from kafka_spec.model_check.spark.state_dir import Rows, Storage, part_name, part_range, read_part, read_rows, told_of, write_part
+from kafka_spec.model_check.spark.tables import Blob, Mapped, Sieve, Table, sent
+from kafka_spec.model_check.spark.task import Refused, Task
 
 BLOB_BYTES = 1 << 19
 """Bytes of the candidates in a row: few enough for Java's memory, enough to make the overhead of a row negligible."""
@@ -333,7 +334,7 @@ def forget(plain: Mapping[str, Any], batches: Iterator[Any]) -> Iterator[Any]:
 
 def walk(plain: Mapping[str, Any], batches: Iterator[Any]) -> Iterator[Any]:
     """Walk at random, as walk_task.py says; the rows are the numbers of the tasks."""
-    from kafka_spec.model_check.walk_task import run_task  # a search does not need it
+    from kafka_spec.model_check.spark.walk_task import run_task  # a search does not need it
 
     for batch in batches:
         for number in batch.column(0).to_pylist():

@@ -1,6 +1,6 @@
 """Access to Spark: a session that starts in parallel to the search, this package on its workers, jobs whose tasks return reports.
 
-Depends on Spark and processes, not on the search. Only this module, distributed.py and states_table.py import pyspark.
+Depends on Spark and processes, not on the search. Only this module, engine.py and states_table.py import pyspark.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_spec.model_check.sealed import Damaged
-from kafka_spec.model_check.spark_task import SCRATCH, Task
-from kafka_spec.model_check.worker import DDL
+from kafka_spec.model_check.spark.task import SCRATCH, Task
+from kafka_spec.model_check.spark.worker import DDL
 from kafka_spec.spec.table import SpecError
 
 NEEDS = {"llvmlite": "0.44", "numpy": "2.0", "pyarrow": "17", "pandas": "2.2"}
@@ -157,7 +157,7 @@ class SparkCluster:
     # jobs
 
     def everywhere(self, name: str, *arguments: Any) -> None:
-        """Run a function of model_check.worker in so many tasks that every executor probably runs one."""
+        """Run a function of worker.py in so many tasks that every executor probably runs one."""
         tasks = self.spark.range(0, 4 * self.cores, 1, 4 * self.cores)
         given_up = "the session is not needed any more"
         self.collect(
@@ -186,7 +186,7 @@ class SparkCluster:
         return reports
 
     def parallel(self, name: str, arguments: tuple[Any, ...], count: int, stop: Callable[[], str]) -> list[dict[str, Any]]:
-        """Run a function of model_check.worker on the numbers below a count, in any order; return the reports."""
+        """Run a function of worker.py on the numbers below a count, in any order; return the reports."""
         assert self.task is not None
         tasks = self.spark.range(0, count, 1, min(count, 4 * self.cores))
         plain = dataclasses.asdict(self.task)
@@ -248,7 +248,7 @@ def told(error: Exception) -> Exception:
 
 
 def guarded(expected: Mapping[str, Any], name: str, arguments: tuple[Any, ...]) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """Return a wrapper of a function of model_check.worker, which runs only on workers with the expected versions.
+    """Return a wrapper of a function of worker.py, which runs only on workers with the expected versions.
 
     The wrapper is sent by value and takes plain values, so that a worker with another version of the package can report that.
     """
@@ -274,7 +274,7 @@ def guarded(expected: Mapping[str, Any], name: str, arguments: tuple[Any, ...]) 
                     f"it must be {expected['kafka-spec']} as here, or none"
                 )
             sys.__dict__["_kafka_spec"] = expected["package"]
-        return getattr(importlib.import_module("kafka_spec.model_check.worker"), name)(*arguments, batches)
+        return getattr(importlib.import_module("kafka_spec.model_check.spark.worker"), name)(*arguments, batches)
 
     return run
 
@@ -288,11 +288,17 @@ def digest_function() -> Callable[[], str]:
         import importlib.resources
 
         found = hashlib.sha256()
+
+        def add(folder: Any, name: str) -> None:
+            for entry in sorted(folder.iterdir(), key=lambda entry: str(entry.name)):
+                if entry.is_dir():
+                    add(entry, f"{name}/{entry.name}")
+                elif entry.name.endswith(".py"):
+                    found.update(f"{name}/{entry.name}\n".encode() + entry.read_bytes())
+
         for package in ("kafka_spec.model_check", "kafka_spec.spec"):
             importlib.import_module(package)
-            files = [file for file in importlib.resources.files(package).iterdir() if file.name.endswith(".py")]
-            for file in sorted(files, key=lambda file: file.name):
-                found.update(f"{package}/{file.name}\n".encode() + file.read_bytes())
+            add(importlib.resources.files(package), package)
         return found.hexdigest()
 
     return digest
@@ -317,7 +323,7 @@ def send_package(context: SparkContext) -> None:
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     file = folder / f"kafka_spec_{package_digest()[:16]}.zip"
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        root = Path(__file__).parent.parent
+        root = Path(__file__).parent.parent.parent
         for part in (root, root / "model_check", root / "spec"):
             for path in sorted(part.glob("*.py") if part == root else part.rglob("*.py")):
                 archive.write(path, path.relative_to(root.parent))

@@ -25,7 +25,7 @@ from kafka_spec.model_check.code import Code
 from kafka_spec.model_check.path_claims import PathClaims
 from kafka_spec.model_check.sealed import Damaged
 from kafka_spec.model_check.shards import Slice
-from kafka_spec.model_check.state_dir import Storage, parts_of, read_rows
+from kafka_spec.model_check.spark.state_dir import Storage, parts_of, read_rows
 
 FOLDER = "paths"
 """The folder of what tasks write; it is removed when it has been judged."""

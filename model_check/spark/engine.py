@@ -1,7 +1,7 @@
 """The Spark engine: the search of the embedded engine, spread over machines.
 
 This is the driver. It searches the narrow levels, plans the jobs for the wide ones, and adds up what their tasks report. Workers
-expand and deduplicate states (worker.py), spark_cluster.py runs the jobs, spark_folder.py has the levels. The driver holds only the
+expand and deduplicate states (worker.py), cluster.py runs the jobs, folder.py has the levels. The driver holds only the
 states of narrow levels and of a trace.
 
 Theory of operation. The narrow levels run in the embedded engine, since a level of any size costs Spark some tenths of a second.
@@ -24,8 +24,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kafka_spec.model_check import paths_on_spark, worker
-from kafka_spec.model_check import state_dir as store
 from kafka_spec.model_check.columns import columns_of
 from kafka_spec.model_check.compile import Program
 from kafka_spec.model_check.described import described
@@ -38,15 +36,18 @@ from kafka_spec.model_check.machine_code import digest_of
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.path_claims import PathClaims
 from kafka_spec.model_check.sealed import Damaged
-from kafka_spec.model_check.spark_cluster import (
+from kafka_spec.model_check.spark import paths as paths_on_spark
+from kafka_spec.model_check.spark import state_dir as store
+from kafka_spec.model_check.spark import worker
+from kafka_spec.model_check.spark.cluster import (
     JobFailed,
     SparkCluster,
     Stopped,
     check_java,
 )
-from kafka_spec.model_check.spark_folder import RunFolder, recall
-from kafka_spec.model_check.spark_task import Task
-from kafka_spec.model_check.state_dir import Rows, Storage
+from kafka_spec.model_check.spark.folder import RunFolder, recall
+from kafka_spec.model_check.spark.state_dir import Rows, Storage
+from kafka_spec.model_check.spark.task import Task
 from kafka_spec.model_check.symmetry import refuse_claims
 from kafka_spec.spec.lint import Function
 from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Property, Spec, SpecError

@@ -10,10 +10,10 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from kafka_spec.model_check import state_dir as store
 from kafka_spec.model_check.sealed import Damaged
-from kafka_spec.model_check.spark_cluster import SparkCluster, expected, guarded, send_package
-from kafka_spec.model_check.state_dir import Storage
+from kafka_spec.model_check.spark import state_dir as store
+from kafka_spec.model_check.spark.cluster import SparkCluster, expected, guarded, send_package
+from kafka_spec.model_check.spark.state_dir import Storage
 from kafka_spec.spec.table import SpecError
 
 

@@ -13,12 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from kafka_spec.model_check import state_dir as store
 from kafka_spec.model_check.described import refuse_another
 from kafka_spec.model_check.exploration import Exploration, Finding
 from kafka_spec.model_check.sealed import Damaged, sealed
-from kafka_spec.model_check.spark_task import SCRATCH
-from kafka_spec.model_check.state_dir import Lock, Storage
+from kafka_spec.model_check.spark import state_dir as store
+from kafka_spec.model_check.spark.state_dir import Lock, Storage
+from kafka_spec.model_check.spark.task import SCRATCH
 from kafka_spec.spec.table import SpecError
 
 COUNTERS = ("fired", "new", "bounded", "tested")

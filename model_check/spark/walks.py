@@ -1,7 +1,7 @@
 """Random walks on a Spark cluster: each task walks some batches, and returns their counts.
 
 The walks are those of one process with the same seed: a batch has the same walks wherever it runs, and batches are added in order.
-The workers get the text of the code, as in a search (distributed.py); nothing is kept on storage.
+The workers get the text of the code, as in a search (engine.py); nothing is kept on storage.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 
 from kafka_spec.model_check.exploration import Budget
 from kafka_spec.model_check.random_walks import Progress, Simulation
-from kafka_spec.model_check.spark_cluster import JobFailed, SparkCluster, Stopped, guarded
-from kafka_spec.model_check.walk_task import of_plain
-from kafka_spec.model_check.worker import DDL
+from kafka_spec.model_check.spark.cluster import JobFailed, SparkCluster, Stopped, guarded
+from kafka_spec.model_check.spark.walk_task import of_plain
+from kafka_spec.model_check.spark.worker import DDL
 from kafka_spec.spec.table import SpecError
 
 FIRST_JOB = 4
