@@ -115,7 +115,7 @@ if TYPE_CHECKING:
 _PLACES = {
     "model_check.check": "check",
     "model_check.counterexample": "trace_of",
-    "model_check.states_table": "states_of",
+    "model_check.spark.states_table": "states_of",
     "model_check.walk": "Walk",
     "model_check.exploration": "Budget Distribution EngineError Exploration Finding",
     "spec.control.machines": "CONTROLLER ROLE",
