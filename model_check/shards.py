@@ -26,7 +26,7 @@ FULL, DENSE = 0.7, 0.92
 LARGE = 1 << 24
 """The slots from which on a table is large: it grows by a sixteenth, and a state takes 8.7 to 9.2 bytes. A small one doubles."""
 
-RELEASED = 64 << 20
+RELEASED = 256 << 20
 """Bytes of states from which on memory is returned to the system where they stood."""
 
 

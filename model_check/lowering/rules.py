@@ -7,10 +7,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
-import math
-from collections import Counter
 from collections.abc import Iterator
-from typing import TypeAlias
 
 from llvmlite import ir
 
@@ -19,35 +16,29 @@ from kafka_spec.model_check.cuts import cut_name
 from kafka_spec.model_check.layout import Actions, Layout, Packed
 from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.model_check.lowering.hashing import Hashing
-from kafka_spec.model_check.lowering.values import FAULT_KINDS, I1, I8, I32, I64, ONE, POINTER, ZERO, Buffer, K, Ref, Value
+from kafka_spec.model_check.lowering.shared_guards import SharedGuards, count_of
+from kafka_spec.model_check.lowering.values import FAULT_KINDS, I1, I8, I32, I64, ONE, ZERO, Buffer, K, Ref, Value
 from kafka_spec.spec.domain import SPENT, Bound, Collection, Scalar
-from kafka_spec.spec.lint import Function, parameters_of
+from kafka_spec.spec.lint import parameters_of
 from kafka_spec.spec.table import Among, ElementOf, ItemOf, Rule
 
-Ranges: TypeAlias = tuple[tuple[int, int], ...]
-"""The lowest and the highest value of each parameter."""
 
-
-class Firings(Hashing):
+class Firings(SharedGuards, Hashing):
     """What the functions that fire rules share: the bindings of each rule, what admits a step, and the step itself.
 
     Nested loops bind a rule's parameters. Each guard is evaluated as soon as its parameters are bound: most guards are false, and
     a false guard ends that iteration of its loop.
     """
 
-    source: Ref
-    """The state before the step, and its number."""
     number: ir.Value
+    """The number of the state before the step."""
     now: ir.Value
-    k: K
     counters: ir.Value
     cuts: ir.Value
     moves: ir.Value
     """The cell that becomes 1 where the guards of some rule hold."""
     stop: ir.Block
     """Where a fault that ends the search leads."""
-    answers: ir.Value
-    """The answers of shared guards in this state."""
     told: ir.Value
     """Where the functions of rules find what is carried."""
     carried: tuple[str, ...] = ()
@@ -58,50 +49,6 @@ class Firings(Hashing):
         self.program, self.layout, self.actions = program, layout, actions
         self.judging = compiler.module.globals.get("judge_steps")
         self.bound_of_fault = compiler.module.get_global("bound.of.fault")
-        self.shared: dict[tuple[Function, Ranges], int] = {}
-        """The place of the answers of each shared guard, by its function and the ranges of its parameters."""
-        self.room = 0
-
-    def share_guards(self) -> None:
-        """Make room for the answers of guards that several rules ask; `forget` is needed before the first state and each next.
-
-        A guard is asked once in a state for each value of its parameters, when the first rule comes to it.
-        """
-        asked = Counter(
-            (guard, self.ranges_of(guard, index)) for index, rule in enumerate(self.program.rules) for guard in rule.guards
-        )
-        for (guard, ranges), rules in asked.items():
-            if rules > 1 and ranges is not None and not self.unit.covering:  # coverage counts what each rule asks
-                self.shared[guard, ranges] = self.room
-                self.room += math.prod(high - low + 1 for low, high in ranges)
-        self.answers = self.b.bitcast(self.slot(ir.ArrayType(I8, max(1, self.room))), POINTER)
-
-    def forget(self) -> None:
-        """Emit that the answers of the state before are forgotten."""
-        self.clear(self.answers, I64(self.room))
-
-    def ranges_of(self, guard: Function, index: int) -> Ranges | None:
-        """Return the ranges of a guard's parameters in a rule, in the guard's order; None if one of them is no number."""
-        rule = self.program.rules[index]
-        ranges = dict(zip(rule.params, self.actions.ranges[index], strict=True))
-        names = [name for name in parameters_of(guard) if name not in ("s", "k")]
-        numbers = not any(isinstance(rule.params[name], ItemOf | ElementOf) for name in names)
-        return tuple(ranges[name] for name in names) if numbers else None
-
-    def guard(self, guard: Function, scope: dict[str, Value], index: int) -> ir.Value:
-        """Return whether a guard of a rule holds; ask it unless another rule has asked it in this state."""
-        ranges = self.ranges_of(guard, index)
-        if ranges is None or (guard, ranges) not in self.shared:
-            return self.predicate(guard, scope)
-        place: ir.Value = ZERO
-        for name, (low, high) in zip([n for n in parameters_of(guard) if n not in ("s", "k")], ranges, strict=True):
-            value = scope[name]
-            assert not isinstance(value, Ref | Buffer | K)
-            place = self.b.add(self.b.mul(place, I64(high - low + 1)), self.b.sub(value, I64(low)))
-        cell = self.at(self.answers, self.b.add(place, I64(self.shared[guard, ranges])))
-        with self.b.if_then(self.b.icmp_unsigned("==", self.b.load(cell), I8(0))):
-            self.b.store(self.b.select(self.predicate(guard, scope), I8(2), I8(1)), cell)
-        return self.b.icmp_unsigned("==", self.b.load(cell), I8(2))
 
     def counter(self, index: int | ir.Value) -> ir.Value:
         """Return the address of a counter."""
@@ -137,21 +84,17 @@ class Firings(Hashing):
         firing needs is in memory.
         """
         near = [self.source.pointer, self.k.pointer, self.fault, self.answers, self.told]
-        code = ir.Function(
-            self.unit.module, ir.FunctionType(I64, [part.type for part in near]), f"{self.code.name}.{rule.name}.{index}"
-        )
+        types, name = [part.type for part in near], f"{self.code.name}.{rule.name}.{index}"
+        code = ir.Function(self.unit.module, ir.FunctionType(I64, types), name)
         code.linkage = "internal"
         code.attributes.add("nounwind")
-        outside = dict(vars(self))
-        source, k, self.fault, self.answers, self.told = code.args
-        self.source, self.k = Ref(self.source.packed, source), K(k)
-        self.code, self.entry = code, code.append_basic_block("entry")
-        self.b, self.stop = ir.IRBuilder(self.entry), code.append_basic_block("stop")
-        self.rule(index, rule)
-        self.b.ret(ZERO)
-        self.b.position_at_end(self.stop)
-        self.b.ret(ONE)
-        vars(self).update(outside)
+        with self.within_function(code):
+            self.told = code.args[4]
+            self.stop = code.append_basic_block("stop")
+            self.rule(index, rule)
+            self.b.ret(ZERO)
+            self.b.position_at_end(self.stop)
+            self.b.ret(ONE)
         on = self.code.append_basic_block("fired")
         ended = self.b.icmp_signed("!=", self.b.call(code, near), ZERO)
         self.b.cbranch(ended, self.stop, on).set_weights([1, 2000])
@@ -160,20 +103,29 @@ class Firings(Hashing):
     def rule(self, index: int, rule: Rule) -> None:
         """Emit the firing of one rule with every binding."""
         scope: dict[str, Value] = {"s": self.source, "k": self.k}
-        names, action = list(rule.params), I64(self.actions.first[index])
-        left = list(rule.guards)
+        names, first = list(rule.params), I64(self.actions.first[index])
+        left, opening = list(rule.guards), self.openings[index]
 
         def bind(depth: int, action: ir.Value) -> None:
             out = self.code.append_basic_block("next")
             for guard in [g for g in left if set(parameters_of(g)) <= scope.keys()]:
                 left.remove(guard)
                 on = self.code.append_basic_block("on")
-                holds = self.guard(guard, scope, index)
+                holds = self.guard(guard, scope, self.ranges_of(guard, index))
                 self.tally_answer(holds, "rule", rule.name, guard.__name__)
                 self.b.cbranch(holds, on, out)
                 self.b.position_at_end(on)
             if depth == len(names):
                 self.fire(index, rule, scope, action)
+            elif depth == 0 and opening is not None:
+                left.remove(opening.guard)
+                behind = count_of(tuple(self.actions.ranges[index][len(opening.ranges) :]))
+
+                def on_list(ordinal: ir.Value, values: list[ir.Value]) -> None:
+                    scope.update(zip(names, values, strict=False))
+                    bind(len(values), self.b.add(action, self.b.mul(ordinal, I64(behind))))
+
+                self.where_it_holds(opening, on_list)
             else:
                 low, high = self.actions.ranges[index][depth]
                 start, stop = I64(low), I64(high + 1)
@@ -205,7 +157,7 @@ class Firings(Hashing):
             self.b.branch(out)
             self.b.position_at_end(out)
 
-        bind(0, action)
+        bind(0, first)
         self.end_on_fault(I64(self.actions.first[index]))
 
     def elements(self, parameter: ElementOf, scope: dict[str, Value]) -> Ref:

@@ -12,6 +12,7 @@ EXPLORATION, FINGERPRINT, KERNEL = "model_check/exploration.py", "model_check/fi
 LAYOUT, ORACLE, RECOVERY = "model_check/layout.py", "model_check/oracle.py", "model_check/recovery.py"
 COUNTEREXAMPLE, LOWERING = "model_check/counterexample.py", "model_check/lowering/"
 RULES, SUCCESSORS, JUDGES = LOWERING + "rules.py", LOWERING + "successors.py", LOWERING + "judges.py"
+OPENINGS = LOWERING + "shared_guards.py"
 CODE_CACHE, INPUTS, ENTRANCE = "model_check/code_cache.py", "model_check/inputs.py", "model_check/entrance.py"
 VIEW, NORMAL, ELEMENTS = "tests/test_constraint_and_view.py::", "tests/test_normal_form.py::", "tests/test_elements.py::"
 LEADS = "tests/test_leads_to.py::"
@@ -349,6 +350,10 @@ STEPS = (
     mutant(
         "items-that-are-not-there", "a parameter runs over all places of a sequence, used or not", RULES,
         "stop = self.length(Ref(", "self.length(Ref(", TOYS + "test_channel_is_first_in_first_out",
+    ),
+    mutant(
+        "last-value-of-an-opening", "a guard that rules ask first holds for one value less", OPENINGS,
+        "I64), ONE), inside)", "I64), I64(2)), inside)", "tests/test_shared_guards.py::test_rules_take_turns",
     ),
     mutant(
         "steps-of-the-protocol", "step invariants are judged on protocol rules only", RULES,
