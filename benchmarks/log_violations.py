@@ -1,6 +1,6 @@
 """Violations of each kind, as lines of the logs of a synthetic cluster: each in a partition of its own, so that none hides another.
 
-A story is written between two events of the cluster (`benchmarks/validate.py`), and returns the log and the line where the
+A story is written between two events of the cluster (log_cluster.py), and returns the log and the line where the
 violation is reported.
 """
 
@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from benchmarks.validate import Cluster, Partition
+from benchmarks.log_cluster import Cluster, Partition
 
-Story = Callable[["Cluster", "Partition"], tuple[int, int]]
+Story = Callable[[Cluster, Partition], tuple[int, int]]
 """Writes a violation in a partition without history, of leader 0 in leader epoch 5; returns log and line."""
 
 
@@ -177,3 +175,12 @@ STORIES: dict[str, Story] = {
     "two-controllers": two_controllers,
 }
 """The stories by the kind of violation; two controllers of one epoch are one violation, however often they act."""
+
+
+def violate(cluster: Cluster, number: int) -> tuple[str, str]:
+    """Write a violation, of each kind in turn; return its kind, and FILE:LINE."""
+    kinds = list(STORIES) if number < len(STORIES) else list(STORIES)[:-1]
+    kind = kinds[number % len(kinds)]
+    log, line = STORIES[kind](cluster, Partition(f"wrong-{number}", 0, 0, 5, 5))
+    cluster.flush([], [])
+    return kind, f"{cluster.path(log)}:{line}"

@@ -12,8 +12,9 @@ from conftest import ROOT
 
 
 def modules() -> dict[str, Path]:
-    """Return the modules of the package, including those behind its links."""
-    files = [Path(folder) / name for folder, _, names in os.walk(ROOT / "kafka_spec", followlinks=True) for name in names]
+    """Return the modules of the package, including those behind its links, and the benchmarks."""
+    tops = ("kafka_spec", "benchmarks")
+    files = [Path(folder) / name for top in tops for folder, _, names in os.walk(ROOT / top, followlinks=True) for name in names]
     dotted = {".".join(file.relative_to(ROOT).with_suffix("").parts): file for file in files if file.suffix == ".py"}
     return {name.removesuffix(".__init__"): file for name, file in dotted.items()}
 
@@ -51,7 +52,7 @@ def test_circles_are_seen() -> None:
 
 
 def test_no_import_circles() -> None:
-    """In the entire package, no module imports itself through others."""
+    """In the entire package and in the benchmarks, no module imports itself through others."""
     texts = {name: file.read_text(encoding="utf-8") for name, file in modules().items()}
 
     assert len(texts) > 100
