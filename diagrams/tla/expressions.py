@@ -11,6 +11,7 @@ import enum
 from typing import Any, NoReturn
 
 from kafka_spec.diagrams.tla.frames import Frame, new_root, walked
+from kafka_spec.diagrams.tla.shortened import both, choice, either, let, negated
 from kafka_spec.diagrams.tla.sorts import (
     BOOL,
     INT,
@@ -25,7 +26,7 @@ from kafka_spec.diagrams.tla.sorts import (
     Unordered,
     plus_number,
 )
-from kafka_spec.diagrams.tla.terms import FALSE, TRUE, Atom, Term, both, choice, either, let, negated, number
+from kafka_spec.diagrams.tla.terms import FALSE, TRUE, Atom, Term, number
 from kafka_spec.diagrams.tla.values import Impossible, Place, Value, Values
 from kafka_spec.spec.domain import BrokerSet, value_of
 from kafka_spec.spec.lint import Source, resolve

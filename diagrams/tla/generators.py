@@ -6,23 +6,9 @@ import ast
 
 from kafka_spec.diagrams.tla.frames import Frame
 from kafka_spec.diagrams.tla.loops import Body
+from kafka_spec.diagrams.tla.shortened import both, choice
 from kafka_spec.diagrams.tla.sorts import BOOL, INT, SET, Array, Record, Sequence, Unordered
-from kafka_spec.diagrams.tla.terms import (
-    COMPARE,
-    IMPLIES,
-    RANGE,
-    TIMES,
-    TRUE,
-    Apply,
-    Atom,
-    Bind,
-    Enumerated,
-    Infix,
-    Term,
-    both,
-    choice,
-    number,
-)
+from kafka_spec.diagrams.tla.terms import COMPARE, IMPLIES, RANGE, TIMES, TRUE, Apply, Atom, Bind, Enumerated, Infix, Term, number
 from kafka_spec.diagrams.tla.values import Value
 
 

@@ -10,6 +10,7 @@ import abc
 import ast
 
 from kafka_spec.diagrams.tla.frames import Frame
+from kafka_spec.diagrams.tla.shortened import both, choice, either, let, negated
 from kafka_spec.diagrams.tla.sorts import BOOL, INT, SET, Array, Keyed, Sequence, Sort, Unordered, plus_number
 from kafka_spec.diagrams.tla.statements import NOWHERE, Ends, Statements
 from kafka_spec.diagrams.tla.terms import (
@@ -29,11 +30,6 @@ from kafka_spec.diagrams.tla.terms import (
     Let,
     Term,
     Tuple,
-    both,
-    choice,
-    either,
-    let,
-    negated,
     number,
 )
 from kafka_spec.diagrams.tla.values import Place, Value

@@ -9,24 +9,9 @@ from collections.abc import Mapping, Sequence
 
 from kafka_spec.diagrams.tla.frames import walked
 from kafka_spec.diagrams.tla.operators import Operators
+from kafka_spec.diagrams.tla.shortened import both, either, negated
 from kafka_spec.diagrams.tla.sorts import Record, Unordered, constant_name, limit, plus_number
-from kafka_spec.diagrams.tla.terms import (
-    COMPARE,
-    IMPLIES,
-    RANGE,
-    TRUE,
-    Access,
-    Apply,
-    Atom,
-    Bind,
-    Except,
-    Infix,
-    Term,
-    both,
-    either,
-    negated,
-    number,
-)
+from kafka_spec.diagrams.tla.terms import COMPARE, IMPLIES, RANGE, TRUE, Access, Apply, Atom, Bind, Except, Infix, Term, number
 from kafka_spec.diagrams.tla.text import comment
 from kafka_spec.spec.domain import Subset
 from kafka_spec.spec.table import Among, ElementOf, ItemOf, Property, Ranks, Rule, Spec, SpecError, first_line

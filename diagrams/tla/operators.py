@@ -15,26 +15,10 @@ from kafka_spec.diagrams.tla.calls import SETS_OF_MEMBERS, annotation_of
 from kafka_spec.diagrams.tla.expressions import CONSTANTS
 from kafka_spec.diagrams.tla.frames import Frame
 from kafka_spec.diagrams.tla.generators import GeneratorTerms
+from kafka_spec.diagrams.tla.shortened import both, choice, either, let, negated, with_changes
 from kafka_spec.diagrams.tla.sorts import BOOL, INT, OUTSIDE, SET, Record, Shapes, Sort, constant_name
 from kafka_spec.diagrams.tla.statements import Ends
-from kafka_spec.diagrams.tla.terms import (
-    COMPARE,
-    FALSE,
-    TRUE,
-    Access,
-    Apply,
-    Atom,
-    Enumerated,
-    Infix,
-    Term,
-    Tuple,
-    both,
-    choice,
-    either,
-    let,
-    negated,
-    with_changes,
-)
+from kafka_spec.diagrams.tla.terms import COMPARE, FALSE, TRUE, Access, Apply, Atom, Enumerated, Infix, Term, Tuple
 from kafka_spec.diagrams.tla.text import Text
 from kafka_spec.diagrams.tla.types import Types
 from kafka_spec.diagrams.tla.values import Impossible, Value, Values

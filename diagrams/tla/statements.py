@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from kafka_spec.diagrams.tla.calls import Calls
 from kafka_spec.diagrams.tla.expressions import CONSTANTS
 from kafka_spec.diagrams.tla.frames import Frame
+from kafka_spec.diagrams.tla.shortened import choice
 from kafka_spec.diagrams.tla.sorts import BOOL, Sort
-from kafka_spec.diagrams.tla.terms import Access, Atom, Term, Tuple, choice, number
+from kafka_spec.diagrams.tla.terms import Access, Atom, Term, Tuple, number
 from kafka_spec.diagrams.tla.values import Impossible, Value
 from kafka_spec.spec.lint import resolve
 

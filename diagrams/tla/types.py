@@ -6,23 +6,9 @@ type then has AtLeast(low) or Seq, and `Fits` says which values are within the b
 
 from __future__ import annotations
 
+from kafka_spec.diagrams.tla.shortened import both, either
 from kafka_spec.diagrams.tla.sorts import Record, Shapes, Sort, is_bound, limit, plus_number, spelled
-from kafka_spec.diagrams.tla.terms import (
-    COMPARE,
-    RANGE,
-    SETS,
-    TRUE,
-    Access,
-    Apply,
-    Atom,
-    Bind,
-    Fields,
-    Infix,
-    Term,
-    both,
-    either,
-    number,
-)
+from kafka_spec.diagrams.tla.terms import COMPARE, RANGE, SETS, TRUE, Access, Apply, Atom, Bind, Fields, Infix, Term, number
 from kafka_spec.diagrams.tla.text import Text
 from kafka_spec.spec.domain import NONE, Bounded, Counters, Domain, Each, Elements, MemberOrNone, OneOf, Range, Subset, domain_of
 from kafka_spec.spec.table import SpecError

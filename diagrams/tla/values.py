@@ -11,6 +11,7 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from kafka_spec.diagrams.tla.shortened import negated
 from kafka_spec.diagrams.tla.sorts import BOOL, INT, OUTSIDE, SET, Sort, plus_number
 from kafka_spec.diagrams.tla.terms import (
     COMPARE,
@@ -27,7 +28,6 @@ from kafka_spec.diagrams.tla.terms import (
     Atom,
     Infix,
     Term,
-    negated,
     number,
 )
 from kafka_spec.diagrams.tla.text import Text
