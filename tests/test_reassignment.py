@@ -14,7 +14,7 @@ import pytest
 from test_log import MEMORY, batch
 
 from kafka_spec.impl.cluster import Cluster
-from kafka_spec.impl.controller.reassignment import AlterPartitionReassignments, ListPartitionReassignments
+from kafka_spec.impl.controller.reassignment import AlterPartitionReassignments, ListPartitionReassignments, ReassignmentZnodeChange
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.admin import Admin
 from kafka_spec.impl.coordination.memory import Ensemble, Loss, MemorySession
@@ -213,6 +213,30 @@ def test_the_api_and_the_znode_replace_each_other() -> None:
     cluster.rest()
     cluster.tools.create(znodes.REASSIGN_PARTITIONS, znodes.encode_reassignment({P: (4, 0)}))
     cluster.work().moved(P, (4, 0))
+
+
+@pytest.mark.parametrize(("era", "again"), [(FIXED, True), (ERA_2_8, True), (ERA_0_10, False)])
+def test_a_request_that_runs_already(era: Spec, again: bool) -> None:
+    """The znode may name what runs: since 2.4 it begins again, once, under the next leader epoch; in 0.10 it goes on."""
+    cluster = Moving(era=era)
+    controller = cluster.active
+    plan = znodes.encode_reassignment({P: (3, 4)})
+    cluster.tools.create(znodes.REASSIGN_PARTITIONS, plan)
+    cluster.rest()
+    if again:
+        cluster.alter({P: (3, 4)})
+        cluster.rest()
+        cluster.tools.create(znodes.REASSIGN_PARTITIONS, plan)
+    before = cluster.leadership(P)
+    controller.handle(ReassignmentZnodeChange())
+    cluster.rest()
+    controller.handle(ReassignmentZnodeChange())
+    cluster.rest()
+    after = cluster.leadership(P)
+    assert before is not None and after is not None
+    assert after.leader_epoch - before.leader_epoch == int(again)
+    cluster.work().moved(P, (3, 4))
+    assert cluster.tools.exists(znodes.REASSIGN_PARTITIONS) is None
 
 
 def test_what_is_refused() -> None:

@@ -376,6 +376,17 @@ class PartitionView:
         if brokers:
             self.context.targets[self.name] = tuple(brokers)
 
+    @property
+    def planned(self) -> int:
+        """Whether the controller has read what /admin/reassign_partitions names for the partition."""
+        return int(self.name in self.context.planned)
+
+    @planned.setter
+    def planned(self, is_planned: int) -> None:
+        self.context.planned.discard(self.name)
+        if is_planned:
+            self.context.planned.add(self.name)
+
 
 def is_seeded(record: state.Controller) -> bool:
     """Whether a controller in its fail-over has started the partition machine, or has no partition to start it for."""
@@ -413,6 +424,7 @@ KNOWN = RecordMapping(
     _of_work("deleting"),
     attribute("target"),
     _of_work("reassignment_resumes"),
+    attribute("planned"),
 )
 
 MACHINES = RecordMapping(

@@ -117,7 +117,7 @@ class Projection(ModeledCluster):
         none = state.LeaderIsrAndControllerEpoch(NONE, NO_EPOCH, nobody, 0, 0)
         epochs, strategy = [0] * self.brokers, Strategy.OFFLINE
         unknown = state.ReplicaAssignment([], nobody, nobody)
-        known = state.PartitionContext(unknown, none, strategy, 0, nobody, nobody, [], 0)
+        known = state.PartitionContext(unknown, none, strategy, 0, nobody, nobody, [], 0, 0)
         count = len(self.partitions)
         nothing = state.Context(nobody, epochs, nobody, [known] * count, 0, 0, nobody, nobody, nobody)
         replicas = [int(ReplicaState.NON_EXISTENT)] * self.brokers

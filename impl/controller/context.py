@@ -26,9 +26,9 @@ class ControllerContext:
     `live` has the registered brokers, `broker_epochs` their epochs; brokers that shut down are in both, and in `stopping`.
     `epoch_version` is the data version of /controller_epoch, which fences writes. `assignments` has the replicas of each partition,
     `adding` and `removing` those of them that a reassignment adds and removes, `targets` what partitions are being reassigned to
-    (partitionsBeingReassigned). `deletions` has the state of each topic's deletion; topics `deleted_after_reassignment` are not
-    queued yet. `deletion_awake` says that the thread that deletes topics has work to do, in eras that have one. `topic_ids` has the
-    ids of topics by name, if controllers use them.
+    (partitionsBeingReassigned); what /admin/reassign_partitions names of `planned` was read. `deletions` has the state of each
+    topic's deletion; topics `deleted_after_reassignment` are not queued yet. `deletion_awake` says that the thread that deletes
+    topics has work to do, in eras that have one. `topic_ids` has the ids of topics by name, if controllers use them.
     """
 
     epoch: int = 0
@@ -43,6 +43,7 @@ class ControllerContext:
     removing: dict[TopicPartition, tuple[int, ...]] = field(default_factory=dict)
     leadership: dict[TopicPartition, Leadership] = field(default_factory=dict)
     targets: dict[TopicPartition, tuple[int, ...]] = field(default_factory=dict)
+    planned: set[TopicPartition] = field(default_factory=set)
     deletions: Running[None] | None = None
     deletion_awake: bool = False
     deleted_after_reassignment: set[str] = field(default_factory=set)

@@ -129,7 +129,7 @@ class ListPartitionReassignments(ControllerEvent):
 
 @dataclass(frozen=True)
 class ReassignmentZnodeChange(ControllerEvent):
-    """/admin/reassign_partitions may exist: begin what it asks for and does not run yet; what cannot be begun is taken out."""
+    """/admin/reassign_partitions may exist: begin what it asks for and was not read yet; what cannot be begun is taken out."""
 
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
         """See the class."""
@@ -137,22 +137,26 @@ class ReassignmentZnodeChange(ControllerEvent):
 
 
 def reassignments_of_znode(core: ControllerCore) -> list[ControllerTask]:
-    """Return the tasks that begin what /admin/reassign_partitions asks for. Up to 2.3, what runs already is not replaced.
+    """Return the tasks that begin what /admin/reassign_partitions asks for, since it was last read.
 
-    All targets are known before the first begins (KAFKA-6193).
+    Since 2.4 a target that runs already begins again, under another leader epoch; up to 2.3 a partition that is reassigned goes
+    on. All targets are known before the first begins (KAFKA-6193).
     """
     context, asked = core.context, core.zk.read_reassignments()
     if asked is None:
+        context.planned.clear()
         return []
+    is_planned = core.k.reassignment == Reassignment.KIP_455
     tasks: list[ControllerTask] = []
     failed = []
     for partition, target in asked.items():
         if not target or partition not in context.leadership or context.is_to_be_deleted(partition.topic):
             failed.append(partition)
-        elif context.targets.get(partition) != target or _is_idle(core, partition):
-            if core.k.reassignment == Reassignment.KIP_455 or partition not in context.targets or _is_idle(core, partition):
-                tasks.append(BeginReassignment(partition, target, "reassign"))
-    context.targets |= {task.partition: task.target for task in tasks if isinstance(task, BeginReassignment)}
+        elif partition not in context.planned if is_planned else _is_idle(core, partition):
+            tasks.append(BeginReassignment(partition, target, "reassign"))
+    begun = {task.partition: task.target for task in tasks if isinstance(task, BeginReassignment)}
+    context.targets |= begun
+    context.planned |= begun.keys() if is_planned else set()
     return [*([RefuseReassignments(tuple(failed))] if failed or not asked else []), *tasks]
 
 

@@ -172,11 +172,12 @@ class ControllerZkClient:
             return
 
     def write_reassignments(self, targets: Mapping[TopicPartition, Sequence[int]]) -> None:
-        """Write /admin/reassign_partitions, or delete it if no target is left."""
+        """Write /admin/reassign_partitions, or delete it if no target is left; what is taken out may be asked for again."""
         if targets:
             self.write(Set(znodes.REASSIGN_PARTITIONS, znodes.encode_reassignment(targets)))
         else:
             self.delete_all([znodes.REASSIGN_PARTITIONS])
+        self._context.planned.intersection_update(targets)
 
     def delete_all(self, paths: Iterable[str]) -> None:
         """Delete znodes one by one; missing ones and those with children are skipped."""

@@ -198,6 +198,8 @@ class PartitionContext:
     """The target of the reassignment that runs (partitionsBeingReassigned); empty if none does."""
     reassignment_resumes: int = holds(Flag())
     """This event resumes the reassignment: after a fail-over, or since a broker of the target starts."""
+    planned: int = holds(Flag())
+    """It has read what /admin/reassign_partitions names for the partition, as it is now; since 2.4, where this is what counts."""
 
 
 @dataclass

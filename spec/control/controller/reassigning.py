@@ -21,7 +21,6 @@ from kafka_spec.spec.control.controller.knowledge import (
 )
 from kafka_spec.spec.control.controller.reassignment import (
     admin_znode_exists,
-    admin_znode_names_target,
     completion_may_go_on,
     delete_admin_reassignment,
     enter_reassignment_step,
@@ -39,7 +38,24 @@ from kafka_spec.spec.domain import NONE, Flag, append, contains, only, truncate
 from kafka_spec.spec.reassignment_steps import REASSIGNMENT, ReassignmentState
 from kafka_spec.spec.table import Constants, Rule, fire
 
-A_TARGET = {"first": Broker(BROKERS), "second": BrokerOrNone(BROKERS)}
+
+class SecondOfTarget(BrokerOrNone):
+    """The second broker of a target, or none."""
+
+    def show(self, value: int) -> str:
+        """Print a value."""
+        return "nobody else" if value == NONE else super().show(value)
+
+
+class OthersMove(Flag):
+    """Whether the other partitions of a plan move to the same target."""
+
+    def show(self, value: int) -> str:
+        """Print a value."""
+        return "move there too" if value else "stay where they are"
+
+
+A_TARGET = {"first": Broker(BROKERS), "second": SecondOfTarget(BROKERS)}
 """A target of one or two brokers; the first is preferred."""
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -113,12 +129,12 @@ WRITE_REASSIGNMENTS = Rule(
     "WriteReassignments",
     actor="operator",
     kind="operator",
-    params={"partition": PartitionIndex(PARTITIONS), **A_TARGET, "others_move": Flag()},
+    params={"partition": PartitionIndex(PARTITIONS), **A_TARGET, "others_move": OthersMove()},
     guards=(no_reassignment_is_in_admin_znode, all_have_a_leader_epoch, target_has_no_duplicate, one_plan_for_all),
     at_most=REASSIGNMENTS,
     effects=(write_admin_reassignments,),
     says="an operator writes a plan for all partitions to /admin/reassign_partitions: partition {partition} moves to {first} and "
-    "{second}; the others move there too: {others_move}",
+    "{second}, the others {others_move}",
     cites="Kafka 0.10 and 2.8 ReassignPartitionsCommand with --zookeeper: a plan names all partitions of its topics",
 )
 
@@ -204,13 +220,12 @@ CANCEL_REASSIGNMENT = Rule(
 
 
 def admin_znode_is_news(s: World, k: Constants, controller: int, partition: int) -> bool:
-    """The znode /admin/reassign_partitions names a target that this controller does not have; up to 2.3, one that runs stays."""
-    if not admin_znode_exists(s, partition) or admin_znode_names_target(s, controller, partition):
+    """The znode /admin/reassign_partitions names the partition, unread by this controller; up to 2.3, one that runs stays."""
+    if not admin_znode_exists(s, partition):
         return False
-    return (
-        topic_znode_records_reassignments(k)
-        or s.controllers[controller].partitions[partition].reassignment == ReassignmentState.NONE
-    )
+    if topic_znode_records_reassignments(k):
+        return s.controllers[controller].context.partitions[partition].planned == 0
+    return s.controllers[controller].partitions[partition].reassignment == ReassignmentState.NONE
 
 
 def is_to_be_begun(s: World, k: Constants, controller: int, partition: int) -> bool:
@@ -227,10 +242,10 @@ def one_is_to_be_begun(s: World, k: Constants, controller: int) -> bool:
 
 
 def begin_reassignments_of_znode(s: World, k: Constants, controller: int) -> None:
-    """Begin the reassignments that the znode names, one after the other; since 2.4 also in place of those that run."""
+    """Begin the reassignments that the znode names, one after the other; since 2.4 also what runs: in its place, or again."""
     for partition in range(k.partitions):
         if is_to_be_begun(s, k, controller, partition):
-            set_target_by_admin_znode(s, controller, partition)
+            set_target_by_admin_znode(s, k, controller, partition)
             s.controllers[controller].context.partitions[partition].reassignment_resumes = 1
     s.controllers[controller].step = ControllerStep.REMOVE
     go_on(s, k, controller)

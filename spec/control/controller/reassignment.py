@@ -314,6 +314,7 @@ def delete_admin_reassignment(s: World, k: Constants, controller: int, partition
         is_begun = 0 if s.controllers[controller].partitions[other].reassignment == ReassignmentState.NONE else 1
         if other == partition or other_leaves_plan(is_begun, k.removed_from_znode):
             truncate(s.zookeeper.partitions[other].reassignment, 0)
+            s.controllers[controller].context.partitions[other].planned = 0
 
 
 def forget_target(s: World, controller: int, partition: int) -> None:
@@ -330,13 +331,14 @@ def reassignment_is_refused(s: World, controller: int, partition: int) -> bool:
     return assigned_replicas(s, controller, partition) == 0 or topic_is_queued_for_deletion(s, controller)
 
 
-def set_target_by_admin_znode(s: World, controller: int, partition: int) -> None:
+def set_target_by_admin_znode(s: World, k: Constants, controller: int, partition: int) -> None:
     """Take the target from /admin/reassign_partitions."""
     znodes = s.zookeeper.partitions[partition]
     known = s.controllers[controller].context.partitions[partition]
     truncate(known.target, 0)
     for place in range(len(znodes.reassignment)):
         append(known.target, znodes.reassignment[place])
+    known.planned = 1 if topic_znode_records_reassignments(k) else 0
 
 
 def read_reassignment(s: World, k: Constants, controller: int, partition: int) -> None:
@@ -384,7 +386,7 @@ def set_targets_at_failover(s: World, k: Constants, controller: int) -> None:
     for partition in range(k.partitions):
         if s.controllers[controller].context.partitions[partition].reassignment_resumes == 1:
             if admin_znode_exists(s, partition) and not reassignment_is_refused(s, controller, partition):
-                set_target_by_admin_znode(s, controller, partition)
+                set_target_by_admin_znode(s, k, controller, partition)
 
 
 def continue_reassignment(s: World, k: Constants, controller: int, partition: int) -> None:
