@@ -16,7 +16,8 @@ ABSTRACTIONS = (
         "a request that is about two partitions is two requests, which are sent together and arrive one after the other",
         "of each request a broker takes or refuses each partition by itself, but for the epochs of controller and broker, which "
         "are equal in both. Only the model can handle a request of another controller between them, and repeat or lose one of "
-        "them; for each partition by itself Kafka can do that, too. Both are repeated only if two requests may be repeated",
+        "them; for each partition by itself Kafka can do that, too. Both are repeated only if two requests may be repeated, as in "
+        "the families partitions_repeated and partitions_deleted_repeated",
     ),
     Abstraction(
         "a controller sends the batches of 2.8: what one change of states collects, at its end; so also up to 0.10",
