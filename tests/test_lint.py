@@ -185,8 +185,8 @@ REFUSED: dict[str, tuple[str, str]] = {
     "inner lambda": (body("x = lambda: 1", "return 1"), "a lambda has no name"),
     "nested tuple": (body("return a, (a, a)"), "Tuple is outside the language"),
     "tuple as value": (body("x = (a, a)", "return 1"), "Tuple is outside the language"),
-    "nested target": (body("(x, (y, z)) = looks(s)", "return x"), "assign to a name, a field or an item"),
-    "starred target": (body("x, *y = looks(s)", "return x"), "assign to a name, a field or an item"),
+    "nested target": (body("(x, (y, z)) = looks(s)", "return x"), "several values go to names"),
+    "starred target": (body("x, *y = looks(s)", "return x"), "several values go to names"),
     "for over items with else": (
         body("for x in s.log:", "    s.x = x", "else:", "    s.x = 1"),
         "loops are without else",

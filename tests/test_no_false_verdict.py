@@ -282,6 +282,41 @@ def test_code_that_is_put_in_the_place_of_another_is_refused(module: ModuleType)
             engine(spec, {"limit": 5})
 
 
+EDITED = '''
+"""A spec that counts to 5."""
+
+from tests import toys
+from kafka_spec import Spec, invariant
+
+MOST = 7
+
+
+def is_small(s):
+    """The value is small."""
+    return s.value < MOST
+
+
+SPEC = Spec("edited", "counts", toys.Count, (toys.COUNT_UP,), (invariant("Small", is_small, ""),), bound_sets=toys.FIVE)
+'''
+
+
+def test_python_keeps_no_constant_of_before(tmp_path: Path) -> None:
+    """A constant that is edited without another size or second of the file is read anew, whatever Python compiled before."""
+    file = tmp_path / "edited.py"
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{tmp_path}"}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    codes = []
+    for most in (7, 3):
+        file.write_text(EDITED.replace("MOST = 7", f"MOST = {most}"), encoding="utf-8")
+        os.utime(file, (1_700_000_000, 1_700_000_000))
+        command = [sys.executable, "-m", "kafka_spec", "check", "edited:SPEC", "--no-deadlock", "-q"]
+        codes.append(subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=False).returncode)
+        # pytest or another program of the user compiles it
+        subprocess.run([sys.executable, "-c", "import edited"], cwd=tmp_path, env=environment, check=True)
+
+    assert codes == [0, 1]
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # 2. Code that was kept on disk
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
 
+from kafka_spec.model_check.command.from_source import from_source
 from kafka_spec.spec.table import Machine, Spec, SpecError
 
 Loaded = TypeVar("Loaded")
@@ -75,7 +76,8 @@ def imported(module: str, asked: str) -> ModuleType:
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:
-        return importlib.import_module(module)
+        with from_source():
+            return importlib.import_module(module)
     except ModuleNotFoundError as error:
         raise SpecError(f"{asked}: {error}; run where the module is, or set PYTHONPATH") from None
     except SpecError as error:

@@ -128,6 +128,8 @@ class BodyReader:
                 self.value(_as_load(node), known)
                 self.writes = True
                 return set()
+            case ast.Tuple():
+                self.refuse(node, "several values go to names; assign to one field or item after the other")
             case _:
                 self.refuse(node, "assign to a name, a field or an item")
 

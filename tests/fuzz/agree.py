@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import tempfile
 import traceback
 from collections import Counter
 from collections.abc import Mapping
@@ -47,7 +48,7 @@ class Tally:
         """Return what was compared, in a sentence."""
         verdicts = ", ".join(f"{count:,} {verdict}" for verdict, count in sorted(self.verdicts.items()))
         return (
-            f"{self.specs:,} specs of {self.seeds:,} seeds, {self.searches:,} searches by five readings, "
+            f"{self.specs:,} specs of {self.seeds:,} seeds, {self.searches:,} searches by six readings, "
             f"{self.complete:,} of them complete, {self.faulty:,} of what cannot be executed; "
             f"{self.states:,} states; verdicts: {verdicts}"
         )
@@ -91,6 +92,13 @@ def disagreement(text: str, folder: Path, name: str, tally: Tally | None = None)
     return ""
 
 
+def resumed(spec: Spec, bounds: Mapping[str, int], budget: Budget, **options: Any) -> Exploration:
+    """Search on disk, stop half-way, and continue in another search."""
+    with tempfile.TemporaryDirectory() as place:
+        embedded.explore(spec, bounds, budget=Budget(max_states=MOST // 4), state_dir=place, **options)
+        return embedded.explore(spec, bounds, budget=budget, state_dir=place, resume=True, **options)
+
+
 def moves(text: str, folder: Path, name: str) -> bool:
     """Whether the spec of a module has more than a few states, says the independent search."""
     try:
@@ -108,9 +116,10 @@ def differs(spec: Spec, bounds: Mapping[str, int], everything: bool, tally: Tall
         "embedded": embedded.explore,
         "two threads": partial(embedded.explore, threads=2),  # and with packed states
         "another seed": partial(embedded.explore, seed=VERIFY_SEED),
+        "resumed": resumed,
     }
-    if spec.view:  # which of the states with one view is explored depends on the order of fingerprints
-        del engines["another seed"]
+    if spec.view:  # which of the states with one view is explored depends on the order of fingerprints, and none is kept on disk
+        del engines["another seed"], engines["resumed"]
     results: dict[str, Exploration | str] = {}
     for name, explore in engines.items():
         small = {"SLICE": 7, "SMALL_LEVEL": 2} if name == "two threads" else {"SLICE": embedded.SLICE}
