@@ -18,8 +18,8 @@ sys.path.insert(0, str(ROOT))
 
 from kafka_spec.model_check.check import simulate  # noqa: E402 - the project's folder comes first
 from kafka_spec.model_check.exploration import Budget  # noqa: E402
-from kafka_spec.model_check.random_walks import JUDGED, Walked  # noqa: E402
-from kafka_spec.model_check.walk_batches import Walks  # noqa: E402
+from kafka_spec.model_check.random_walks.batches import Walks  # noqa: E402
+from kafka_spec.model_check.random_walks.simulation import JUDGED, Walked  # noqa: E402
 from kafka_spec.spec.bounds.control import HAPPENINGS  # noqa: E402
 from kafka_spec.spec.control.bugs import BUGS  # noqa: E402
 from kafka_spec.spec.control.fixed import FIXED  # noqa: E402

@@ -20,8 +20,8 @@ from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
 from kafka_spec.spec.trace import Trace
 
 if TYPE_CHECKING:
-    from kafka_spec.model_check.random_walks import Walked
-    from kafka_spec.model_check.walk_batches import Walks
+    from kafka_spec.model_check.random_walks.batches import Walks
+    from kafka_spec.model_check.random_walks.simulation import Walked
 
 Engine = Literal["embedded", "oracle", "both", "spark"]
 ENGINES: tuple[Engine, ...] = ("embedded", "oracle", "both", "spark")
@@ -267,15 +267,15 @@ def simulate(
         SpecError: the request or the spec is wrong, or a declared rule belongs to no spec.
     """
     with needing("check"):
-        from kafka_spec.model_check import random_walks, shorten, walk_batches
+        from kafka_spec.model_check.random_walks import batches, shorten, simulation
     refuse_unlisted(spec)
     claims = [spec.property(name) for name in judged_by_spec(properties)] if properties is not None else spec.properties
     deadlock = checks_deadlock(spec, properties, deadlock)
-    asked = walks or walk_batches.Walks()
-    simulation = random_walks.Simulation(spec, spec.bound_values(bounds or {}), claims, asked, deadlock, everything)
+    asked = walks or batches.Walks()
+    request = simulation.Simulation(spec, spec.bound_values(bounds or {}), claims, asked, deadlock, everything)
     run = need("walks").OnSpark(master) if master else None
-    walked = random_walks.walk(simulation, threads=threads, budget=budget, progress=progress, run=run)
-    shorten.shorten(simulation, walked)
+    walked = simulation.walk(request, threads=threads, budget=budget, progress=progress, run=run)
+    shorten.shorten(request, walked)
     return walked
 
 

@@ -12,7 +12,7 @@ from kafka_spec.model_check.exploration import Exploration, resident_bytes
 if TYPE_CHECKING:
     from rich.live import Live
 
-    from kafka_spec.model_check.random_walks import Walked
+    from kafka_spec.model_check.random_walks.simulation import Walked
 
 PLAIN_INTERVAL = 2.0
 """Seconds between two lines if stderr is not a terminal."""

@@ -19,9 +19,9 @@ from kafka_spec.model_check.check import simulate
 from kafka_spec.model_check.counterexample import trace_of
 from kafka_spec.model_check.exploration import Budget
 from kafka_spec.model_check.oracle import ExecutableSpec
-from kafka_spec.model_check.random_walks import SAMPLE, Sample, Simulation, Walked, walk
-from kafka_spec.model_check.shorten import Shortener
-from kafka_spec.model_check.walk_batches import LENGTH, POLICIES, Met, Walks
+from kafka_spec.model_check.random_walks.batches import LENGTH, POLICIES, Met, Walks
+from kafka_spec.model_check.random_walks.shorten import Shortener
+from kafka_spec.model_check.random_walks.simulation import SAMPLE, Sample, Simulation, Walked, walk
 from kafka_spec.spec.control.bugs import BUGS
 from kafka_spec.spec.domain import OutOfBound, OutOfDomain
 from kafka_spec.spec.table import Spec, SpecError

@@ -56,8 +56,8 @@ def run_simulate(options: argparse.Namespace, named: NamedCheck, budget: Budget)
     with needing("check"):
         from kafka_spec.model_check.counterexample import trace_of
         from kafka_spec.model_check.progress import Display
+        from kafka_spec.model_check.random_walks.batches import LENGTH, MIXED, Walks
         from kafka_spec.model_check.report.walks import walks_plain, walks_text
-        from kafka_spec.model_check.walk_batches import LENGTH, MIXED, Walks
     seed = 1 if options.seed is None else options.seed
     if options.seconds is None and options.walks is None:
         budget.seconds = SECONDS

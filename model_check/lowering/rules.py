@@ -1,6 +1,6 @@
 """Compiles the firing of rules: the bindings of each rule, what admits a step, and the step itself.
 
-Does not know what is done with a step: successors.py adds it to the candidates of a search, walk_code.py walks.
+Does not know what is done with a step: successors.py adds it to the candidates of a search, random_walks/walk_code.py walks.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kafka_spec.model_check.exploration import peak_bytes
-from kafka_spec.model_check.random_walks import Walked
+from kafka_spec.model_check.random_walks.simulation import Walked
 from kafka_spec.model_check.report.plain import SCHEMA_VERSION
 from kafka_spec.model_check.report.text import trace_text
 from kafka_spec.spec.trace import Trace

@@ -14,8 +14,8 @@ import numpy as np
 
 from kafka_spec.model_check.code import Shape
 from kafka_spec.model_check.machine_code import text_known
-from kafka_spec.model_check.walk_batches import Met, WalkBatch, WalkClaims, Walker, Walks
-from kafka_spec.model_check.walk_code import WalkCode
+from kafka_spec.model_check.random_walks.batches import Met, WalkBatch, WalkClaims, Walker, Walks
+from kafka_spec.model_check.random_walks.walk_code import WalkCode
 
 
 def to_plain(batch: WalkBatch) -> dict[str, Any]:

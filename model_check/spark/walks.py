@@ -11,7 +11,7 @@ import itertools
 from typing import Any
 
 from kafka_spec.model_check.exploration import Budget
-from kafka_spec.model_check.random_walks import Progress, Simulation
+from kafka_spec.model_check.random_walks.simulation import Progress, Simulation
 from kafka_spec.model_check.spark.cluster import JobFailed, SparkCluster, Stopped, guarded
 from kafka_spec.model_check.spark.walk_task import of_plain
 from kafka_spec.model_check.spark.worker import DDL

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from kafka_spec.model_check import counted, walk_kernel
+from kafka_spec.model_check import counted
 from kafka_spec.model_check.arrays import Words, address
-from kafka_spec.model_check.walk_code import WalkCode
+from kafka_spec.model_check.random_walks import walk_kernel
+from kafka_spec.model_check.random_walks.walk_code import WalkCode
 from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, SpecError
 
 POLICIES = ("rule", "successor", "late", "rare")

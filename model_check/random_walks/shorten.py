@@ -21,9 +21,9 @@ import numpy.typing as npt
 from kafka_spec.model_check import counted
 from kafka_spec.model_check.arrays import Words, address
 from kafka_spec.model_check.exploration import Budget
-from kafka_spec.model_check.random_walks import Simulation, Walked
+from kafka_spec.model_check.random_walks.batches import WalkClaims
+from kafka_spec.model_check.random_walks.simulation import Simulation, Walked
 from kafka_spec.model_check.shards import Slice
-from kafka_spec.model_check.walk_batches import WalkClaims
 from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT
 
 MOST_BYTES = 96 << 20

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 BY_RULE, BY_SUCCESSOR, FAULTS_LATE, RARE_RULES = range(4)
-"""The numbers of the policies: see walk_batches.POLICIES."""
+"""The numbers of the policies: see batches.POLICIES."""
 KNOWN = 1 << 40
 """What stands in the cell of a claim whose finding is known."""
 

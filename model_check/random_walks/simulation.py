@@ -6,7 +6,7 @@ search. What a walk finds is a violation; what walks do not find may still exist
 Theory of operation. Walk w of seed s depends on s and w alone, or, where a policy counts how often rules fired, on the walks
 before it in its batch. A batch is a fixed range of walks. So the walks are the same for any number of threads and machines, and of
 several violations the one of the first walk is told. Compiled code walks and judges (walk_kernel.py); a batch returns its counts
-(walk_batches.py).
+(batches.py).
 Different states are counted on a sample of their fingerprints (Sample), which is exact while they are few.
 """
 
@@ -25,8 +25,8 @@ from kafka_spec.model_check.exploration import Budget, EngineError, Exploration,
 from kafka_spec.model_check.faults import explain
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.oracle import ExecutableSpec
-from kafka_spec.model_check.walk_batches import Met, WalkBatch, WalkClaims, Walker, Walks
-from kafka_spec.model_check.walk_code import WalkProgram, rows_of
+from kafka_spec.model_check.random_walks.batches import Met, WalkBatch, WalkClaims, Walker, Walks
+from kafka_spec.model_check.random_walks.walk_code import WalkProgram, rows_of
 from kafka_spec.spec.table import Property, Spec, SpecError
 
 JUDGED = ("invariant", "step invariant", "reachable")

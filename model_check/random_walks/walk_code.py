@@ -11,7 +11,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from kafka_spec.model_check import kernel, walk_kernel
+from kafka_spec.model_check import kernel
 from kafka_spec.model_check.code import Code
 from kafka_spec.model_check.compile import Program
 from kafka_spec.model_check.counted import Plan
@@ -20,6 +20,7 @@ from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.model_check.lowering.emit import Emitter
 from kafka_spec.model_check.lowering.rules import Firings
 from kafka_spec.model_check.lowering.values import I64, ONE, POINTER, WORD, ZERO, Compiled, K, Ref, Value
+from kafka_spec.model_check.random_walks import walk_kernel
 from kafka_spec.spec.table import ElementOf, Rule, Spec
 
 RULE_BITS = 32
