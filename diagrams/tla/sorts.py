@@ -162,7 +162,7 @@ class Shapes:
             return Record(Spent)
         if (cls := class_of(domain)) is not None:
             return Record(cls)
-        raise SpecError(f"{type(domain).__name__} has no form in TLA+ yet; the domains are those of spec/domain.py")
+        raise SpecError(f"{type(domain).__name__} has no form in TLA+ yet; the domains are those of spec/domain")
 
     def domains(self, cls: type) -> dict[str, Domain]:
         """Return the domains of a record's fields, by name, in their order."""
