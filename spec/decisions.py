@@ -290,6 +290,15 @@ class RemovedFromZnode(enum.IntEnum):
     """Those whose reassignment this controller has begun: what it has read and not begun is dropped (KAFKA-6193)."""
 
 
+class OlderPlans(enum.IntEnum):
+    """When a partition leaves /admin/reassign_partitions for which the API asks for another target."""
+
+    REMOVED_FIRST = 0
+    """Before the newer request begins: a controller that takes over finds no older one (2.4)."""
+    REMOVED_AT_END = 1
+    """When the newer one ends: a controller that takes over before goes back to the older one (KAFKA-9089)."""
+
+
 class UnassignedBrokers(enum.IntEnum):
     """Whether a new controller, or one that sees a broker start, has brokers delete a replica that they are not assigned."""
 

@@ -16,6 +16,7 @@ from kafka_spec.spec.decisions import (
     BumpedEpoch,
     EndOfReassignment,
     LostTarget,
+    OlderPlans,
     Reassignment,
     RemovedFromZnode,
     ReplacedReassignment,
@@ -104,6 +105,19 @@ def leader_is_imbalanced(preferred: int, led_elsewhere: int, percentage: int) ->
 def other_leaves_plan(is_begun: int, removed_from_znode: int) -> bool:
     """Whether a partition leaves /admin/reassign_partitions with another; `is_begun` if its reassignment has begun (KAFKA-6193)."""
     return removed_from_znode == RemovedFromZnode.ALL_NOT_BEGUN and is_begun == 0
+
+
+def plan_is_withdrawn(is_planned: int, older_plans: int) -> bool:
+    """Whether a request through the API takes the partition out of /admin/reassign_partitions first; `is_planned` if it names it.
+
+    Kafka 2.4: KafkaController.processApiPartitionReassignment (KAFKA-9089).
+    """
+    return is_planned == 1 and older_plans == OlderPlans.REMOVED_FIRST
+
+
+def plan_ends(is_planned: int, names_target: int, older_plans: int) -> bool:
+    """Whether the end of a reassignment takes the partition out of /admin/reassign_partitions; `names_target`: as planned."""
+    return is_planned == 1 and (names_target == 1 or older_plans == OlderPlans.REMOVED_AT_END)
 
 
 def replicas_under_way(origin: BrokerSet, adding: BrokerSet, target: BrokerSet, replaced_reassignment: int) -> BrokerSet:

@@ -129,7 +129,7 @@ COMMON = (
         "finish",
         (FINISHING,),
         NONE,
-        unless=("admin_znode_names_target",),
+        unless=("plan_ends_with_reassignment",),
         effects=("write_target_assignment", "forget_target"),
         cites=f"{SOURCE}.onPartitionReassignment: step B6",
     ),
@@ -137,7 +137,7 @@ COMMON = (
         "finish",
         (FINISHING,),
         CLEARING,
-        guards=("admin_znode_names_target",),
+        guards=("plan_ends_with_reassignment",),
         effects=("write_target_assignment",),
         cites=f"{SOURCE}.onPartitionReassignment: step B6",
     ),
@@ -183,7 +183,7 @@ REASSIGNMENT = Machine(
             "reassign_by_api",
             BEGUN,
             SUPPLANTING,
-            guards=(*KIP_455, "admin_znode_exists"),
+            guards=(*KIP_455, "plan_gives_way"),
             cites=f"{SOURCE}.processAlterPartitionReassignments: maybeRemoveFromZkReassignment",
         ),
         Row(
@@ -191,11 +191,11 @@ REASSIGNMENT = Machine(
             BEGUN,
             RECORDING,
             guards=KIP_455,
-            unless=("admin_znode_exists", "assignment_is_under_way"),
+            unless=("plan_gives_way", "assignment_is_under_way"),
             cites=f"{SOURCE}.processAlterPartitionReassignments",
         ),
         *(
-            dataclasses.replace(row, unless=(*row.unless, "admin_znode_exists"))
+            dataclasses.replace(row, unless=(*row.unless, "plan_gives_way"))
             for row in checks("reassign_by_api", BEGUN, (), f"{SOURCE}.processAlterPartitionReassignments: target as it is")
         ),
         Row(

@@ -13,6 +13,7 @@ from kafka_spec.impl.controller.broker_changes import BrokerChange
 from kafka_spec.impl.controller.controller import KafkaController
 from kafka_spec.impl.controller.controller_election import ControllerChange
 from kafka_spec.impl.coordination import znodes
+from kafka_spec.model_check import embedded
 from kafka_spec.spec.control.bugs import BUG
 from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.control.machines import ControllerState, Role
@@ -177,3 +178,15 @@ def test_the_switch_shows_the_bug(bug: str) -> None:
     """In one scenario, the bug's switch breaks its property, and `fixed` keeps it."""
     assert SHOWN[bug](FIXED)
     assert not SHOWN[bug](BUG[bug].on(FIXED))
+
+
+@pytest.mark.parametrize("name", ["KAFKA-9089", "late-deletion-answer"])
+def test_fixed_keeps_what_a_switch_claims(name: str) -> None:
+    """`fixed` keeps a claim that only its switch is checked for, at the same bounds, and meets its antecedent."""
+    bug = BUG[name]
+    spec = FIXED.replacing("control/claimed", "", properties=bug.claims)
+    (bounds,) = [dict(one.values) for one in FIXED.bound_sets if one.name == bug.bounds]
+    result = embedded.explore(spec, bounds, properties=bug.claims)
+
+    assert result.complete and result.violated == []
+    assert all(result.tested[claim.name] > 0 for claim in bug.claims)

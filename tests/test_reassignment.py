@@ -21,6 +21,7 @@ from kafka_spec.impl.coordination.memory import Ensemble, Loss, MemorySession
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.assignment_verdict import broken_assignments
+from kafka_spec.spec.control.bugs import BUG
 from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8
 from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.control.machines import Role
@@ -237,6 +238,20 @@ def test_a_request_that_runs_already(era: Spec, again: bool) -> None:
     assert after.leader_epoch - before.leader_epoch == int(again)
     cluster.work().moved(P, (3, 4))
     assert cluster.tools.exists(znodes.REASSIGN_PARTITIONS) is None
+
+
+@pytest.mark.parametrize(("era", "target"), [(FIXED, (4, 0)), (BUG["KAFKA-9089"].on(FIXED), (3, 4))], ids=["fixed", "KAFKA-9089"])
+def test_the_next_controller_follows_the_newest_request(era: Spec, target: tuple[int, ...]) -> None:
+    """A controller dies after the API has overridden the znode: the next one goes on; with the switch, back to the znode."""
+    cluster = Moving(6, era=era)
+    cluster.tools.create(znodes.REASSIGN_PARTITIONS, znodes.encode_reassignment({P: (3, 4)}))
+    cluster.rest()
+    cluster.alter({P: (4, 0)})
+    cluster.crash(cluster.active.controller_id)
+    cluster.work()
+    cluster.start(0)
+    cluster.work()
+    assert cluster.topic().partitions[0] == target
 
 
 def test_what_is_refused() -> None:

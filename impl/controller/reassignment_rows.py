@@ -28,6 +28,8 @@ from kafka_spec.spec.reassignment import (
     changes_nothing,
     leader_has_to_move,
     other_leaves_plan,
+    plan_ends,
+    plan_is_withdrawn,
     reassignment_may_end,
     remembered_after_bump,
     replicas_at_end,
@@ -82,14 +84,15 @@ class ReassignmentRows(WriterGuards):
         return not self._is_enlarged()
 
     @guard
-    def admin_znode_exists(self, partition: TopicPartition, inputs: ReassignmentInputs) -> bool:
-        """/admin/reassign_partitions names the partition."""
-        return partition in inputs.asked
+    def plan_gives_way(self, partition: TopicPartition, inputs: ReassignmentInputs) -> bool:
+        """/admin/reassign_partitions names the partition, and is changed before the API's request begins."""
+        return plan_is_withdrawn(int(partition in inputs.asked), self._k.older_plans)
 
     @guard
-    def admin_znode_names_target(self, partition: TopicPartition, inputs: ReassignmentInputs) -> bool:
-        """/admin/reassign_partitions names the partition with the target of the reassignment that ends."""
-        return inputs.asked.get(partition) == self._context.targets[partition]
+    def plan_ends_with_reassignment(self, partition: TopicPartition, inputs: ReassignmentInputs) -> bool:
+        """/admin/reassign_partitions names the partition with the target of the reassignment that ends, or an older one."""
+        names_target = inputs.asked.get(partition) == self._context.targets[partition]
+        return plan_ends(int(partition in inputs.asked), int(names_target), self._k.older_plans)
 
     @guard
     def assignment_is_target(self, partition: TopicPartition) -> bool:

@@ -6,8 +6,8 @@ A reassignment is *recorded* while ZooKeeper names it: in the topic znode (KIP-4
 from __future__ import annotations
 
 from kafka_spec.spec.control.bounds import PARTITION
-from kafka_spec.spec.control.controller.reassignment import admin_znode_exists, reassignment_is_refused
-from kafka_spec.spec.control.machines import Role
+from kafka_spec.spec.control.controller.reassignment import admin_znode_exists, admin_znode_names_target, reassignment_is_refused
+from kafka_spec.spec.control.machines import STANDBY, Role
 from kafka_spec.spec.control.quiet import (
     a_deletion_waits,
     a_topic_is_quiet,
@@ -221,6 +221,31 @@ def plans_are_carried_out(before: World, after: World, k: Constants) -> bool:
     return True
 
 
+def a_plan_was_begun(s: World, controller: int, partition: int) -> bool:
+    """The newest controller reassigns the partition, and has read what /admin/reassign_partitions names for it."""
+    own = s.controllers[controller]
+    if own.life == STANDBY or own.epoch != s.zookeeper.controller_epoch or own.context.partitions[partition].planned == 0:
+        return False
+    state = own.partitions[partition].reassignment
+    return state != ReassignmentState.NONE and state != ReassignmentState.SUPPLANTING and admin_znode_exists(s, partition)
+
+
+def some_controller_has_begun_the_plan(s: World, k: Constants, partition: int) -> bool:
+    """The newest controller reassigns the partition, and has read what /admin/reassign_partitions names for it."""
+    for controller in range(k.brokers):
+        if a_plan_was_begun(s, controller, partition):
+            return True
+    return False
+
+
+def plan_names_the_target(s: World, k: Constants, partition: int) -> bool:
+    """The newest controller reassigns the partition to the brokers that the plan names, if it has read one."""
+    for controller in range(k.brokers):
+        if a_plan_was_begun(s, controller, partition) and not admin_znode_names_target(s, controller, partition):
+            return False
+    return True
+
+
 ASSIGNMENTS: tuple[Property, ...] = (
     step_invariant(
         "PlansAreCarriedOut",
@@ -290,3 +315,14 @@ REASSIGNMENT_ENDS = leads_to(
     each=PARTITION,
 )
 """What fair protocol steps lead to."""
+
+PLAN_NAMES_TARGET = invariant(
+    "PlanNamesTarget",
+    plan_names_the_target,
+    "what /admin/reassign_partitions names for a partition, and the controller has read, is where it reassigns the partition to: a "
+    "controller that takes over follows that plan, whatever was asked for since",
+    "KAFKA-9089",
+    when=some_controller_has_begun_the_plan,
+    each=PARTITION,
+)
+"""For KAFKA-9089: no older request outlives a newer one."""

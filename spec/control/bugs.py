@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kafka_spec.spec.brokers import Broker
+from kafka_spec.spec.control.assignments import PLAN_NAMES_TARGET
 from kafka_spec.spec.control.bounds import BROKERS, REPEATS
 from kafka_spec.spec.control.deletion_properties import DELETED_TOPICS_GO
 from kafka_spec.spec.control.durability import ISR_HOLDS_COMMITTED
@@ -42,6 +43,7 @@ from kafka_spec.spec.decisions import (
     LeaderlessReplicas,
     LostTarget,
     OfflineRecipients,
+    OlderPlans,
     RefusedIsrWrite,
     RemovedFromZnode,
     ReplacedReassignment,
@@ -291,6 +293,15 @@ BUGS: tuple[Bug, ...] = (
         37,
         "partitions_planned",
         {"removed_from_znode": RemovedFromZnode.ALL_NOT_BEGUN},
+    ),
+    Bug(
+        "KAFKA-9089",
+        "a request through the API leaves an older one in /admin/reassign_partitions until it ends, and the next controller goes "
+        "back to the older one: in no release",
+        38,
+        "reassigned_twice",
+        {"older_plans": OlderPlans.REMOVED_AT_END},
+        claims=(PLAN_NAMES_TARGET,),
     ),
     Bug(
         "KAFKA-9212",

@@ -49,6 +49,7 @@ from kafka_spec.spec.decisions import (
     LostTarget,
     OfflineLeaders,
     OfflineRecipients,
+    OlderPlans,
     Reassignment,
     RefusedIsrWrite,
     RemovedFromZnode,
@@ -115,6 +116,7 @@ DECISIONS: tuple[Decision, ...] = (
         RemovedFromZnode.PARTITION,
         "what leaves /admin/reassign_partitions with a partition (KAFKA-6193)",
     ),
+    Decision("older_plans", OlderPlans.REMOVED_FIRST, "when a plan that the API overrides is taken back (KAFKA-9089)"),
     Decision("unassigned_brokers", UnassignedBrokers.TOLD, "whether brokers are told which replica is not theirs"),
     Decision("counted_members", CountedMembers.ISR, "which members of its ISR a leader counts for its high watermark"),
     Decision(

@@ -41,6 +41,7 @@ SWITCHES: Mapping[str, Releases] = {
     "KAFKA-9539": ("0.8.0", "2.5"),
     "KAFKA-13972": ("2.6", "3.4"),
     "KAFKA-1097": ("0.8.0", "0.8.0"),
+    "KAFKA-9089": None,  # the API and the fix came with 2.4.0
     "KAFKA-6193": None,  # came with the new ZooKeeper client and went before 1.1.0; up to 1.0 the znode is read again
     "KAFKA-9212": ("0.8.1", "2.3"),  # 0.8.1 has the first leader epoch that is only incremented
     "last-copy-deleted": ("0.8.1", LAST),  # 0.8.0 was not read as far as the deletion

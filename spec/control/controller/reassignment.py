@@ -25,6 +25,8 @@ from kafka_spec.spec.reassignment import (
     changes_nothing,
     leader_has_to_move,
     other_leaves_plan,
+    plan_ends,
+    plan_is_withdrawn,
     reassignment_may_end,
     remembered_after_bump,
     replicas_at_end,
@@ -86,7 +88,7 @@ def admin_znode_exists(s: World, partition: int) -> bool:
 
 
 def admin_znode_names_target(s: World, controller: int, partition: int) -> bool:
-    """The znode /admin/reassign_partitions holds the target of the reassignment that ends."""
+    """The znode /admin/reassign_partitions holds the target of the reassignment."""
     znodes = s.zookeeper.partitions[partition]
     target = s.controllers[controller].context.partitions[partition].target
     if len(target) != len(znodes.reassignment):
@@ -95,6 +97,17 @@ def admin_znode_names_target(s: World, controller: int, partition: int) -> bool:
         if target[place] != znodes.reassignment[place]:
             return False
     return True
+
+
+def plan_gives_way(s: World, k: Constants, partition: int) -> bool:
+    """The znode /admin/reassign_partitions names the partition, and is changed before the API's request begins."""
+    return plan_is_withdrawn(1 if admin_znode_exists(s, partition) else 0, k.older_plans)
+
+
+def plan_ends_with_reassignment(s: World, k: Constants, controller: int, partition: int) -> bool:
+    """The znode /admin/reassign_partitions holds the target of the reassignment that ends, or one that is older."""
+    names_target = 1 if admin_znode_names_target(s, controller, partition) else 0
+    return plan_ends(1 if admin_znode_exists(s, partition) else 0, names_target, k.older_plans)
 
 
 def assignment_begins_with_target(s: World, controller: int, partition: int) -> bool:
