@@ -1029,6 +1029,35 @@ def test_refused_by_the_compiler(function: Function) -> None:
     assert file == __file__ and function.__code__.co_firstlineno < int(line) <= function.__code__.co_firstlineno + 5
 
 
+@dataclass
+class Hollow:
+    """An array and a sequence without room, and what stands behind them."""
+
+    rows: list[list[int]] = holds(Each(Each(Range(0, 5), 4), 0))
+    log: list[Entry] = holds(Bounded(Entry, 0))
+    behind: int = holds(Range(0, 1 << 30))
+
+
+def write_rows(s: Hollow) -> None:
+    """Write where no row is."""
+    s.rows[0][3] = 5
+
+
+def write_log(s: Hollow) -> None:
+    """Write where no record is."""
+    s.log[0].record = 1
+
+
+@pytest.mark.parametrize("function", [write_rows, write_log], ids=lambda function: function.__name__)
+def test_nothing_is_written_where_nothing_has_room(function: Function) -> None:
+    """A wrong index is a fault; where there is not even a first item, the bytes behind stay as they are."""
+    layout = Layout(Space(Hollow, {}))
+    _, after, fault = Native([function], layout)(function, ())
+
+    assert fault is not None and fault.kind == "error"
+    assert after == bytes(layout.size)
+
+
 def test_state_of_a_machine_is_not_assigned() -> None:
     """The compiler refuses to change the state of a machine other than by `fire`."""
     with pytest.raises(SpecError, match=r"change it with fire\(\)"):

@@ -138,11 +138,14 @@ class Emitter:
         return Ref(ref.packed.item, at, not ref.still and (ref.moving or ref.packed.head is not None), ref.still)
 
     def checked_item(self, ref: Ref, index: ir.Value, place: str) -> Ref:
-        """Return the item at an index; out of range, record a fault and return the first item."""
+        """Return the item at an index; out of range, record a fault and return the first item, or local bytes if it has no room."""
         inside = self.b.icmp_unsigned("<", index, self.length(ref))
         good = self.slot(I64, ZERO)
         with self.check(inside, "error", place, "an index is outside its sequence"):
             self.b.store(index, good)
+        if ref.packed.item is not None and ref.packed.size == (ref.packed.head.size if ref.packed.head else 0):
+            nowhere = self.b.bitcast(self.slot(ir.ArrayType(I8, max(1, ref.packed.item.size))), POINTER)
+            return Ref(ref.packed.item, nowhere, ref.moving, ref.still)
         return self.item(ref, self.b.load(good))
 
     def move(self, target: ir.Value, source: ir.Value, size: int | ir.Value) -> None:
