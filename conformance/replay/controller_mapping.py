@@ -21,6 +21,7 @@ from kafka_spec.conformance.replay.modeled_cluster import ModeledCluster
 from kafka_spec.conformance.replay.request_mapping import (
     PARTITIONS,
     TOPIC,
+    in_order,
     leadership,
     marks_topic,
     model_answer,
@@ -349,7 +350,7 @@ class PartitionView:
         for held in (self.context.assignments, self.context.adding, self.context.removing):
             held.pop(self.name, None)
         if known.replicas:
-            adding, removing = tuple(BrokerSet(known.adding)), tuple(BrokerSet(known.removing))
+            adding, removing = in_order(known.adding, known.replicas), in_order(known.removing, known.replicas)
             self.context.assign(self.name, PartitionAssignment(tuple(known.replicas), adding, removing))
 
     @property

@@ -5,7 +5,7 @@ A request of the implementation that names several partitions is as many of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from kafka_spec.impl.controller.deletion import ReplicasDeleted
@@ -50,6 +50,11 @@ def registration(broker: int) -> BrokerRegistration:
 
 
 REGISTRATIONS = tuple(BrokerRegistration(number, (Endpoint("127.0.0.1", 9092 + number),)) for number in range(8))
+
+
+def in_order(brokers: BrokerSet, replicas: Sequence[int]) -> tuple[int, ...]:
+    """Return the brokers of a set as Kafka orders those that are added and removed: as the replicas; others come last."""
+    return tuple(sorted(BrokerSet(brokers), key=lambda broker: replicas.index(broker) if broker in replicas else len(replicas)))
 
 
 def model_leadership(held: Leadership | None) -> LeaderIsrAndControllerEpoch:

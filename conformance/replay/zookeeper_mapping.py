@@ -13,7 +13,14 @@ from typing import TypeAlias
 from kafka_spec.conformance.replay.ensemble import Znode
 from kafka_spec.conformance.replay.field_mapping import FieldMapping, RecordMapping
 from kafka_spec.conformance.replay.modeled_cluster import ModeledCluster
-from kafka_spec.conformance.replay.request_mapping import PARTITIONS, REGISTRATIONS, leadership, model_leadership, registration
+from kafka_spec.conformance.replay.request_mapping import (
+    PARTITIONS,
+    REGISTRATIONS,
+    in_order,
+    leadership,
+    model_leadership,
+    registration,
+)
 from kafka_spec.conformance.replay.request_mapping import TOPIC as NAME
 from kafka_spec.impl.controller.context import written
 from kafka_spec.impl.coordination import znodes
@@ -165,7 +172,8 @@ def _topic_in(data: bytes) -> dict[int, Assigned]:
 
 @lru_cache(maxsize=256)
 def _topic(assigned: tuple[tuple[int, Assigned], ...]) -> bytes:
-    replicas, adding, removing = ({number: tuple(held[part]) for number, held in assigned if held[part]} for part in range(3))
+    replicas = {number: held[0] for number, held in assigned}
+    adding, removing = ({number: in_order(held[part], held[0]) for number, held in assigned if held[part]} for part in (1, 2))
     return znodes.Topic(replicas, adding, removing).encode()
 
 
