@@ -172,8 +172,9 @@ def _topic_in(data: bytes) -> dict[int, Assigned]:
 
 @lru_cache(maxsize=256)
 def _topic(assigned: tuple[tuple[int, Assigned], ...]) -> bytes:
-    replicas = {number: held[0] for number, held in assigned}
-    adding, removing = ({number: in_order(held[part], held[0]) for number, held in assigned if held[part]} for part in (1, 2))
+    replicas = {number: held for number, (held, _, _) in assigned}
+    adding = {number: in_order(added, held) for number, (held, added, _) in assigned if added}
+    removing = {number: in_order(removed, held) for number, (held, _, removed) in assigned if removed}
     return znodes.Topic(replicas, adding, removing).encode()
 
 
