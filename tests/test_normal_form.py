@@ -21,6 +21,7 @@ from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.manifest import NamedCheck, read_manifest
 from kafka_spec.model_check.normal_form import compared
 from kafka_spec.model_check.oracle import ExecutableSpec
+from kafka_spec.model_check.report.text import result_text
 from kafka_spec.spec.brokers import Broker, PerBroker
 from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.control.normal_form import NORMAL_FORM, drop_doomed_requests, raise_seen_epochs
@@ -187,6 +188,15 @@ def test_the_toy_is_reduced_and_equal() -> None:
     result = compared(READING, {})
     assert (result.distinct, result.unreduced) == (164, 1995)
     assert result.compared == ["the search of all states"]
+    assert "taken as given" not in result_text(result, {})
+
+
+def test_what_is_not_compared_is_told() -> None:
+    """A report of normal forms that were not compared with all states names what is believed, and the option that compares."""
+    told = result_text(check(READING, {}, normal_form=True), {})
+
+    assert "  form        by drop_old_notes, ranks of " in told
+    assert "is taken as given: --verify normal_form compares all states" in told
 
 
 SMALL = (

@@ -32,8 +32,12 @@ def result_text(result: Exploration, traces: Mapping[str, Trace], full: bool = F
         says = first_line(result.spec.constraint)
         lines.append(f"  constraint  {says}: where a step leads elsewhere, that state was judged, and what follows it not explored")
     if result.spec.view:
-        view = _view_of(result)
+        view = _named(result.spec.view)
         lines.append(f"  view        of states that are the same to {view} one was explored; what only another can do was not")
+    if (form := _believed(result)) and result.unreduced is None:
+        lines.append(
+            f"  form        by {form}; that nothing is lost by it is taken as given: --verify normal_form compares all states"
+        )
     if result.undecided_by:
         lines.append(
             f"  undecided   where a bound forbade {' or '.join(result.undecided_by)}, a way {_ways(result)} is taken to exist"
@@ -97,17 +101,26 @@ def reservations(result: Exploration) -> list[str]:
     if result.spec.constraint is not None and result.left_constraint:
         left.append(f"up to the constraint {result.spec.constraint.__name__}")
     if result.spec.view:
-        left.append(f"up to the view {_view_of(result)}, which takes states for one")
+        left.append(f"up to the view {_named(result.spec.view)}, which takes states for one")
     return left
 
 
-def _view_of(result: Exploration) -> str:
-    """Return the names of the parts of a view."""
+def _believed(result: Exploration) -> str:
+    """Return the parts of a normal form that only a comparison with all states judges, or "".
+
+    Who is interchangeable a search judges by itself.
+    """
+    parts = result.spec.normal_form if result.spec.reduced else ()
+    return _named(tuple(part for part in parts if not isinstance(part, Symmetric)))
+
+
+def _named(parts: tuple[Any, ...]) -> str:
+    """Return the names of the parts of a view or a normal form."""
     named = (
         f"ranks of {part.of}" if isinstance(part, Ranks)
         else f"interchangeable {part.of.name}" if isinstance(part, Symmetric)
         else part.__name__
-        for part in result.spec.view
+        for part in parts
     )  # fmt: skip
     return ", ".join(named)
 
