@@ -186,8 +186,8 @@ def _well_formed(table: Any, where: str) -> str:
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             raise SpecError(f"{where}: not_tested.{reason!r} is not a list of names of properties")
     for key in ("name", "model", "verdict"):
-        if key not in table:
-            raise SpecError(f"{where}: {key} is missing")
+        if not table.get(key):
+            raise SpecError(f"{where}: {key} is missing, or empty")
     if table["verdict"] not in ("holds", "violated"):
         raise SpecError(f"{where}: verdict {table['verdict']!r} cannot be expected; expect holds or violated")
     if table.get("engine", "embedded") not in ENGINES:

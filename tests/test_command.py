@@ -408,6 +408,7 @@ def test_expectations(kafka_spec: Command, tmp_path: Path, verdict: str, more: s
         (MANIFEST.format(verdict="holds", more="seconds = 'x'"), "seconds = 'x' is not a whole number or a number"),
         (MANIFEST.format(verdict="holds", more="").replace("tiny", "cosy"), "has no bound set 'cosy'"),
         (MANIFEST.format(verdict="holds", more="").replace("kip_320", "kip_0"), "model 'replication/kip_0' is unknown"),
+        (MANIFEST.format(verdict="holds", more="").replace("one", ""), "name is missing, or empty"),
         (MANIFEST.format(verdict="holds", more="") * 2, "two checks are named 'one'"),
         (MANIFEST.format(verdict="holds", more="traces = { Nice = 3 }"), "property 'Nice' is unknown"),
         (MANIFEST.format(verdict="holds", more="traces = { StrongIsr = 'x' }"), "traces.StrongIsr is not a number of states"),
