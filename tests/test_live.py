@@ -180,7 +180,7 @@ def test_fixed_keeps_its_promises(examples: int) -> None:
 @pytest.mark.parametrize(
     ("bug", "claim"),
     [
-        ("KAFKA-7235-unseen-bounce", "QuietReplicasKnowTheEpoch"),
+        pytest.param("KAFKA-7235-unseen-bounce", "QuietReplicasKnowTheEpoch", marks=(pytest.mark.slow, pytest.mark.long)),
         ("KAFKA-1188", "QuietReplicasKnowTheEpoch"),
         pytest.param("KAFKA-3143", "QuietLeaderIsRegistered", marks=(pytest.mark.slow, pytest.mark.long)),
     ],

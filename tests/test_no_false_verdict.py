@@ -151,9 +151,9 @@ def test_equal_texts_are_compiled_alike(specs: list[tuple[Spec, dict[str, int]]]
     for spec, bounds in specs:
         world = ExecutableSpec(spec, bounds)
         parts = world.spec, Layout(world.space), world.actions, spec.properties, world.k
-        shared = Program(*parts)
+        shared = Program(*parts, quick=True)
         if id(shared.written) in known:
-            own = Program(*parts, anew=True)
+            own = Program(*parts, anew=True, quick=True)
             assert (own.text, own.written.faults) == (shared.text, shared.written.faults)
         known.add(id(shared.written))
 
