@@ -21,6 +21,7 @@ from kafka_spec.impl.coordination.memory import Ensemble, Loss, MemorySession
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.assignment_verdict import broken_assignments
+from kafka_spec.impl.run.operations import record_of
 from kafka_spec.spec.control.bugs import BUG
 from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8
 from kafka_spec.spec.control.fixed import FIXED
@@ -395,7 +396,7 @@ def test_a_replica_that_was_moved_away_is_deleted_with_its_topic(fails: bool, mo
 
 @pytest.mark.parametrize("era", [FIXED, ERA_2_8], ids=lambda era: era.name)
 def test_a_topic_that_is_deleted_while_a_former_replica_is_away(era: Spec) -> None:
-    """Nobody tells a broker that comes back after its former topic is gone (FINDINGS.md); a run reports what it still hosts."""
+    """Nobody tells a broker that comes back after its former topic is gone (FINDINGS.md); a run knows these topics."""
     cluster = Moving(era=era)
     cluster.alter({P: (2,), Q: (2,)})
     cluster.expire(1)
@@ -408,3 +409,18 @@ def test_a_topic_that_is_deleted_while_a_former_replica_is_away(era: Spec) -> No
     assert cluster.hosts(P).keys() == cluster.hosts(Q).keys() == {1}
     found = [("NoStrayReplica", f"broker 1 keeps {p}, which it is not assigned") for p in (P, Q)]
     assert list(broken_assignments(cluster, {})) == found
+    assert list(broken_assignments(cluster, {}, {(P.topic, 0)})) == []
+
+
+def test_records_of_an_earlier_topic_are_told_unless_that_was_reassigned() -> None:
+    """A topic created again holds a record of the first: a finding, but where the first was reassigned, which may leave a log."""
+    cluster, again = Moving(), TopicPartition("extra", 0)
+    cluster.admin.create_topic_with_assignment(again.topic, {0: (1, 2)})
+    cluster.work()
+    cluster.brokers[1].data.append_as_leader(again, batch(record_of(again.topic, 1, 0).encode()), 1)
+    cluster.work()
+    found = [("OldRecordsStayGone", f"broker {broker} holds extra/1/0 in extra-0, created 2 times") for broker in (1, 2)]
+    assert list(broken_assignments(cluster, {again.topic: 1})) == []
+    assert list(broken_assignments(cluster, {again.topic: 2})) == found
+    assert list(broken_assignments(cluster, {again.topic: 2}, {(again.topic, 2)})) == found
+    assert list(broken_assignments(cluster, {again.topic: 2}, {(again.topic, 1)})) == []

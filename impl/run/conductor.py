@@ -122,5 +122,6 @@ class Conductor:
         judge = Judge(cluster, self.history, self.options.era, unclean, left, observer.faults)
         verdict = judge.judge(self._partitions())
         if self.options.operates:
-            verdict.broken += [Broken(*one) for one in broken_assignments(cluster, self._operators.generations)]
+            found = broken_assignments(cluster, self._operators.generations, self._operators.moved)
+            verdict.broken += [Broken(*one) for one in found]
         return outcome_of(self.options, cluster, observer, self.history, verdict, rested=not left, resting=resting, unclean=unclean)

@@ -71,11 +71,15 @@ def parse_operations(text: str) -> tuple[str, ...]:
 
 
 class RunOperators:
-    """The operators of a world, until they are stopped. `generations` counts how often each topic was created."""
+    """The operators of a world, until they are stopped.
+
+    `generations` counts how often each topic was created; `moved` has those that were reassigned, each with its generation.
+    """
 
     def __init__(self, world: RunWorld, options: Options, random: Random) -> None:
         self.stopped = False
         self.generations: dict[str, int] = {}
+        self.moved: set[tuple[str, int]] = set()
         self._world = world
         self._options = options
         self._random = random
@@ -145,6 +149,7 @@ class RunOperators:
         target = self._some(self._options.replication_factor)
         through = self._through_zookeeper or self._random.random() < 0.3
         self._tell(f"{partition} moves to {','.join(map(str, target))}{' through ZooKeeper' if through else ''}")
+        self.moved.add((topic, self.generations.get(topic, 0)))
         return self._tool.execute({partition: target}, through)
 
     def _cancel(self) -> Steps | None:
