@@ -17,7 +17,7 @@ import pytest
 
 from kafka_spec.command import run as kafka_spec
 from kafka_spec.spec.domain import Bound, Flag, MapOf, Member, OneOf, Queue, Range, SetOf, SpecError, holds
-from kafka_spec.spec.table import Among, BoundSet, Decision, ElementOf, ItemOf, Rule, Spec
+from kafka_spec.spec.table import Among, BoundSet, Decision, ElementOf, ItemOf, Rule, Spec, family
 
 MISTAKES: dict[str, tuple[list[str], str]] = {
     "explore a model that is not there": (["explore", "control/fixd"], "perhaps control/fixed"),
@@ -115,6 +115,13 @@ def limited(*sets: BoundSet) -> Spec:
     return Spec("b", "", Limited, (RULE,), bound_sets=sets)
 
 
+def test_a_family_keeps_the_order_of_its_defaults() -> None:
+    """Bound sets of a family name the same bounds in the same order, whatever each changes: the first set orders a spec's bounds."""
+    changed = family({"n": 1, "m": 0}, "s", "why", m=3)
+
+    assert (changed.name, changed.why, list(changed.values.items())) == ("s", "why", [("n", 1), ("m", 3)])
+
+
 def up(s: Counter) -> None:
     """Count."""
     s.x += 1
@@ -141,6 +148,10 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         "'max-n' cannot be read as k.NAME",
     ),
     "a bound set of a text": (lambda: limited(BoundSet("s", {"n": "2"}, "")), "bound set s: n='2' is no integer"),
+    "a bound set of a family with another bound": (
+        lambda: family({"n": 1, "m": 0}, "s", "", k=2),
+        "bound set s: no bound is named k; known: n, m",
+    ),
     "two bound sets of one name": (lambda: limited(SET_OF_TWO, SET_OF_TWO), "two bound sets are named s"),
     "a rule without a name": (lambda: Spec("b", "", Counter, (dataclasses.replace(RULE, name=""),)), "a rule has no name"),
     "an effect that returns": (

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from kafka_spec.spec.table import BoundSet
+from functools import partial
+
+from kafka_spec.spec.table import family
 
 HAPPENINGS = (
     "crashes", "lossy_crashes", "bounces", "expiries", "repeats", "late_fetches", "late_fetch_answers", "lost_replies",
@@ -13,33 +15,9 @@ HAPPENINGS = (
 """The bounds of the control plane on events of the environment."""
 
 
-def _control(
-    name: str,
-    why: str,
-    *,
-    brokers: int = 2,
-    replicas: int = 2,
-    partitions: int = 1,
-    channel_depth: int = 12,
-    settled: int = 1,
-    unclean: int = 0,
-    min_isr: int = 1,
-    no_deletion: int = 0,
-    imbalance: int = 10,
-    **happens: int,
-) -> BoundSet:
-    """Return bounds of the control plane; an event that `happens` does not mention has the bound 0."""
-    sizes = {"brokers": brokers, "replicas": replicas, "partitions": partitions, "channel_depth": channel_depth}
-    values = {
-        **sizes,
-        "settled": settled,
-        "unclean": unclean,
-        "min_isr": min_isr,
-        "no_deletion": no_deletion,
-        "imbalance": imbalance,
-    }
-    return BoundSet(name, {**values, **dict.fromkeys(HAPPENINGS, 0), **happens}, why)
-
+_SIZES = {"brokers": 2, "replicas": 2, "partitions": 1, "channel_depth": 12}
+_SETTINGS = {"settled": 1, "unclean": 0, "min_isr": 1, "no_deletion": 0, "imbalance": 10}
+_control = partial(family, {**_SIZES, **_SETTINGS, **dict.fromkeys(HAPPENINGS, 0)})
 
 CONTROL = (
     _control("everyday", "a crash, a bounce and an expiry among two brokers", crashes=1, bounces=1, expiries=1),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from kafka_spec.spec.table import BoundSet
+from functools import partial
+
+from kafka_spec.spec.table import family
 
 HAPPENINGS = (
     "crashes", "lossy_crashes", "fences", "isr_shrinks", "controlled_shutdowns", "preferred_elections", "unclean_elections",
@@ -12,31 +14,8 @@ HAPPENINGS = (
 """The bounds of KRaft on events of the environment."""
 
 
-def _kraft(
-    name: str,
-    why: str,
-    *,
-    brokers: int = 2,
-    min_isr: int = 1,
-    isr_size: int = 2,
-    spares: int = 0,
-    unclean: int = 0,
-    lag: int = 12,
-    cache_ahead: int = 0,
-    **happens: int,
-) -> BoundSet:
-    """Return bounds of KRaft; an event that `happens` does not mention has the bound 0."""
-    values = {
-        "brokers": brokers,
-        "min_isr": min_isr,
-        "isr_size": isr_size,
-        "spares": spares,
-        "unclean": unclean,
-        "lag": lag,
-        "cache_ahead": cache_ahead,
-    }
-    return BoundSet(name, {**values, **dict.fromkeys(HAPPENINGS, 0), **happens}, why)
-
+_SIZES = {"brokers": 2, "min_isr": 1, "isr_size": 2, "spares": 0, "unclean": 0, "lag": 12, "cache_ahead": 0}
+_kraft = partial(family, {**_SIZES, **dict.fromkeys(HAPPENINGS, 0)})
 
 KRAFT = (
     _kraft("fence", "a running broker is fenced, among two brokers with a record", min_isr=2, fences=1, records=1),
@@ -193,14 +172,9 @@ KRAFT = (
 """The bounds of spec/kraft: families of scenarios."""
 
 
-def _public(
-    name: str, why: str, *, brokers: int = 2, min_isr: int = 1, isr_size: int = 1, losses: int = 0, fences: int = 0
-) -> BoundSet:
-    """Return bounds of the public model; one value, no shrinks of a leader."""
-    sizes = {"brokers": brokers, "values": 1, "min_isr": min_isr, "isr_size": isr_size}
-    limits = {"losses": losses, "fences": fences, "shrinks": 0, "metadata": 16, "in_flight": 10, "processed": 40}
-    return BoundSet(name, {**sizes, **limits}, why)
-
+_PUBLIC_SIZES = {"brokers": 2, "values": 1, "min_isr": 1, "isr_size": 1}
+_PUBLIC_LIMITS = {"losses": 0, "fences": 0, "shrinks": 0, "metadata": 16, "in_flight": 10, "processed": 40}
+_public = partial(family, {**_PUBLIC_SIZES, **_PUBLIC_LIMITS})
 
 PUBLIC_KRAFT = (
     _public("a1", "no fault: one replica joins the ISR"),

@@ -37,6 +37,17 @@ class BoundSet:
         check_kinds(self, f"bound set {self.name}", {"name": str, "values": Mapping, "why": str})
 
 
+def family(defaults: Mapping[Name, int], name: Name, why: str, /, **changes: int) -> BoundSet:
+    """Return the bound set with these defaults and changes, in the order of the defaults.
+
+    Raises:
+        SpecError: if a change is of a name that the defaults lack.
+    """
+    if unknown := [change for change in changes if change not in defaults]:
+        raise SpecError(f"bound set {name}: no bound is named {unknown[0]}; known: {', '.join(defaults)}")
+    return BoundSet(name, {**defaults, **changes}, why)
+
+
 def beginning_with(name: str, bound_sets: tuple[BoundSet, ...]) -> tuple[BoundSet, ...]:
     """Return the bound sets with the named one first, which is the default of a check."""
     (first,) = [bounds for bounds in bound_sets if bounds.name == name]

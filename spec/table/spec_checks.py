@@ -160,8 +160,10 @@ def check_bound_sets(bound_sets: tuple[BoundSet, ...], bounds: Mapping[Name, Bou
     for values in bound_sets:
         if named.count(values.name) > 1:
             raise SpecError(f"{where}: two bound sets are named {values.name}; give one another name")
-        if set(values.values) != set(bounds):
-            raise SpecError(f"{where}: bound set {values.name} must name exactly {', '.join(bounds)}")
+        if missing := [name for name in bounds if name not in values.values]:
+            raise SpecError(f"{where}: bound set {values.name} has no value of {', '.join(missing)}")
+        if unknown := [name for name in values.values if name not in bounds]:
+            raise SpecError(f"{where}: bound set {values.name}: no bound is named {unknown[0]}; known: {', '.join(bounds)}")
         for name, bound in bounds.items():
             value = values.values[name]
             if not isinstance(value, int):
