@@ -116,7 +116,7 @@ def limited(*sets: BoundSet) -> Spec:
 
 
 def test_a_family_keeps_the_order_of_its_defaults() -> None:
-    """Bound sets of a family name the same bounds in the same order, whatever each changes: the first set orders a spec's bounds."""
+    """Bound sets of a family name the same bounds in the same order, which is that of the spec, whatever each changes."""
     changed = family({"n": 1, "m": 0}, "s", "why", m=3)
 
     assert (changed.name, changed.why, list(changed.values.items())) == ("s", "why", [("n", 1), ("m", 3)])
