@@ -97,7 +97,7 @@ def first_is_written_and_told_to_nobody(s: World, k: Constants) -> bool:
     """The first partition is written, its request waits in a batch, and the controller is about to create the second one."""
     for controller in range(k.brokers):
         own = s.controllers[controller]
-        if own.step == ControllerStep.ELECT and own.context.turn == 1 and own.channels[0].open == 1:
+        if own.step == ControllerStep.ELECT and own.context.turn == 1 and own.channels[0].unsent == 1:
             return True
     return False
 
@@ -128,11 +128,11 @@ def test_the_second_removal_of_a_batch_replaces_the_first() -> None:
     (list_of_brokers,) = channel.requests
 
     take_replica_offline(world, k, 0)
-    assert list_of_brokers.kind == Kind.UPDATE_METADATA and channel.open == 1
+    assert list_of_brokers.kind == Kind.UPDATE_METADATA and channel.unsent == 1
     assert [(one.leader_epoch, one.isr) for one in list(channel.requests)[1:]] == [(1, BrokerSet.of([0, 2]))]
 
     take_replica_offline(world, k, 0)
-    assert world.zookeeper.partitions[0].state.leader_epoch == 2 and channel.open == 0
+    assert world.zookeeper.partitions[0].state.leader_epoch == 2 and channel.unsent == 0
     assert [(one.leader_epoch, one.isr) for one in list(channel.requests)[1:]] == [(2, BrokerSet.of([0]))]
 
 
@@ -144,17 +144,17 @@ def test_a_batch_is_lost_with_its_controller() -> None:
     world.controllers[0].step = ControllerStep.REMOVE
     take_replica_offline(world, k, 0)
     channel = world.controllers[0].channels[1]
-    assert (len(channel.requests), channel.open) == (1, 1) and not a_request_arrives(world, 0, 1)
+    assert (len(channel.requests), channel.unsent) == (1, 1) and not a_request_arrives(world, 0, 1)
 
     resign(world, k, 0)
-    assert (len(channel.requests), channel.open) == (0, 0)
+    assert (len(channel.requests), channel.unsent) == (0, 0)
 
 
 def every_batch_ends(s: World, k: Constants) -> bool:
     """Only a controller in the middle of a change of states has requests that it has not sent."""
     for controller in range(k.brokers):
         for broker in range(k.brokers):
-            if s.controllers[controller].channels[broker].open > 0 and not a_batch_is_collected(s, controller):
+            if s.controllers[controller].channels[broker].unsent > 0 and not a_batch_is_collected(s, controller):
                 return False
     return True
 
@@ -196,7 +196,7 @@ def test_a_rebalance_sends_for_each_preferred_broker(preferred: int, waiting: in
     send_leader_and_isr(world, 0, 1, 0)
     end_election(world, k, 0)
 
-    assert context.turn == 1 and world.controllers[0].channels[1].open == waiting
+    assert context.turn == 1 and world.controllers[0].channels[1].unsent == waiting
 
 
 def test_a_broker_that_shuts_down_stops_following_after_the_elections() -> None:
@@ -209,7 +209,7 @@ def test_a_broker_that_shuts_down_stops_following_after_the_elections() -> None:
 
     bring_partition_online(world, k, 0)
     told = [(one.kind, one.partition) for one in channel.requests]
-    assert told == [(Kind.LEADER_AND_ISR, 0), (Kind.STOP_REPLICA, 1)] and channel.open == 0
+    assert told == [(Kind.LEADER_AND_ISR, 0), (Kind.STOP_REPLICA, 1)] and channel.unsent == 0
 
 
 def test_an_election_on_request_leaves_the_other_partition_alone() -> None:

@@ -2,8 +2,8 @@
 
 The model represents three things differently, with the same meaning:
 
-* Requests that a batch gathers, to send them when the change of states is complete, are the open end of the model's channels. A
-    request about two partitions is two requests there.
+* Requests that a batch gathers, to send them when the change of states is complete, are the last requests of the model's
+    channels, as many as are `unsent`. A request about two partitions is two requests there.
 * An UpdateMetadata counts if its live brokers differ from those last sent over the channel. The others, with the partitions of each
     LeaderAndIsr, are not in the model.
 * The epoch of a broker whose start is not handled yet is on the agenda; the model has it in the context at once. A request sent to
@@ -282,7 +282,7 @@ class ControllerView:
             known = record.channels[broker]
             for place, one in enumerate(known.requests):
                 header = self.number, one.controller_epoch, self.modeled.creation_of(broker, one.broker_epoch)
-                if place < len(known.requests) - known.open:
+                if place < len(known.requests) - known.unsent:
                     channels.send(broker, real_request(one, header))
                 else:
                     self.gather(broker, real_request(one, header))

@@ -50,25 +50,25 @@ def a_batch_is_collected(s: World, controller: int) -> bool:
 def note_collected(s: World, controller: int, broker: int) -> None:
     """Count one request more in the batch, if one is collected."""
     if a_batch_is_collected(s, controller):
-        s.controllers[controller].channels[broker].open = s.controllers[controller].channels[broker].open + 1
+        s.controllers[controller].channels[broker].unsent = s.controllers[controller].channels[broker].unsent + 1
 
 
 def send_batch(s: World, k: Constants, controller: int) -> None:
     """Send the requests that were collected."""
     for broker in range(k.brokers):
-        s.controllers[controller].channels[broker].open = 0
+        s.controllers[controller].channels[broker].unsent = 0
 
 
 def a_request_is_sent(s: World, controller: int, broker: int) -> bool:
     """A request that has been sent waits in the channel, or is in flight."""
     channel = s.controllers[controller].channels[broker]
-    return len(channel.requests) > channel.open
+    return len(channel.requests) > channel.unsent
 
 
 def place_of_leader_and_isr(s: World, controller: int, broker: int, partition: int) -> int:
     """Return where a LeaderAndIsr belongs in the channel: in place of a collected one, before collected StopReplicas, or last."""
     channel = s.controllers[controller].channels[broker]
-    for index in range(len(channel.requests) - channel.open, len(channel.requests)):
+    for index in range(len(channel.requests) - channel.unsent, len(channel.requests)):
         request = channel.requests[index]
         if request.kind >= Kind.STOP_REPLICA or request.partition == partition:
             return index
@@ -199,5 +199,5 @@ def discard_channels(s: World, k: Constants, controller: int, brokers: BrokerSet
     for broker in range(k.brokers):
         if contains(brokers, broker) == 1:
             s.controllers[controller].channels[broker].repeats = 0
-            s.controllers[controller].channels[broker].open = 0
+            s.controllers[controller].channels[broker].unsent = 0
             truncate(s.controllers[controller].channels[broker].requests, 0)

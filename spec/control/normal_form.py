@@ -71,8 +71,8 @@ def forget_doomed(s: World, controller: int, broker: int, index: int, count: int
     channel = s.controllers[controller].channels[broker]
     if index == 0:
         channel.repeats = 0
-    if index >= count - channel.open:
-        channel.open = channel.open - 1
+    if index >= count - channel.unsent:
+        channel.unsent = channel.unsent - 1
 
 
 def clear_what_nobody_reads(s: World, k: Constants) -> None:

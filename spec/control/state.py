@@ -170,7 +170,7 @@ class Channel:
     """The requests of a controller to one broker, in order; the first is in flight, if it has been sent."""
 
     requests: list[Request] = holds(Queue(Request, CHANNEL_DEPTH))
-    open: int = holds(Range(0, CHANNEL_DEPTH))
+    unsent: int = holds(Range(0, CHANNEL_DEPTH))
     """How many of the last requests are of the batch that the controller still collects, and not sent yet."""
     repeats: int = holds(Flag())
     """The connection is lost before the answer to the first request, which will be sent once more."""

@@ -232,7 +232,7 @@ class Model:
 
 def _sent(channel: Channel) -> list[Request]:
     """Return the requests in a channel that are not part of a batch that is still collected: Kafka logs what it sends."""
-    return list(channel.requests)[: len(channel.requests) - channel.open]
+    return list(channel.requests)[: len(channel.requests) - channel.unsent]
 
 
 def _sending(request: Request, broker: int) -> Line | None:

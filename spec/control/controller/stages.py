@@ -142,7 +142,7 @@ def put_created_replicas_online(s: World, k: Constants, controller: int) -> None
             s.controllers[controller].context.partitions[partition].creating = 0
             online = put_replicas_online(s, k, controller, assigned_replicas(s, controller, partition), partition)
             told = told | online
-    mark_what_was_told(s, k, controller, told)
+    send_deletion_mark_again(s, k, controller, told)
 
 
 def a_partition_has_to_start(s: World, k: Constants, controller: int) -> bool:
@@ -240,7 +240,7 @@ def put_brokers_online(s: World, k: Constants, controller: int, brokers: BrokerS
     for partition in range(k.partitions):
         online = put_replicas_online(s, k, controller, brokers & assigned_replicas(s, controller, partition), partition)
         told = told | online
-    mark_what_was_told(s, k, controller, told)
+    send_deletion_mark_again(s, k, controller, told)
 
 
 def put_replicas_online(s: World, k: Constants, controller: int, replicas: BrokerSet, partition: int) -> int:
@@ -253,7 +253,7 @@ def put_replicas_online(s: World, k: Constants, controller: int, replicas: Broke
     return told
 
 
-def mark_what_was_told(s: World, k: Constants, controller: int, told: int) -> None:
+def send_deletion_mark_again(s: World, k: Constants, controller: int, told: int) -> None:
     """After the LeaderAndIsrs of a topic that is to be deleted, which make brokers list it, send the mark to all brokers."""
     if told == 1 and topic_is_queued_for_deletion(s, controller):
         send_deletion_mark(s, k, controller, s.controllers[controller].context.live)
