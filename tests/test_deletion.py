@@ -68,6 +68,18 @@ def test_a_late_error_needs_both(alone: dict[str, IntEnum]) -> None:
     assert "DeletedTopicsGo" in embedded.explore(both.on(FIXED), values).violated
 
 
+@pytest.mark.slow
+def test_a_deletion_that_fails_without_a_reason_breaks_no_promise() -> None:
+    """Where nothing is left to delete, and the answer is an error all the same, `fixed` keeps all promises and deletions end."""
+    rule = FIXED.rule("FailToDelete").without_guard("there_is_something_to_delete")
+    spec = FIXED.replacing("control/fails", "", rules=(rule,))
+
+    for name in ("deletion_fails", "deletion_fails_and_bounce"):
+        with_reason, without = (embedded.explore(one, bounds_of(name)) for one in (FIXED, spec))
+        assert (with_reason.verdict, without.verdict) == ("holds", "holds")
+        assert without.tested_of("DeletionEnds") and without.fired["FailToDelete"] > with_reason.fired["FailToDelete"]
+
+
 def forget_config(s: World, controller: int) -> None:
     """Go on to the request for deletion without deleting the configuration."""
     s.controllers[controller].step = 8

@@ -92,4 +92,10 @@ ABSTRACTIONS = (
         "a controller holds one answer of each broker to a StopReplica with delete, the last",
         "a replica is asked again only after its answer was handled or dropped with its connection",
     ),
+    Abstraction(
+        "a broker fails to delete only a replica that it hosts, or records that it holds",
+        "Kafka can also fail where nothing, or a log without records, is left: while another log directory is offline. Without "
+        "this limit `fixed` keeps its promises in the families of failed deletions, too; with it DeletedTopicsGo tells a late "
+        "answer from a new failure",
+    ),
 )
