@@ -1,53 +1,30 @@
 """Maps the model's controller to a controller: its memory, remaining work and channels, field by field.
 
-The model represents three things differently, with the same meaning:
-
-* Requests that a batch gathers, to send them when the change of states is complete, are the last requests of the model's
-    channels, as many as are `unsent`. A request about two partitions is two requests there.
-* An UpdateMetadata counts if its live brokers differ from those last sent over the channel. The others, with the partitions of each
-    LeaderAndIsr, are not in the model.
-* The epoch of a broker whose start is not handled yet is on the agenda; the model has it in the context at once. A request sent to
-    the broker before that has its former epoch and will be refused; the model does not send it.
+The epoch of a broker whose start is not handled yet is on the agenda; the model has it in the context at once. A request sent to
+the broker before that has its former epoch and will be refused; the model does not send it. `channel_mapping` tells what else the
+model represents differently.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from kafka_spec.conformance.replay import agenda
 from kafka_spec.conformance.replay.agenda import PartitionWork, RemainingWork
+from kafka_spec.conformance.replay.channel_mapping import ChannelsView
 from kafka_spec.conformance.replay.field_mapping import FieldMapping, RecordMapping, attribute
 from kafka_spec.conformance.replay.modeled_cluster import ModeledCluster
-from kafka_spec.conformance.replay.request_mapping import (
-    PARTITIONS,
-    TOPIC,
-    in_order,
-    leadership,
-    marks_topic,
-    model_answer,
-    model_leadership,
-    model_requests,
-    real_answer,
-    real_request,
-    registration,
-)
+from kafka_spec.conformance.replay.partition_mapping import KNOWN, MACHINES, PartitionView
+from kafka_spec.conformance.replay.request_mapping import PARTITIONS, TOPIC, registration
 from kafka_spec.impl.controller.context import ControllerContext
 from kafka_spec.impl.controller.controller import KafkaController
-from kafka_spec.impl.controller.deletion import ReplicasDeleted
-from kafka_spec.impl.controller.state_changes import ChangePartitions, ChangeReplicas
 from kafka_spec.impl.coordination import znodes
-from kafka_spec.impl.protocol import controller_requests as requests
-from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
-from kafka_spec.spec.control import messages, state
+from kafka_spec.spec.control import state
 from kafka_spec.spec.control.machines import ControllerState
 from kafka_spec.spec.control.state import Resuming
 from kafka_spec.spec.decisions import DeletionThread
 from kafka_spec.spec.deletion import DeletionState
 from kafka_spec.spec.domain import BrokerSet, contains
 from kafka_spec.spec.partition import PartitionState
-from kafka_spec.spec.reassignment import PartitionAssignment
 from kafka_spec.spec.reassignment_steps import ReassignmentState
-from kafka_spec.spec.replica import ReplicaState
 
 
 class ControllerView:
@@ -161,26 +138,31 @@ class ControllerView:
 
     # The partitions
 
+    def _partitions(self) -> list[PartitionView]:
+        return [
+            PartitionView(self.controller, number, self.modeled.brokers, work) for number, work in enumerate(self.rest.partitions)
+        ]
+
     @property
     def known(self) -> list[state.PartitionContext]:
         """What it knows of each partition, and the rest of its event about it."""
-        return [KNOWN.read(PartitionView(self, number)) for number in range(len(self.modeled.partitions))]
+        return [KNOWN.read(view) for view in self._partitions()]
 
     @known.setter
     def known(self, records: list[state.PartitionContext]) -> None:
         self.context.topics = {TOPIC} if records[0].assignment.replicas else set()
-        for number, record in enumerate(records):
-            KNOWN.put(PartitionView(self, number), record)
+        for view, record in zip(self._partitions(), records, strict=True):
+            KNOWN.put(view, record)
 
     @property
     def machines(self) -> list[state.PartitionMachines]:
         """Its machines for each partition."""
-        return [MACHINES.read(PartitionView(self, number)) for number in range(len(self.modeled.partitions))]
+        return [MACHINES.read(view) for view in self._partitions()]
 
     @machines.setter
     def machines(self, records: list[state.PartitionMachines]) -> None:
-        for number, record in enumerate(records):
-            MACHINES.put(PartitionView(self, number), record)
+        for view, record in zip(self._partitions(), records, strict=True):
+            MACHINES.put(view, record)
 
     # The topic's deletion
 
@@ -207,186 +189,12 @@ class ControllerView:
         """Wake the thread; what the event does is put with the agenda."""
         self.context.deletion_awake = self.has_thread and record.resuming == Resuming.CONSIDER
 
-    def answers(self, broker: int) -> list[int]:
-        """Return, for each partition, the answer of a broker to a deletion that was not handled yet."""
-        told = [event for event in self.controller.events if isinstance(event, ReplicasDeleted) and event.broker == broker]
-        found = {partition: int(model_answer(event, partition)) for event in told for partition in event.partitions}
-        return [found.get(partition, int(messages.Answer.NONE)) for partition in self.modeled.partitions]
-
     # Channels
 
     @property
-    def channels(self) -> list[state.Channel]:
-        """The requests to each broker."""
-        repeats, brokers = self.modeled.repeats, range(self.modeled.brokers)
-        found = []
-        for broker in brokers:
-            is_open = broker in self.controller.channels.queues
-            sent, collected = (self._sent(broker), self._collected(broker)) if is_open else ([], [])
-            lost = int(repeats(self.number, broker))
-            found.append(state.Channel([*sent, *collected], len(collected), lost, self.answers(broker)))
-        return found
-
-    def _sent(self, broker: int) -> list[messages.Request]:
-        """Return the requests that were sent, or wait behind the one in flight."""
-        announced = self.modeled.last_announced(self.number, broker)
-        found: list[messages.Request] = []
-        for request in self.controller.channels.queues[broker]:
-            if self.counts(broker, request, announced):
-                found += model_requests(request, self.modeled.epoch_of(broker, request.broker_epoch))
-                if isinstance(request, UpdateMetadataRequest):
-                    announced = live_in(request)
-        return found
-
-    def _collected(self, broker: int) -> list[messages.Request]:
-        """Return the requests of a batch that has not been sent yet."""
-        found: list[messages.Request] = []
-        for request in self.gathered(broker):
-            found += model_requests(request, self.modeled.epoch_of(broker, request.broker_epoch))
-        return found
-
-    def counts(self, broker: int, request: requests.Request, announced: int | None) -> bool:
-        """Whether the model has a request; `announced` are the live brokers last sent over the channel."""
-        if self.modeled.epoch_of(broker, request.broker_epoch) < self.broker_epochs[broker]:
-            return False
-        return not isinstance(request, UpdateMetadataRequest) or marks_topic(request) or live_in(request) != announced
-
-    def gather(self, broker: int, request: requests.Request) -> None:
-        """Put a request into the batch of the change of states that the controller is about to continue."""
-        batch = self.controller.batch
-        if isinstance(request, LeaderAndIsrRequest):
-            batch.leader_and_isr.setdefault(broker, {}).update(request.partitions)
-        elif isinstance(request, StopReplicaRequest):
-            batch.stop_replica.setdefault(broker, {}).update(request.partitions)
-        change = self.controller.agenda[0]
-        assert isinstance(change, ChangePartitions | ChangeReplicas)
-        change.begun = True
-
-    def gathered(self, broker: int) -> Iterable[requests.Request]:
-        """Return the gathered requests to a broker, which will be sent with the rest of the batch."""
-        batch, context = self.controller.batch, self.context
-        header = self.number, context.epoch, context.broker_epochs.get(broker, 0)
-        if broker in context.live and broker in batch.leader_and_isr:
-            yield LeaderAndIsrRequest(*header, batch.leader_and_isr[broker], ())
-        if broker in context.live and broker in batch.stop_replica:
-            yield StopReplicaRequest(*header, batch.stop_replica[broker])
-
-    def put_channels(self, record: state.Controller) -> None:
-        """Open the channels, and fill their queues."""
-        context = record.context
-        channels = self.controller.channels
-        channels.close_all()
-        self.controller.batch.clear()
-        for broker in BrokerSet((context.live | context.rejoining) & ~context.failed):
-            channels.open(broker)
-            known = record.channels[broker]
-            for place, one in enumerate(known.requests):
-                header = self.number, one.controller_epoch, self.modeled.creation_of(broker, one.broker_epoch)
-                if place < len(known.requests) - known.unsent:
-                    channels.send(broker, real_request(one, header))
-                else:
-                    self.gather(broker, real_request(one, header))
-            kinds = {one.kind for one in known.requests}
-            self.modeled.note_announced(self.number, broker, None if messages.Kind.UPDATE_METADATA in kinds else context.live)
-            self.modeled.repeated(self.number, broker)
-            if known.repeats:
-                self.modeled.lose_next_answer(self.number, broker)
-        for broker, channel in enumerate(record.channels):
-            for number, answer in enumerate(channel.answers):
-                if answer != messages.Answer.NONE:
-                    self.controller.events.append(real_answer(broker, PARTITIONS[number], messages.Answer(answer)))
-
-
-class PartitionView:
-    """What a controller has of one partition, as the mapping reads and writes it."""
-
-    def __init__(self, view: ControllerView, number: int) -> None:
-        self.view = view
-        self.number = number
-        self.name = PARTITIONS[number]
-        self.controller, self.context = view.controller, view.context
-
-    @property
-    def work(self) -> PartitionWork:
-        """What remains to be done about it."""
-        return self.view.rest.partitions[self.number]
-
-    @property
-    def partition_state(self) -> int:
-        """The state of the partition in the controller's machine."""
-        return int(self.controller.partitions.state_of(self.name))
-
-    @partition_state.setter
-    def partition_state(self, found: int) -> None:
-        self.controller.partitions.load((self.name,), PartitionState(found))
-
-    @property
-    def replicas(self) -> list[int]:
-        """The state of each broker's replica in the controller's machine."""
-        return [int(self.controller.replicas.state_of(self.name, broker)) for broker in range(self.view.modeled.brokers)]
-
-    @replicas.setter
-    def replicas(self, found: list[int]) -> None:
-        for broker, one in enumerate(found):
-            self.controller.replicas.load((self.name, broker), ReplicaState(one))
-
-    @property
-    def reassignment(self) -> int:
-        """Where the controller stands in the partition's reassignment."""
-        return int(self.controller.reassignments.state_of(self.name))
-
-    @reassignment.setter
-    def reassignment(self, found: int) -> None:
-        self.controller.reassignments.load((self.name,), ReassignmentState(found))
-
-    @property
-    def assignment(self) -> state.ReplicaAssignment:
-        """The assignment of the partition; none before it knows the partition."""
-        known = self.context.assignment(self.name)
-        return state.ReplicaAssignment(list(known.replicas), BrokerSet.of(known.adding), BrokerSet.of(known.removing))
-
-    @assignment.setter
-    def assignment(self, known: state.ReplicaAssignment) -> None:
-        for held in (self.context.assignments, self.context.adding, self.context.removing):
-            held.pop(self.name, None)
-        if known.replicas:
-            adding, removing = in_order(known.adding, known.replicas), in_order(known.removing, known.replicas)
-            self.context.assign(self.name, PartitionAssignment(tuple(known.replicas), adding, removing))
-
-    @property
-    def leadership(self) -> state.LeaderIsrAndControllerEpoch:
-        """The cached state of the partition."""
-        return model_leadership(self.context.leadership.get(self.name))
-
-    @leadership.setter
-    def leadership(self, cached: state.LeaderIsrAndControllerEpoch) -> None:
-        held = leadership(cached)
-        self.context.leadership.pop(self.name, None)
-        if held is not None:  # the replicas of a partition that is being deleted may be gone
-            self.context.leadership[self.name] = held
-            self.context.assignments.setdefault(self.name, ())
-
-    @property
-    def target(self) -> list[int]:
-        """The target of the partition's reassignment; none if it is not reassigned."""
-        return list(self.context.targets.get(self.name, ()))
-
-    @target.setter
-    def target(self, brokers: list[int]) -> None:
-        self.context.targets.pop(self.name, None)
-        if brokers:
-            self.context.targets[self.name] = tuple(brokers)
-
-    @property
-    def planned(self) -> int:
-        """Whether the controller has read what /admin/reassign_partitions names for the partition."""
-        return int(self.name in self.context.planned)
-
-    @planned.setter
-    def planned(self, is_planned: int) -> None:
-        self.context.planned.discard(self.name)
-        if is_planned:
-            self.context.planned.add(self.name)
+    def channels(self) -> ChannelsView:
+        """The channels to the brokers."""
+        return ChannelsView(self.modeled, self.number, self.controller, self.broker_epochs)
 
 
 def is_seeded(record: state.Controller) -> bool:
@@ -394,11 +202,6 @@ def is_seeded(record: state.Controller) -> bool:
     has_partition = any(one.state != PartitionState.NON_EXISTENT for one in record.partitions)
     is_gone = record.deletion in (DeletionState.STARTED, DeletionState.HALTED)
     return has_partition or is_gone or not any(one.assignment.replicas for one in record.context.partitions)
-
-
-def live_in(request: UpdateMetadataRequest) -> int:
-    """Return the live brokers that an UpdateMetadata names."""
-    return BrokerSet.of(broker.number for broker in request.live_brokers)
 
 
 def _nothing(view: ControllerView, record: object) -> None:
@@ -409,28 +212,6 @@ def _of_rest(field: str) -> FieldMapping:
     """Map a field to the remaining work on the agenda."""
     return FieldMapping(field, lambda view: getattr(view.rest, field), _nothing)
 
-
-def _of_work(field: str) -> FieldMapping:
-    """Map a field to the remaining work about a partition."""
-    return FieldMapping(field, lambda view: getattr(view.work, field), _nothing)
-
-
-KNOWN = RecordMapping(
-    state.PartitionContext,
-    attribute("assignment"),
-    attribute("leadership"),
-    _of_work("strategy"),
-    _of_work("creating"),
-    _of_work("leaving"),
-    _of_work("deleting"),
-    attribute("target"),
-    _of_work("reassignment_resumes"),
-    attribute("planned"),
-)
-
-MACHINES = RecordMapping(
-    state.PartitionMachines, attribute("state", "partition_state"), attribute("replicas"), attribute("reassignment")
-)
 
 CONTEXT = RecordMapping(
     state.Context,
@@ -453,7 +234,7 @@ CONTROLLER = RecordMapping(
     attribute("deletion"),
     attribute("partitions", "machines"),
     FieldMapping("context", CONTEXT.read, lambda view, record: CONTEXT.put(view, record.context)),
-    FieldMapping("channels", lambda view: view.channels, ControllerView.put_channels),
+    FieldMapping("channels", lambda view: view.channels.read(), lambda view, record: view.channels.put(record)),
 )
 
 

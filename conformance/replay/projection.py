@@ -106,10 +106,10 @@ class Projection(ModeledCluster):
         self._controllers[number] = self._processes[number] = None
 
     def counts(self, controller: int, broker: int, request: Request) -> bool:
-        """Whether the model has the request in flight: see conformance/replay/controller_mapping.py."""
+        """Whether the model has the request in flight: see conformance/replay/channel_mapping.py."""
         view = ControllerView(self, controller, self.cluster.brokers[controller].controller)
         view.read_agenda()
-        return view.counts(broker, request, self.last_announced(controller, broker))
+        return view.channels.counts(broker, request, self.last_announced(controller, broker))
 
     def no_controller(self) -> state.Controller:
         """Return the controller of a process that does not run."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafka_spec.conformance.replay.controller_mapping import live_in
+from kafka_spec.conformance.replay.channel_mapping import live_in
 from kafka_spec.conformance.replay.modeled_cluster import DelayedStop
 from kafka_spec.conformance.replay.projection import Projection
 from kafka_spec.conformance.replay.request_mapping import named_in
