@@ -1,11 +1,15 @@
-"""The kinds of arrays that compiled code reads and writes, and their addresses."""
+"""The kinds of arrays that compiled code reads and writes, their addresses, and memory for large ones."""
 
 from __future__ import annotations
 
+import mmap
+import os
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from kafka_spec.spec.table import SpecError
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 """Records, packed or not."""
@@ -20,3 +24,24 @@ Flags: TypeAlias = npt.NDArray[np.bool_]
 def address(array: npt.NDArray[Any]) -> int:
     """Return the address of an array's first byte."""
     return array.ctypes.data
+
+
+def memory() -> int:
+    """Return the bytes of memory that the machine has."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def reserve(count: int, kind: Any, huge: bool) -> npt.NDArray[Any]:
+    """Return an array whose memory is allocated when it is first written, in large pages if `huge`."""
+    size = count * np.dtype(kind).itemsize
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
+    try:
+        area = mmap.mmap(-1, size, flags=flags)
+    except OSError as error:
+        raise SpecError(f"{size >> 20} MiB of address space cannot be reserved: {error}; raise the limit (ulimit -v)") from None
+    if huge and hasattr(mmap, "MADV_HUGEPAGE"):
+        area.madvise(mmap.MADV_HUGEPAGE)
+    if hasattr(mmap, "MADV_DONTFORK"):
+        # otherwise the system counts it again for a child process, and may refuse to start one
+        area.madvise(mmap.MADV_DONTFORK)
+    return np.frombuffer(area, kind)

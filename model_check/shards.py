@@ -6,7 +6,6 @@ Depends on bytes and the compiled functions that fill them, not on the order of 
 from __future__ import annotations
 
 import mmap
-import os
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
@@ -14,12 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from kafka_spec.model_check import counted
-from kafka_spec.model_check.arrays import Words, address
+from kafka_spec.model_check.arrays import Words, address, memory, reserve
 from kafka_spec.model_check.code import Code
 from kafka_spec.model_check.codec import Codec
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.kernel import SLACK
-from kafka_spec.spec.table import SpecError
 
 FULL, DENSE = 0.7, 0.92
 """The load at which a small and a large table of fingerprints grows."""
@@ -40,9 +38,9 @@ class Columns:
 
     def __init__(self, room: int, action_bits: int, huge: bool = True) -> None:
         self.room = room
-        self.marks: Words = _reserve(room, np.uint64, huge)
-        self.parents: npt.NDArray[np.uint32] = _reserve(room, np.uint32, huge)
-        self.actions: npt.NDArray[Any] = _reserve(room, np.dtype(f"u{action_bits // 8}"), huge)
+        self.marks: Words = reserve(room, np.uint64, huge)
+        self.parents: npt.NDArray[np.uint32] = reserve(room, np.uint32, huge)
+        self.actions: npt.NDArray[Any] = reserve(room, np.dtype(f"u{action_bits // 8}"), huge)
         self.count = 0
 
 
@@ -50,9 +48,9 @@ class Records(Columns):
     """Storage for whole states. With `room`, the largest number of states, memory is allocated in small pages."""
 
     def __init__(self, record_bytes: int, action_bits: int, room: int | None = None) -> None:
-        most = min(_memory() // (record_bytes + 16), (1 << 32) - 1)
+        most = min(memory() // (record_bytes + 16), (1 << 32) - 1)
         super().__init__(most if room is None else room, action_bits, huge=room is None)
-        self.states: npt.NDArray[np.uint8] = _reserve(self.room * record_bytes, np.uint8, room is None).reshape(-1, record_bytes)
+        self.states: npt.NDArray[np.uint8] = reserve(self.room * record_bytes, np.uint8, room is None).reshape(-1, record_bytes)
 
     def release(self, begin: int, end: int) -> None:
         """Return the memory of the states begin..end-1 to the system, if that is more than RELEASED bytes."""
@@ -70,10 +68,10 @@ class PackedRecords(Columns):
     """Storage for packed states: rows of different lengths, one after the other, and the bytes of each."""
 
     def __init__(self, codec: Codec, action_bits: int) -> None:
-        super().__init__(min(_memory() // 16, (1 << 32) - 1), action_bits)
+        super().__init__(min(memory() // 16, (1 << 32) - 1), action_bits)
         self.codec, self.used = codec, 0
-        self.rows: npt.NDArray[np.uint8] = _reserve(_memory(), np.uint8, huge=True)
-        self.sizes: npt.NDArray[Any] = _reserve(self.room, codec.counter, huge=True)
+        self.rows: npt.NDArray[np.uint8] = reserve(memory(), np.uint8, huge=True)
+        self.sizes: npt.NDArray[Any] = reserve(self.room, codec.counter, huge=True)
 
     def add(self, states: npt.NDArray[np.uint8], places: npt.NDArray[np.uint32]) -> None:
         """Pack the records at some places behind the others; their fingerprints and the count are set by the caller."""
@@ -99,10 +97,6 @@ class PackedRecords(Columns):
         self.count = self.used = 0
 
 
-def _memory() -> int:
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-
-
 def _release(array: npt.NDArray[Any], begin: int, end: int) -> None:
     """Return the memory of the items begin..end-1 of an array to the system."""
     each = array.strides[0]
@@ -112,22 +106,6 @@ def _release(array: npt.NDArray[Any], begin: int, end: int) -> None:
         area = area.obj if isinstance(area, memoryview) else area.base
     if hasattr(mmap, "MADV_DONTNEED") and end * each > first:
         area.madvise(mmap.MADV_DONTNEED, first, end * each - first)
-
-
-def _reserve(count: int, kind: Any, huge: bool) -> npt.NDArray[Any]:
-    """Return an array whose memory is allocated when it is first written, in large pages if `huge`."""
-    size = count * np.dtype(kind).itemsize
-    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
-    try:
-        area = mmap.mmap(-1, size, flags=flags)
-    except OSError as error:
-        raise SpecError(f"{size >> 20} MiB of address space cannot be reserved: {error}; raise the limit (ulimit -v)") from None
-    if huge and hasattr(mmap, "MADV_HUGEPAGE"):
-        area.madvise(mmap.MADV_HUGEPAGE)
-    if hasattr(mmap, "MADV_DONTFORK"):
-        # otherwise the system counts it again for a child process, and may refuse to start one
-        area.madvise(mmap.MADV_DONTFORK)
-    return np.frombuffer(area, kind)
 
 
 class Candidates(Protocol):
@@ -164,7 +142,7 @@ class Shard:
         self, program: Code, record_bytes: int, action_bits: int, number: int, bits: int, new: Records | None = None
     ) -> None:
         self.program, self.record_bytes, self.number, self.bits = program, record_bytes, number, bits
-        self.area: Words = _reserve(min(_memory() // 8, (1 << 32) - 1), np.uint64, huge=new is None)
+        self.area: Words = reserve(min(memory() // 8, (1 << 32) - 1), np.uint64, huge=new is None)
         self.table = self.area[: (1 << 12) + SLACK]
         self.seen = 0
         self.new: Records | PackedRecords = new or Records(record_bytes, action_bits)
