@@ -20,7 +20,7 @@ from kafka_spec.model_check.check import simulate  # noqa: E402 - the project's 
 from kafka_spec.model_check.exploration import Budget  # noqa: E402
 from kafka_spec.model_check.random_walks.batches import Walks  # noqa: E402
 from kafka_spec.model_check.random_walks.simulation import JUDGED, Walked  # noqa: E402
-from kafka_spec.spec.bounds.control import HAPPENINGS  # noqa: E402
+from kafka_spec.spec.bounds.control import HAPPENINGS, SETTINGS  # noqa: E402
 from kafka_spec.spec.control.bugs import BUGS  # noqa: E402
 from kafka_spec.spec.control.fixed import FIXED  # noqa: E402
 from kafka_spec.spec.models import MODELS  # noqa: E402
@@ -36,7 +36,7 @@ def bounds_for(family: str) -> dict[str, int]:
     A reassignment needs a broker without a replica, so the family's number of replicas stays there.
     """
     large, own = SETS["large"], SETS[family]
-    settings = {name: own[name] for name in ("settled", "unclean", "min_isr", "no_deletion", "imbalance")}
+    settings = {name: own[name] for name in SETTINGS}
     faults = {name: max(large[name], own[name]) for name in HAPPENINGS}
     replicas = own["replicas"] if own["reassignments"] else large["replicas"]
     return {**large, **settings, **faults, "replicas": replicas, "channel_depth": max(large["channel_depth"], own["channel_depth"])}

@@ -23,7 +23,7 @@ from kafka_spec.conformance.replay.rules import do
 from kafka_spec.conformance.replay.steps import NotEnabled
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.oracle import ExecutableSpec as Model
-from kafka_spec.spec.bounds.control import HAPPENINGS
+from kafka_spec.spec.bounds.control import HAPPENINGS, NOTHING_HAPPENS
 from kafka_spec.spec.control.bugs import BUG
 from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.control.machines import Role
@@ -32,18 +32,7 @@ from kafka_spec.spec.control.state import World
 from kafka_spec.spec.domain import OutOfBound
 from kafka_spec.spec.table import Rule, Spec
 
-BOUNDS = {
-    "brokers": 3,
-    "replicas": 3,
-    "partitions": 1,
-    "channel_depth": 20,
-    "settled": 1,
-    "unclean": 0,
-    "min_isr": 1,
-    "no_deletion": 0,
-    "imbalance": 10,
-    **dict.fromkeys(HAPPENINGS, 2),
-}
+BOUNDS = NOTHING_HAPPENS | {"brokers": 3, "replicas": 3, "channel_depth": 20} | dict.fromkeys(HAPPENINGS, 2)
 BOUNDS |= {"late_fetches": 1, "late_fetch_answers": 1, "lost_replies": 1, "records": 3}
 BOUNDS |= {"late_stops": 1, "additions": 0}
 ONE_TOPIC = BOUNDS | dict.fromkeys(("reassignments", "deletions", "recreations", "deletion_errors", "late_stops"), 0)

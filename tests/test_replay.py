@@ -23,7 +23,7 @@ from kafka_spec.impl.controller.context import ControllerContext
 from kafka_spec.impl.controller.request_batch import RequestBatch
 from kafka_spec.impl.controller.zk_client import ControllerZkClient
 from kafka_spec.impl.protocol.controller_requests import Leadership
-from kafka_spec.spec.bounds.control import CONTROL, HAPPENINGS
+from kafka_spec.spec.bounds.control import CONTROL, NOTHING_HAPPENS
 from kafka_spec.spec.control.bugs import BUGS
 from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8
 from kafka_spec.spec.control.fixed import FIXED
@@ -31,18 +31,9 @@ from kafka_spec.spec.control.machines import Role
 from kafka_spec.spec.table import Spec, SpecError
 
 
-def bounds(brokers: int = 2, replicas: int = 2, settled: int = 1, unclean: int = 0, **happens: int) -> dict[str, int]:
+def bounds(**changes: int) -> dict[str, int]:
     """Return bounds of the control plane; faults and operations that are not named do not happen."""
-    values = {"brokers": brokers, "replicas": replicas, "partitions": 1, "channel_depth": 12, "settled": settled}
-    return {
-        **values,
-        "unclean": unclean,
-        "min_isr": 1,
-        "no_deletion": 0,
-        "imbalance": 10,
-        **dict.fromkeys(HAPPENINGS, 0),
-        **happens,
-    }
+    return {**NOTHING_HAPPENS, **changes}
 
 
 ERAS = {"fixed": FIXED, "era_2_8": ERA_2_8, "era_0_10": ERA_0_10}

@@ -14,10 +14,12 @@ HAPPENINGS = (
 )  # fmt: skip
 """The bounds of the control plane on events of the environment."""
 
+SIZES = {"brokers": 2, "replicas": 2, "partitions": 1, "channel_depth": 12}
+SETTINGS = {"settled": 1, "unclean": 0, "min_isr": 1, "no_deletion": 0, "imbalance": 10}
+NOTHING_HAPPENS = {**SIZES, **SETTINGS, **dict.fromkeys(HAPPENINGS, 0)}
+"""All bounds of the control plane, as the families have them where they do not say otherwise."""
 
-_SIZES = {"brokers": 2, "replicas": 2, "partitions": 1, "channel_depth": 12}
-_SETTINGS = {"settled": 1, "unclean": 0, "min_isr": 1, "no_deletion": 0, "imbalance": 10}
-_control = partial(family, {**_SIZES, **_SETTINGS, **dict.fromkeys(HAPPENINGS, 0)})
+_control = partial(family, NOTHING_HAPPENS)
 
 CONTROL = (
     _control("everyday", "a crash, a bounce and an expiry among two brokers", crashes=1, bounces=1, expiries=1),

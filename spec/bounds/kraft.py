@@ -13,7 +13,6 @@ HAPPENINGS = (
 )  # fmt: skip
 """The bounds of KRaft on events of the environment."""
 
-
 _SIZES = {"brokers": 2, "min_isr": 1, "isr_size": 2, "spares": 0, "unclean": 0, "lag": 12, "cache_ahead": 0}
 _kraft = partial(family, {**_SIZES, **dict.fromkeys(HAPPENINGS, 0)})
 
@@ -170,7 +169,6 @@ KRAFT = (
     ),
 )
 """The bounds of spec/kraft: families of scenarios."""
-
 
 _PUBLIC_SIZES = {"brokers": 2, "values": 1, "min_isr": 1, "isr_size": 1}
 _PUBLIC_LIMITS = {"losses": 0, "fences": 0, "shrinks": 0, "metadata": 16, "in_flight": 10, "processed": 40}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from kafka_spec.spec.bounds.control import HAPPENINGS
+from kafka_spec.spec.bounds.control import NOTHING_HAPPENS
 from kafka_spec.spec.control.broker.isr import SHRINK_ISR, follower_lags
 from kafka_spec.spec.control.controller.requested import CONTROLLED_SHUTDOWN_AGAIN, PREFERRED_ELECTION, UNCLEAN_ELECTION
 from kafka_spec.spec.control.environment import CRASH, EXPIRE_SESSION, SHUT_DOWN
@@ -52,6 +52,6 @@ CHANNEL_DEPTH = 20
 
 def bounds_for(spec: Spec, brokers: int, replicas: int, deletions: int, unclean: int) -> dict[str, int]:
     """Return the bounds that a log needs: its brokers and replicas, and no happening that is counted."""
-    sizes = {"brokers": brokers, "replicas": replicas, "partitions": 1, "channel_depth": CHANNEL_DEPTH, "settled": 0}
-    others = {"unclean": unclean, "min_isr": 1, "no_deletion": 0, "imbalance": 10}
-    return {name: {**dict.fromkeys(HAPPENINGS, 0), **sizes, **others, "deletions": deletions}[name] for name in spec.bounds}
+    sizes = {"brokers": brokers, "replicas": replicas, "channel_depth": CHANNEL_DEPTH, "settled": 0}
+    values = {**NOTHING_HAPPENS, **sizes, "unclean": unclean, "deletions": deletions}
+    return {name: values[name] for name in spec.bounds}
