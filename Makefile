@@ -13,7 +13,7 @@
 # make soak-operations  runs 500 seeds of a cluster under all operations and the usual faults, some ten minutes of one core
 # make mutants breaks the checker in many ways and shows which test notices each; some ten minutes
 # make spec-mutants  breaks the model in every small way and shows which property notices; half an hour or more, and goes on where it was
-# make bench   side by side with Spin and Rumur (apt-get install spin rumur gcc), some five minutes
+# make bench   side by side with Spin, Rumur (apt-get install spin rumur gcc) and Stateright (cargo), some seven minutes
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
 VENV := .venv
@@ -117,7 +117,7 @@ spec-mutants: $(VENV)/.test
 	$(BIN)/python -m tests.mutants.spec --states $(STATES)
 
 bench: $(VENV)/.test
-	$(BIN)/python benchmarks/replication.py
+	$(BIN)/python -m benchmarks.replication
 
 $(VENV)/bin/pip:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \

@@ -178,8 +178,7 @@ LINES: Mapping[str, Line] = {
 ELSEWHERE: Mapping[str, str] = {
     "a search of more than 10^9 states, at most 18 bytes a state; a second seed": "`python -m benchmarks.billion DIR --records 6`: "
     "hours on a machine with nothing else to do; README.md has its run",
-    "kip_320 large against Spin and Rumur": "`python benchmarks/replication.py`: it needs these programs",
-    "against Stateright": "it needs a model in Rust beside this repository, and its compiler: not measured here",
+    "kip_320 large against Spin, Rumur and Stateright": "`python -m benchmarks.replication`: it needs these and cargo",
     "two Spark workers against one": "`python benchmarks/spark.py`: it needs Java and ten minutes",
 }
 """Measures of other scripts, with the reason."""

@@ -1,4 +1,4 @@
-"""Measure the checker on replication/kip_320, and Spin and Rumur on the same model in the same run; print a Markdown table.
+"""Measure the checker on replication/kip_320, and other checkers on the same model in the same run; print a Markdown table.
 
 Everything is on in our runs: all properties, the type invariant, the digest, deterministic parents. Every run has its own process.
 Compared programs run alternately, and the figure is the median of the ratios of neighbouring runs: on a machine with other load,
@@ -14,23 +14,20 @@ import platform
 import re
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
+
+from benchmarks.peer_checkers import PEERS, Bounds, Failed, Peer, Search, must, run
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 MODEL = "replication/kip_320"
 
-Bounds: TypeAlias = dict[str, int]
-Search: TypeAlias = dict[str, Any]
-"""The costs of a search: search_seconds, whole_seconds (of the process), others, peak_bytes; for ours, compile_seconds too."""
 NAMES = ("replicas", "log_size", "max_records", "max_leader_epoch")
 BOUNDS: dict[str, Bounds] = {
     "medium": dict(zip(NAMES, (3, 2, 2, 2), strict=True)),
@@ -49,161 +46,6 @@ PATIENCE = 6
 """How many times as many pairs as wanted may run in order to find undisturbed ones."""
 MISUSE = 2
 """The exit code if the command line asks for a missing program."""
-
-
-class Failed(Exception):  # noqa: N818 - the benchmark has failed, which need not be an error of its own
-    """A run had an unexpected result."""
-
-
-@dataclass(frozen=True)
-class Run:
-    """The costs and the output of a process."""
-
-    seconds: float
-    others: float
-    """Number of cores that other programs used in that time."""
-    peak_bytes: int
-    code: int
-    output: str
-    errors: str
-
-
-def run(command: Sequence[str | Path], folder: Path, environment: dict[str, str] | None = None) -> Run:
-    """Run a command until it ends."""
-    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
-        busy, began = busy_seconds(), time.perf_counter()
-        process = subprocess.Popen(
-            [str(word) for word in command], cwd=folder, stdout=output, stderr=errors, env={**os.environ, **(environment or {})}
-        )
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - began
-        busy_after = busy_seconds()
-        process.returncode = os.waitstatus_to_exitcode(status)
-        output.seek(0)
-        errors.seek(0)
-        peak = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-        others = max(0.0, busy_after - busy - usage.ru_utime - usage.ru_stime) / seconds
-        return Run(seconds, others, peak, process.returncode, output.read(), errors.read())
-
-
-def busy_seconds() -> float:
-    """Return the busy time of all cores since the system started; 0 where the system does not report it."""
-    try:
-        total = Path("/proc/stat").read_text(encoding="ascii").splitlines()[0]
-    except OSError:
-        return 0.0
-    user, nice, system, _, _, interrupts, more = map(int, total.split()[1:8])
-    return (user + nice + system + interrupts + more) / os.sysconf("SC_CLK_TCK")
-
-
-def must(result: Run, what: str) -> Run:
-    """Return a run that succeeded.
-
-    Raises:
-        Failed: it did not succeed.
-    """
-    if result.code:
-        raise Failed(f"{what} ended with code {result.code}: {(result.errors or result.output)[-2000:]}")
-    return result
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The other checkers
-
-
-@dataclass(frozen=True)
-class Peer:
-    """Another checker: how to build and run the model, and how to parse its output."""
-
-    name: str
-    tools: tuple[str, ...]
-    write: Callable[[Bounds, Path], None]
-    """Writes the model at the bounds to a file that `build` reads."""
-    build: tuple[str, ...]
-    command: str
-    clean: str
-    """Its output if it finds no error."""
-    states: str
-    """Pattern of the number of states."""
-    seconds: str
-    """Pattern of the seconds of the search by its own clock; if empty, the whole process counts."""
-    more_states: int
-    rounds: int
-    at_least: float
-
-    @property
-    def missing(self) -> list[str]:
-        """Required programs that are not installed."""
-        return [tool for tool in self.tools if shutil.which(tool) is None]
-
-    def make(self, bounds: Bounds, folder: Path) -> float:
-        """Write the model and compile it; return the seconds of compiling."""
-        folder.mkdir()
-        self.write(bounds, folder)
-        return sum(must(run(step.split(), folder), step).seconds for step in self.build)
-
-    def search(self, folder: Path, expected: int) -> Search:
-        """Run the compiled model; return its costs.
-
-        Raises:
-            Failed: its number of states differs, or it found an error in the model.
-        """
-        result = must(run(self.command.split(), folder), self.name)
-        found = re.search(self.states, result.output)
-        states = int(found[1]) if found else 0
-        if self.clean not in result.output or states != expected + self.more_states:
-            raise Failed(f"{self.name} found {states:,} states, not {expected + self.more_states:,}:\n{result.output[-2000:]}")
-        clock = re.search(self.seconds, result.output) if self.seconds else None
-        search = float(clock[1]) if clock else result.seconds
-        return {"search_seconds": search, "whole_seconds": result.seconds, "others": result.others, "peak_bytes": result.peak_bytes}
-
-
-def write_promela(bounds: Bounds, folder: Path) -> None:
-    """Write the model for Spin."""
-    options = [word for name, value in bounds.items() for word in (f"--{name.replace('_', '-')}", str(value))]
-    generator = HERE / "peers/kip_320_promela.py"
-    must(run([sys.executable, generator, *options, "--output", "k.pml"], folder), generator.name)
-
-
-def write_murphi(bounds: Bounds, folder: Path) -> None:
-    """Write the model for Rumur: the existing file with these bounds."""
-    text = (HERE / "peers/kip_320.m").read_text(encoding="utf-8")
-    for name, value in bounds.items():
-        text, count = re.subn(rf"(?m)^  {name.upper()}: \d+;$", f"  {name.upper()}: {value};", text)
-        if count != 1:
-            raise Failed(f"kip_320.m has {count} lines for the bound {name}")
-    (folder / "kip_320.m").write_text(text, encoding="utf-8")
-
-
-SPIN = Peer(
-    "Spin",
-    tools=("spin", "gcc"),
-    write=write_promela,
-    build=("spin -a k.pml", "gcc -O3 -march=native -DSAFETY -DNOREDUCE -DMEMLIM=16000 -o pan pan.c"),
-    command="./pan -m1000000 -w27",
-    clean="errors: 0",
-    states=r"(\d+) states, stored",
-    seconds=r"elapsed time ([\d.]+) seconds",
-    more_states=1,
-    rounds=3,
-    at_least=1.5,
-)
-RUMUR = Peer(
-    "Rumur",
-    tools=("rumur", "gcc"),
-    write=write_murphi,
-    build=(
-        "rumur --deadlock-detection off --threads 1 --output k.c kip_320.m",
-        "gcc -O3 -march=native -std=c11 k.c -o k -lpthread -mcx16",
-    ),
-    command="./k",
-    clean="No error found",
-    states=r"(\d+) states, \d+ rules fired",
-    seconds="",
-    more_states=0,
-    rounds=1,
-    at_least=12,
-)
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Figures
@@ -277,7 +119,7 @@ class Report:
     def markdown(self) -> str:
         """Return all tables and notes."""
         lines = ["| what | figure | target | met |", "|---|---|---|---|", *(figure.row() for figure in self.figures), ""]
-        lines += ["| one thread | compile, s | search, s | whole process, s | distinct states/s | peak bytes/state |"]
+        lines += ["| checker | compile, s | search, s | whole process, s | distinct states/s | peak bytes/state |"]
         lines += ["|---|---|---|---|---|---|", *self.checkers, ""]
         return "\n".join([*lines, *(f"- {note}" for note in self.notes)])
 
@@ -313,16 +155,21 @@ class Benchmark:
         self.report.add_run(what, **measured)
         return measured
 
-    def measure_peers(self) -> None:
-        """Compare one thread with the other checkers."""
+    def measure_peers(self, names: Sequence[str]) -> None:
+        """Compare with some of the other checkers."""
         first = self.ours(self.bounds)
         ours: list[Search] = []
-        for peer in (SPIN, RUMUR):
-            if peer.missing:
-                missing = " and ".join(peer.missing)
-                self.report.notes.append(f"{peer.name} is left out, for want of {missing}: apt-get install spin rumur gcc")
-            else:
-                ours += self.measure_peer(peer)
+        for name in names:
+            peers = [peer for peer in PEERS[name] if peer.threads <= (os.cpu_count() or 1)]
+            if missing := peers[0].missing:
+                self.report.notes.append(f"{name} is left out, for want of {' and '.join(missing)}; README.md says how to get it")
+                continue
+            folder = self.folder / name
+            if (compiling := peers[0].make(BOUNDS[self.bounds], folder)) is None:
+                self.report.notes.append(f"{name} is left out, for `{peers[0].fetch}` failed")
+                continue
+            for peer in peers:
+                ours += self.measure_peer(peer, folder, compiling)
         ours = ours or [self.ours(self.bounds)]
         states = STATES[self.bounds]
         self.report.add_checker("ours", states, first["compile_seconds"], ours)
@@ -330,13 +177,11 @@ class Benchmark:
         rate = states / statistics.median(one["search_seconds"] for one in ours)
         self.report.figures.insert(0, Figure("distinct states a second, one thread", rate, ""))
 
-    def measure_peer(self, peer: Peer) -> list[Search]:
-        """Compare with one checker; return our runs."""
-        folder = self.folder / peer.name
-        compiling = peer.make(BOUNDS[self.bounds], folder)
+    def measure_peer(self, peer: Peer, folder: Path, compiling: float) -> list[Search]:
+        """Compare with one checker, in pairs of the same number of threads; return our runs with one thread."""
         ours, theirs = [], []
         for _ in range(self.peer_rounds or peer.rounds):
-            ours.append(self.ours(self.bounds))
+            ours.append(self.ours(self.bounds, peer.threads))
             theirs.append(peer.search(folder, STATES[self.bounds]))
             self.report.add_run(peer.name, **theirs[-1])
         search, whole = (
@@ -348,7 +193,16 @@ class Benchmark:
             ratio(f"speed against {peer.name}, whole process, compiled before", whole),
         ]
         self.report.add_checker(peer.name, STATES[self.bounds], compiling, theirs)
-        return ours
+        return ours if peer.threads == 1 else []
+
+    def measure_ourselves(self, memory: bool) -> None:
+        """Measure what needs no other checker."""
+        self.measure_threads()
+        self.measure_parts()
+        if memory:
+            self.measure_memory()
+        self.measure_shell()
+        self.measure_manifest()
 
     def measure_threads(self) -> None:
         """Compare two threads with one."""
@@ -444,13 +298,14 @@ def surroundings(bounds: str) -> dict[str, Any]:
         "spin": version("spin -V", r"Version ([\d.]+)"),
         "rumur": version("rumur --version", r"version v?([\d.]+)"),
         "gcc": version("gcc -dumpfullversion", r"([\d.]+)"),
+        "cargo": version("cargo --version", r"cargo ([\d.]+)"),
     }
 
 
 def heading(about: dict[str, Any]) -> str:
     """Return the subject of the tables, as a sentence."""
     bounds = ", ".join(f"{name} {value}" for name, value in about["bounds"].items())
-    programs = ", ".join(f"{name} {about[name]}" for name in ("python", "spin", "rumur", "gcc") if about[name])
+    programs = ", ".join(f"{name} {about[name]}" for name in ("python", "spin", "rumur", "gcc", "cargo") if about[name])
     machine = f"{about['cores']} cores, load {about['load']} at the start"
     return f"{MODEL} at {bounds}: {about['states']:,} states; {machine}; {programs}.\n"
 
@@ -462,6 +317,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--pairs", type=int, help="pairs of runs for a ratio of our own (default: 5)")
     parser.add_argument("--memory", action=argparse.BooleanOptionalAction, default=None, help="measure memory (20 s; default: yes)")
     parser.add_argument("--quick", action="store_true", help="no memory, 3 pairs, one round of each other checker")
+    parser.add_argument("--against", nargs="+", choices=list(PEERS), help="compare with these checkers, and measure nothing else")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all runs and figures there")
     return parser.parse_args()
 
@@ -473,13 +329,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="kafka-spec-benchmark-") as folder:
         benchmark = Benchmark(args.bounds, args.pairs or (3 if args.quick else 5), 1 if args.quick else None, Path(folder))
         try:
-            benchmark.measure_peers()
-            benchmark.measure_threads()
-            benchmark.measure_parts()
-            if args.memory or (args.memory is None and not args.quick):
-                benchmark.measure_memory()
-            benchmark.measure_shell()
-            benchmark.measure_manifest()
+            benchmark.measure_peers(args.against or list(PEERS))
+            if not args.against:
+                benchmark.measure_ourselves(memory=not args.quick if args.memory is None else args.memory)
         except Failed as failure:
             print(f"benchmarks/replication.py: {failure}", file=sys.stderr)
             return 1
