@@ -8,7 +8,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,8 @@ from _pytest.mark import ParameterSet
 
 from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.exploration import Exploration
+from kafka_spec.model_check.manifest import NamedCheck, read_manifest
+from kafka_spec.spec.models import MODELS
 
 if TYPE_CHECKING:
     from kafka_spec.impl.broker.broker_process import BrokerProcess
@@ -52,6 +54,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """With --update-golden, run the tests that have golden texts, and no others."""
     if config.getoption("--update-golden"):
         items[:] = [item for item in items if "golden" in getattr(item, "fixturenames", ())]
+
+
+@cache
+def named_checks() -> tuple[NamedCheck, ...]:
+    """Return the checks of the project's manifest; several modules of tests ask for them."""
+    return tuple(read_manifest(ROOT / "pyproject.toml", MODELS.__getitem__))
 
 
 def sampled(cases: Iterable[Any], keep: int, name: Callable[[Any], str]) -> list[ParameterSet]:
@@ -149,7 +157,11 @@ def inside(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        code = main(arguments)
+        try:
+            code = main(arguments)
+        except SystemExit as ended:  # the words of the command line are wrong
+            assert isinstance(ended.code, int)
+            code = ended.code
         shown = capsys.readouterr()
         return subprocess.CompletedProcess(arguments, code, shown.out, shown.err)
 

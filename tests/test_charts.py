@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import toys
-from conftest import ROOT, Command
+from conftest import ROOT, Command, named_checks
 from hypothesis import given, settings
 from lxml import etree
 from test_trace import TRACES
@@ -25,7 +25,7 @@ from kafka_spec.diagrams.sequence import chart_svg, width_of, wrapped
 from kafka_spec.model_check.command.options import cores
 from kafka_spec.model_check.command.side_by_side import outcomes
 from kafka_spec.model_check.explain import reasons
-from kafka_spec.model_check.manifest import NamedCheck, read_manifest
+from kafka_spec.model_check.manifest import NamedCheck
 from kafka_spec.spec.machines import CHOICES, MACHINES
 from kafka_spec.spec.table import Spec
 from kafka_spec.spec.trace import Action, FieldChange, MessageItem, Step, Trace
@@ -281,7 +281,7 @@ def test_a_stale_gallery_is_noticed(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_projects_own_manifest_and_gallery() -> None:
     """Every check of the project's manifest comes out as expected, and the gallery is the tables and what the manifest rejects."""
-    checks = read_manifest(ROOT / "pyproject.toml", MODELS.__getitem__)
+    checks = named_checks()
     judged = list(outcomes(checks, NamedCheck.run, cores()))
 
     assert [one.name for one in judged] == [check.name for check in checks]

@@ -147,7 +147,6 @@ def test_own_module(kafka_spec: Command, tmp_path: Path) -> None:
     assert "OneHolder is violated: a shortest trace has 5 states" in run.stdout
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -182,9 +181,9 @@ def test_own_module(kafka_spec: Command, tmp_path: Path) -> None:
         ((), "the following arguments are required: COMMAND"),
     ],
 )
-def test_wrong_input(kafka_spec: Command, arguments: tuple[str, ...], message: str) -> None:
+def test_wrong_input(inside: Command, arguments: tuple[str, ...], message: str) -> None:
     """Wrong input exits with 2 and a message that names the mistake and the valid values, without a traceback."""
-    run = kafka_spec(*arguments)
+    run = inside(*arguments)
 
     assert run.returncode == 2
     assert message in run.stderr

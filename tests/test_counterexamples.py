@@ -14,25 +14,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from conftest import GOLDEN, ROOT
+from conftest import GOLDEN, named_checks
 from edges import broken, difference, plain, stage
 
 from kafka_spec.conformance.replay.projection import Projection
 from kafka_spec.conformance.replay.rules import do
 from kafka_spec.model_check.counterexample import REPLAYED_WAYS
 from kafka_spec.model_check.layout import Layout
-from kafka_spec.model_check.manifest import NamedCheck, read_manifest
+from kafka_spec.model_check.manifest import NamedCheck
 from kafka_spec.model_check.oracle import ExecutableSpec as Model
 from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.control.state import World
-from kafka_spec.spec.models import MODELS
 from kafka_spec.spec.table import Rule, Spec
 
 FILE = "counterexamples.json"
 CHECKS = {
-    check.name: check
-    for check in read_manifest(ROOT / "pyproject.toml", MODELS.__getitem__)
-    if check.name.startswith(("bug/", "reassignment/")) and check.expected.traces
+    check.name: check for check in named_checks() if check.name.startswith(("bug/", "reassignment/")) and check.expected.traces
 }
 CLAIMS = [(name, claim) for name, check in CHECKS.items() for claim in check.expected.traces]
 """Each bug of the manifest that is violated, with each property that it breaks."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from _pytest.mark import ParameterSet
-from conftest import ROOT
+from conftest import named_checks
 from edges import broken, difference, plain
 from kraft_edges import kraft_stage
 
@@ -18,15 +18,14 @@ from kafka_spec.conformance.kraft_replay.stage import KRaftStage
 from kafka_spec.conformance.kraft_replay.steps import do
 from kafka_spec.model_check.counterexample import REPLAYED_WAYS
 from kafka_spec.model_check.layout import Layout
-from kafka_spec.model_check.manifest import NamedCheck, read_manifest
+from kafka_spec.model_check.manifest import NamedCheck
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.spec.kraft.fixed import FIXED
-from kafka_spec.spec.models import MODELS
 from kafka_spec.spec.table import Spec
 
 CHECKS = {
     check.name: check
-    for check in read_manifest(ROOT / "pyproject.toml", MODELS.__getitem__)
+    for check in named_checks()
     if check.name.startswith("kraft/") and check.spec.state is FIXED.state and check.expected.traces
 }
 """The checks of KRaft that find violations."""

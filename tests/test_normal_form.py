@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import ENGINES, Command, Explore, named_checks, sampled
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,7 +19,7 @@ from kafka_spec.model_check.compile import Program
 from kafka_spec.model_check.counterexample import trace_of
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.layout import Layout
-from kafka_spec.model_check.manifest import NamedCheck, read_manifest
+from kafka_spec.model_check.manifest import NamedCheck
 from kafka_spec.model_check.normal_form import compared
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.report.text import result_text
@@ -27,11 +28,7 @@ from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.control.normal_form import NORMAL_FORM, drop_doomed_requests, raise_seen_epochs
 from kafka_spec.spec.control.state import World
 from kafka_spec.spec.domain import BagOf, Each, Queue, Range, append, holds, pop_first, truncate
-from kafka_spec.spec.models import MODELS
 from kafka_spec.spec.table import Constants, Ranks, Rule, Spec, SpecError, invariant, recoverable, step_invariant
-from tests.conftest import ENGINES, Command, Explore, sampled
-
-MANIFEST = Path(__file__).parent.parent / "pyproject.toml"
 
 
 def family(name: str) -> Mapping[str, int]:
@@ -226,10 +223,9 @@ def checks(low: int, high: int) -> list[NamedCheck]:
 
     Those at whose bounds the spec has none are left out.
     """
-    every = read_manifest(MANIFEST, MODELS.__getitem__)
     named = [
         one
-        for one in every
+        for one in named_checks()
         if one.spec.normal_form and not any(one.bounds.get(bound.name) for bound in one.spec.normal_form_without)
     ]
     return [one for one in named if low <= (one.expected.unreduced or one.expected.distinct or 0) < high]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from conftest import named_checks
 
 from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.counterexample import trace_of
@@ -18,7 +19,7 @@ from kafka_spec.spec.models import MODELS
 from kafka_spec.spec.table import SpecError
 
 ROOT = Path(__file__).resolve().parent.parent
-CHECKS = [check for check in read_manifest(ROOT / "pyproject.toml", MODELS.__getitem__) if check.name.startswith("progress/")]
+CHECKS = [check for check in named_checks() if check.name.startswith("progress/")]
 QUICK = [check for check in CHECKS if (check.expected.distinct or 0) < 1_000]
 Golden = Callable[[str, str], None]
 

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from conftest import Command
 
 from kafka_spec.model_check.check import Expectation
 from kafka_spec.model_check.command import side_by_side
@@ -15,7 +16,6 @@ from kafka_spec.model_check.exploration import Budget, EngineError, Exploration
 from kafka_spec.model_check.manifest import NamedCheck
 from kafka_spec.spec.models import MODELS
 from kafka_spec.spec.table import SpecError
-from tests.conftest import Command
 
 NAMES = ("replication/kip_279", "replication/high_watermark", "replication/kip_101", "replication/kip_320")
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from conftest import ROOT, Command, sampled
 
 from kafka_spec.model_check import frontier, shards
 from kafka_spec.model_check.check import check
@@ -34,7 +35,6 @@ from kafka_spec.spec.domain import Range
 from kafka_spec.spec.models import MODELS
 from kafka_spec.spec.table import Spec, SpecError
 from tests import element_toys, toys
-from tests.conftest import ROOT, Command, sampled
 
 KIP_320 = MODELS["replication/kip_320"]
 SMALL = {"replicas": 3, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import Explore
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -57,7 +58,6 @@ from kafka_spec.spec.table import (
     step_invariant,
 )
 from kafka_spec.spec.table.symmetry import renamed
-from tests.conftest import Explore
 
 # ---------------------------------------------------------------------------------------------------------------------
 # A small world: guards who hand a key to each other

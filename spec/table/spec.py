@@ -186,6 +186,10 @@ class Spec:
             raise SpecError(f"{self.name}: it has no normal form; search all its states")
         if self.view:
             raise SpecError(f"{self.name}: its view says what identifies a state; take it or the normal form")
+        return self._reduced
+
+    @cached_property
+    def _reduced(self) -> Spec:
         reduced = dataclasses.replace(self, reduced=True)
         object.__setattr__(reduced, "declared_in", self.declared_in)
         return reduced
