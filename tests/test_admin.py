@@ -7,17 +7,10 @@ from random import Random
 import pytest
 
 from kafka_spec.impl.coordination import znodes
-from kafka_spec.impl.coordination.admin import (
-    COLLISION_WARNING,
-    Admin,
-    RackMode,
-    assign,
-    parse_assignment,
-    validate_config,
-    validate_name,
-)
+from kafka_spec.impl.coordination.admin import COLLISION_WARNING, Admin, RackMode, assign
 from kafka_spec.impl.coordination.interface import Session
 from kafka_spec.impl.coordination.memory import Ensemble
+from kafka_spec.impl.coordination.topic_checks import parse_assignment, validate_config, validate_name
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
 

@@ -8,7 +8,6 @@ Source: Kafka 2.8 AdminZkClient.scala, AdminUtils.scala, TopicCommand.scala.
 from __future__ import annotations
 
 import enum
-import re
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -16,6 +15,7 @@ from random import Random
 
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.interface import BadVersion, NodeExists, NoNode, Session
+from kafka_spec.impl.coordination.topic_checks import validate_config, validate_list, validate_name, validate_new
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 from kafka_spec.impl.protocol.topic_ids import text_of
 from kafka_spec.spec.assignment import assign_rack_aware, assign_rack_unaware, start_for_new_partitions
@@ -26,18 +26,6 @@ COLLISION_WARNING = (
     "WARNING: Due to limitations in metric names, topics with a period ('.') or underscore ('_') could collide. "
     "To avoid issues it is best to use either, but not both."
 )
-LONGEST_NAME = 249
-"""A log's folder is named TOPIC-PARTITION, and a file name has at most 255 characters."""
-
-CONFIGS: Mapping[str, Callable[[str], bool]] = {
-    "min.insync.replicas": lambda value: int(value) >= 1,
-    "unclean.leader.election.enable": lambda value: value in ("true", "false"),
-    "segment.bytes": lambda value: int(value) >= 14,
-    "segment.ms": lambda value: int(value) >= 1,
-    "segment.index.bytes": lambda value: int(value) >= 4,
-    "index.interval.bytes": lambda value: int(value) >= 0,
-}
-"""The configuration names of a topic, each with the values that it accepts."""
 
 
 class RackMode(enum.Enum):
@@ -46,29 +34,6 @@ class RackMode(enum.Enum):
     ENFORCED = "all brokers have a rack, or none: otherwise it is an error"
     SAFE = "racks count if all brokers have one"
     DISABLED = "racks do not count"
-
-
-def parse_assignment(text: str) -> dict[int, tuple[int, ...]]:
-    """Return the replicas of each partition that a text such as `1:2,3:4` assigns: partition 0 to 1 and 2, partition 1 to 3 and 4.
-
-    Raises:
-        KafkaError: an entry is not a broker number; a partition names a broker twice; lists have different lengths.
-    """
-    assignment: dict[int, tuple[int, ...]] = {}
-    for partition, listed in enumerate(text.split(",")):
-        parts = [part.strip() for part in listed.split(":")]
-        if not all(re.fullmatch(r"[0-9]+", part) for part in parts):
-            raise KafkaError(
-                ErrorCode.UNKNOWN_SERVER_ERROR, f"{listed!r} is not a list of brokers for partition {partition}; write 1:2,3:4"
-            )
-        replicas = tuple(map(int, parts))
-        if twice := sorted({broker for broker in replicas if replicas.count(broker) > 1}):
-            named = ",".join(map(str, twice))
-            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"Partition replica lists may not contain duplicate entries: {named}")
-        assignment[partition] = replicas
-        if len(replicas) != len(assignment[0]):
-            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"Partition {partition} has different replication factor: {listed}")
-    return assignment
 
 
 def assign(
@@ -239,7 +204,7 @@ class Admin:
             new = assign(racks, total - count, len(first), start, start, count)
         else:
             new = {partition: tuple(assignment[partition]) for partition in sorted(assignment)}
-            _validate_new(new, range(count, total), len(first), racks)
+            validate_new(new, range(count, total), len(first), racks)
         if validate_only:
             return new
         grown = znodes.Topic({**topic.partitions, **new}, topic.adding, topic.removing, topic.topic_id, topic.version)
@@ -314,7 +279,7 @@ class Admin:
         if len({len(replicas) for replicas in assignment.values()}) != 1:
             raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "All partitions should have the same number of replicas")
         for partition in sorted(assignment):
-            _validate_list(partition, assignment[partition])
+            validate_list(partition, assignment[partition])
         if sorted(assignment) != list(range(len(assignment))):
             raise KafkaError(
                 ErrorCode.INVALID_REPLICA_ASSIGNMENT,
@@ -336,77 +301,5 @@ class Admin:
         return text_of(uuid.UUID(int=self._random.getrandbits(128), version=4))
 
 
-def validate_name(name: str) -> None:
-    """Check the name of a topic.
-
-    Raises:
-        KafkaError: it is empty, `.` or `..`, too long, or has a character beyond letters, digits, dots, underscores and hyphens.
-    """
-    if name == "":
-        reason = "it can't be empty"
-    elif name in (".", ".."):
-        reason = "it can't be '.' or '..'"
-    elif len(name) > LONGEST_NAME:
-        reason = f"it can't be longer than {LONGEST_NAME} characters"
-    elif not re.fullmatch(r"[a-zA-Z0-9._-]+", name):
-        reason = "it contains a character other than ASCII alphanumerics, '.', '_' and '-'"
-    else:
-        return
-    raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name {name!r} is illegal, {reason}")
-
-
-def validate_config(config: Mapping[str, str]) -> None:
-    """Check the configuration of a topic.
-
-    Raises:
-        KafkaError: a name is unknown, or a value is invalid; the message lists the known names.
-    """
-    for name, value in config.items():
-        if name not in CONFIGS:
-            raise KafkaError(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {name}; there are {', '.join(CONFIGS)}")
-        try:
-            good = CONFIGS[name](value)
-        except ValueError:
-            good = False
-        if not good:
-            raise KafkaError(ErrorCode.INVALID_CONFIG, f"Invalid value {value} for configuration {name}")
-
-
 def _exists(name: str) -> KafkaError:
     return KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
-
-
-def _validate_list(partition: int, replicas: Sequence[int]) -> None:
-    if not replicas:
-        raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Cannot have replication factor of 0 for partition id {partition}.")
-    if len(set(replicas)) != len(replicas):
-        listed = ", ".join(map(str, replicas))
-        raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Duplicate brokers not allowed in replica assignment: {listed}")
-    if min(replicas) < 0:
-        raise KafkaError(
-            ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Partition {partition} names broker {min(replicas)}; broker ids are not negative"
-        )
-
-
-def _validate_new(
-    assignment: Mapping[int, Sequence[int]], wanted: range, replication_factor: int, brokers: Mapping[int, str | None]
-) -> None:
-    """Check the manual assignment of partitions to add."""
-    for partition in assignment:
-        _validate_list(partition, assignment[partition])
-        if unknown := sorted(set(assignment[partition]) - set(brokers)):
-            raise KafkaError(
-                ErrorCode.BROKER_NOT_AVAILABLE,
-                f"Some brokers specified for partition {partition} are not available: {', '.join(map(str, unknown))}",
-            )
-        if len(assignment[partition]) != replication_factor:
-            raise KafkaError(
-                ErrorCode.INVALID_REPLICA_ASSIGNMENT,
-                f"Inconsistent replication factor between partitions: partition 0 has {replication_factor}, "
-                f"partition {partition} has {len(assignment[partition])}",
-            )
-    if list(assignment) != list(wanted):
-        raise KafkaError(
-            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
-            f"Partitions should be {wanted.start} to {wanted.stop - 1}, but they are {list(assignment)}",
-        )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from kafka_spec.impl.coordination.admin import parse_assignment
+from kafka_spec.impl.coordination.topic_checks import parse_assignment
 from kafka_spec.impl.protocol.errors import KafkaError
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.admin_tasks import AdminTool, Steps, read_targets
