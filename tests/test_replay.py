@@ -81,6 +81,7 @@ FAMILIES: dict[str, Mapping[str, int]] = {
 }
 """Bounds that `make test` explores and replays."""
 PARTS = {
+    "a preferred election": 7,
     "a lossy crash": 3,
     "a crash and a record": 3,
     "two reassignments": 13,
@@ -93,6 +94,7 @@ PARTS = {
     "a deletion and a bounce": 101,
     "a deletion and a crash": 101,
     "a deletion and an expiry": 401,
+    "an unclean election asked for": 13,
     "two partitions and a crash": 29,
     "two partitions and a bounce in their deletion": 1009,
     "two leaders, one of whom shuts down": 401,
@@ -182,10 +184,13 @@ def test_every_edge_of_rare_rules_agrees(era: str, family: str, record_property:
 @pytest.mark.parametrize("era", ERAS)
 def test_every_rule_is_replayed(era: str) -> None:
     """`make test` replays every rule of an era, except those that the era lists as unreachable."""
-    replayed = {rule for family in FAMILIES.values() for rule in fired(ERAS[era], family)}
-    replayed |= {rule for (other, _), rules in RARE.items() for rule in rules if other == era}
-    unreachable = set(ERAS[era].unreachable_rules)
-    assert {rule.name for rule in ERAS[era].rules} - replayed == unreachable
+    reachable = {rule.name for rule in ERAS[era].rules} - set(ERAS[era].unreachable_rules)
+    replayed = {rule for (other, _), rules in RARE.items() for rule in rules if other == era}
+    for family in sorted(FAMILIES, key=lambda name: PARTS.get(name, 1)):
+        if replayed >= reachable:
+            break
+        replayed |= set(fired(ERAS[era], FAMILIES[family]))
+    assert replayed == reachable
 
 
 def test_every_rule_has_a_step() -> None:
