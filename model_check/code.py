@@ -12,7 +12,7 @@ from typing import Any
 
 from kafka_spec.model_check import kernel
 from kafka_spec.model_check.counted import HEADER
-from kafka_spec.model_check.machine_code import CodeText, load
+from kafka_spec.model_check.machine_code import CodeText, Tier, load
 from kafka_spec.spec.integers import unusable
 from kafka_spec.spec.table import Property, SpecError
 
@@ -46,7 +46,7 @@ class Shape:
 class Code:
     """A program's machine code, and how to call it. The text of the code and its shape are enough to load it on any machine."""
 
-    def __init__(self, module: CodeText, shape: Shape, anew: bool = False, quick: bool = False) -> None:
+    def __init__(self, module: CodeText, shape: Shape, anew: bool = False, tier: Tier = Tier.FAST) -> None:
         self.module, self.shape = module, shape
         self.fired = HEADER + 2 * shape.steps
         self.bounded = self.fired + shape.rules
@@ -56,17 +56,16 @@ class Code:
         one for each name under which its forbidden steps are counted, one for each antecedent of a step invariant."""
         if strange := [value for value in shape.k if unusable(value)]:
             raise SpecError(f"a bound or a decision of {strange[0]} {unusable(strange[0])}")
-        self.k = (ctypes.c_int64 * max(1, len(shape.k)))(*shape.k)
         self.seed = ctypes.c_int64(shape.seed).value  # all 64 bits, read as a signed number
-        self.load(anew, quick)
+        self.load(anew, tier)
 
-    def load(self, anew: bool = False, quick: bool = False) -> None:
+    def load(self, anew: bool = False, tier: Tier = Tier.FAST) -> None:
         """Load the machine code, and use it from now on; the arguments are those of `machine_code.load`."""
-        self.loaded = load(self.module, anew, quick)
+        self.loaded = load(self.module, self.shape.k, tier, anew)
         integer, pointer = ctypes.c_int64, ctypes.c_void_p
-        self.expand = self._entry("expand", integer, [pointer, pointer, integer, integer, pointer, integer, *[pointer] * 6])
-        self.form = self._entry("form", integer, [pointer, integer, pointer, integer, pointer, pointer])
-        self.judge = self._entry("judge", integer, [pointer, integer, pointer, pointer, pointer])
+        self.expand = self._entry("expand", integer, [pointer, pointer, integer, integer, integer, *[pointer] * 6])
+        self.form = self._entry("form", integer, [pointer, integer, integer, pointer, pointer])
+        self.judge = self._entry("judge", integer, [pointer, integer, pointer, pointer])
         for function, shapes in self.functions(self.shape.action_bits).items():
             arguments = [integer if kind == "int" else pointer for kind in shapes]
             setattr(self, function.__name__, self._entry(function.__name__, integer, arguments))

@@ -31,7 +31,7 @@ class Codec:
         self.reach = most + SPARE
         self.counter = np.dtype(f"u{size_bits(most) // 8}")
         """The type of the numbers that count the bytes of a row."""
-        self._library = load(text, anew).engine
+        self._library = load(text, anew=anew).engine
         pointer, integer = ctypes.c_void_p, ctypes.c_int64
         pack, unpack, gather = (self._library.get_function_address(name) for name in ("pack", "unpack", "gather"))
         self._pack = ctypes.CFUNCTYPE(integer, pointer, pointer, integer, pointer, pointer)(pack)

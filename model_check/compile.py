@@ -1,7 +1,7 @@
 """Compiles a spec at given bounds to a program: the successor function, the judge of states, the set of fingerprints.
 
-There is one module of machine code for each shape; bounds and decisions that do not change the shape are values of `k` at run
-time. Does not depend on any engine. lowering/ writes the functions.
+There is one module of machine code for each shape; bounds and decisions that do not change the shape are values of `k`, which are
+set when it is loaded, or code is generated for them. Does not depend on any engine. lowering/ writes the functions.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from kafka_spec.model_check.lowering.successors import Successors, name_bounds
 from kafka_spec.model_check.lowering.symmetry import Renamer
 from kafka_spec.model_check.lowering.unit import Tally
 from kafka_spec.model_check.lowering.values import I64, Fault
+from kafka_spec.model_check.machine_code import Tier
 from kafka_spec.spec.source import definition_of
 from kafka_spec.spec.table import Constants, Property, Spec
 
@@ -44,9 +45,9 @@ class Program(Plan, Code):
         leave_out: frozenset[str] = frozenset(),
         anew: bool = False,
         covering: bool = False,
-        quick: bool = False,
+        tier: Tier = Tier.FAST,
     ) -> None:
-        """Compile, or use code that was compiled from equal inputs before; `anew`: always compile; `quick`: see machine_code."""
+        """Compile, or use code that was compiled from equal inputs before; `anew`: always compile; `tier`: see machine_code."""
         began = time.perf_counter()
         Plan.__init__(self, spec, claims, "digest" not in leave_out)
         self.written = self._compile(spec, layout, actions, claims, tuple(vars(k)), leave_out, anew, covering)
@@ -55,13 +56,13 @@ class Program(Plan, Code):
         tests = len(self.state_tests), len(self.step_tests)
         paths = tuple(-1 if claim.when is None else self.ways.index(claim.when) for claim in self.on_graph)
         shape = Shape(layout.size, *counts, *tests, tuple(vars(k).values()), seed, len(self.ways), paths)
-        Code.__init__(self, self.written.code, shape, anew, quick)
+        Code.__init__(self, self.written.code, shape, anew, tier)
         self.tallied = self._entry("tallied", None, [ctypes.c_void_p]) if covering else None
         self.seconds = time.perf_counter() - began
 
-    def load(self, anew: bool = False, quick: bool = False) -> None:
+    def load(self, anew: bool = False, tier: Tier = Tier.FAST) -> None:
         """Load the machine code, and use it from now on; the arguments are those of `machine_code.load`."""
-        super().load(anew, quick)
+        super().load(anew, tier)
         integer, pointer = ctypes.c_int64, ctypes.c_void_p
         renames = self.spec.symmetry is not None
         self.rename = self._entry("rename_members", None, [pointer, integer, integer, pointer]) if renames else None

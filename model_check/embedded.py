@@ -30,7 +30,7 @@ from kafka_spec.model_check.faults import explain_state
 from kafka_spec.model_check.frontier import Frontier, InMemory, Level, PackedInMemory
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.level_judge import judge_level
-from kafka_spec.model_check.machine_code import note_searched, searched
+from kafka_spec.model_check.machine_code import Tier, note_searched, searched
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.path_claims import PathClaims
 from kafka_spec.model_check.renamings import Renamings
@@ -68,11 +68,13 @@ class Search:
         self.world, self.result, self.budget, self.anew, self.traced = world, result, budget, anew, traced
         self.layout = Layout(world.space, seed)
         size = result.record_bytes = self.layout.size
-        quick = fast_from > 0 and not covering  # the counters of coverage are in the code
+        tier = Tier.FAST if covering else Tier.QUICK if fast_from > 0 else Tier.FIXED  # the counters of coverage are in the code
         self.fast_from = fast_from
-        self.program = Program(world.spec, self.layout, world.actions, result.properties, world.k, leave_out, anew, covering, quick)
-        self.searched_before = searched(self.program.module) if self.program.loaded.quick and not anew else 0
-        """The states that earlier searches have found with this quick code."""
+        self.program = Program(world.spec, self.layout, world.actions, result.properties, world.k, leave_out, anew, covering, tier)
+        self.waits = self.program.loaded.tier == Tier.QUICK
+        """Whether the search goes on with quick code until it is large."""
+        self.searched_before = searched(self.program.module, self.program.shape.k) if self.waits and not anew else 0
+        """The states that earlier searches with these bounds have found with quick code."""
         self.ordered = "order" not in leave_out
         result.compile_seconds = self.program.seconds
         shards = 1 << (result.threads - 1).bit_length()
@@ -95,8 +97,8 @@ class Search:
 
     def close(self) -> None:
         """End the threads; with quick code, keep how many states were searched with it."""
-        if self.program.loaded.quick and not self.anew:
-            note_searched(self.program.module, self.searched_before + self.result.distinct)
+        if self.waits and not self.anew:
+            note_searched(self.program.module, self.program.shape.k, self.searched_before + self.result.distinct)
         if self.pool is not None:
             self.pool.shutdown()
 
@@ -155,10 +157,11 @@ class Search:
 
     def hasten(self) -> float:
         """Load faster code if searches with the quick code have become large together; return the seconds that this took."""
-        if not self.program.loaded.quick or self.searched_before + self.result.distinct < self.fast_from:
+        if not self.waits or self.searched_before + self.result.distinct < self.fast_from:
             return 0.0
         began = time.perf_counter()
-        self.program.load(self.anew)
+        self.program.load(self.anew, Tier.FIXED)
+        self.waits = False
         self.result.compile_seconds += (spent := time.perf_counter() - began)
         return spent
 

@@ -52,7 +52,7 @@ def judge_level(
                 last = min(end, begin + PIECE)
                 states, _ = frontier.read(begin, last)
                 found = np.flatnonzero(row[:claims] < 0)
-                fault = program.judge(address(states), len(states), program.k, address(row), address(meets[begin:last]))
+                fault = program.judge(address(states), len(states), address(row), address(meets[begin:last]))
                 row[found] += np.where(row[found] >= 0, begin, 0)
                 if fault >= 0:
                     faults[thread] = begin + fault

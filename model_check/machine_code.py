@@ -5,10 +5,12 @@ Does not depend on specs or on files.
 
 from __future__ import annotations
 
+import ctypes
+import enum
 import functools
 import hashlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import llvmlite
@@ -17,6 +19,20 @@ import llvmlite.binding as llvm
 from kafka_spec.model_check import code_cache
 from kafka_spec.model_check.code_cache import CodeOrigin
 from kafka_spec.model_check.exploration import EngineError
+
+KNOWN = "k"
+"""The variable of a module with the values of `k`."""
+
+
+class Tier(enum.IntEnum):
+    """How much is done for the speed of code."""
+
+    QUICK = 0
+    """Code that is there early. For a control plane that takes an eighth of the time, and a search takes a third longer."""
+    FAST = 1
+    """Fast code, for all values of `k`."""
+    FIXED = 2
+    """Fast code for one `k`: its values are constants of the code."""
 
 
 @functools.cache
@@ -68,42 +84,49 @@ class Loaded:
     """Machine code in this process."""
 
     engine: llvm.ExecutionEngine
-    quick: bool
-    """Whether it was generated quickly, and could be faster."""
+    tier: Tier
 
 
-def load(code: CodeText, anew: bool = False, quick: bool = False) -> Loaded:
-    """Return the loaded machine code of a module.
+def load(code: CodeText, k: Sequence[int] = (), tier: Tier = Tier.FAST, anew: bool = False) -> Loaded:
+    """Return the loaded machine code of a module, set to values of `k`.
 
     Args:
         code: the module.
+        k: the values, in the order of the module's names.
+        tier: what to generate, unless the cache has a better one.
         anew: neither read nor write the cache.
-        quick: generate code that is there early rather than fast, unless the cache has the fast one. For a control plane that
-            takes an eighth of the time, and a search takes a fifth longer.
     """
-    if anew:
-        return Loaded(_link(_generate(code.text, quick)), quick)
-    for tier in (False, True) if quick else (False,):
-        if (machine_code := code_cache.read(_origin(code, tier))) is not None:
-            return Loaded(_link(machine_code), tier)
-    machine_code = _generate(code.text, quick)
-    code_cache.write(_origin(code, quick), machine_code)
-    return Loaded(_link(machine_code), quick)
+    for known in () if anew else sorted(Tier, reverse=True)[: len(Tier) - tier]:
+        if (machine_code := code_cache.read(_origin(code, known, k))) is not None:
+            return Loaded(_link(machine_code, k, known), known)
+    machine_code = _generate(fixed(code.text, k) if tier == Tier.FIXED else code.text, tier == Tier.QUICK)
+    if not anew:
+        code_cache.write(_origin(code, tier, k), machine_code)
+    return Loaded(_link(machine_code, k, tier), tier)
 
 
-def _origin(code: CodeText, quick: bool, suffix: str = "o") -> CodeOrigin:
-    return CodeOrigin(code.digest, digest_of(f"{_compiler()}\n{'quick' if quick else 'fast'}"), suffix)
+def fixed(text: str, k: Sequence[int]) -> str:
+    """Return the text of a module in which the values of `k` are constants."""
+    before, mark, after = text.partition(f'@"{KNOWN}" = global [{len(k)} x i64] zeroinitializer')
+    assert mark, "the module has no such values"
+    values = ", ".join(f"i64 {value}" for value in k)
+    return f'{before}@"{KNOWN}" = internal constant [{len(k)} x i64] [{values}]{after}'
 
 
-def searched(code: CodeText) -> int:
-    """Return how many states earlier searches found with the quick code of a module, as far as the cache tells."""
-    told = code_cache.read(_origin(code, True, "n"))
+def _origin(code: CodeText, tier: Tier, k: Sequence[int], suffix: str = "o") -> CodeOrigin:
+    values = list(k) if tier == Tier.FIXED else ""
+    return CodeOrigin(code.digest, digest_of(f"{_compiler()}\n{tier.name} {values}"), suffix)
+
+
+def searched(code: CodeText, k: Sequence[int]) -> int:
+    """Return how many states earlier searches with these values found before they had code for them, as far as the cache tells."""
+    told = code_cache.read(_origin(code, Tier.FIXED, k, "n"))
     return int(told) if told else 0
 
 
-def note_searched(code: CodeText, states: int) -> None:
-    """Keep in the cache how many states searches have found with the quick code of a module."""
-    code_cache.write(_origin(code, True, "n"), str(states).encode())
+def note_searched(code: CodeText, k: Sequence[int], states: int) -> None:
+    """Keep in the cache how many states searches with these values have found without code for them."""
+    code_cache.write(_origin(code, Tier.FIXED, k, "n"), str(states).encode())
 
 
 @functools.cache
@@ -118,7 +141,8 @@ def _compiler() -> str:
 def _few_passes(quick: bool) -> llvm.ModulePassManager:
     """Return the passes for a large module: those that pay and whose time is linear in its length.
 
-    Putting guards and properties where they are called makes a search a third faster, and the code twice as long.
+    Putting guards and properties where they are called makes a search a third faster, and the code twice as long. What they read
+    is then read once for several of them, and what constants decide is dropped.
     """
     passes = llvm.create_new_module_pass_manager()
 
@@ -131,6 +155,12 @@ def _few_passes(quick: bool) -> llvm.ModulePassManager:
     if not quick:
         passes.add_always_inliner_pass()
         simplify()
+        passes.add_post_order_function_attributes_pass()
+        passes.add_ipsccp_pass()
+        passes.add_new_gvn_pass()
+        passes.add_instruction_combine_pass()
+        passes.add_simplify_cfg_pass()
+        passes.add_global_dead_code_eliminate_pass()
     passes.add_dead_store_elimination_pass()
     passes.add_simplify_cfg_pass()
     passes.add_aggressive_dce_pass()
@@ -151,10 +181,13 @@ def _generate(code: str, quick: bool) -> bytes:
     return machine_code
 
 
-def _link(machine_code: bytes) -> llvm.ExecutionEngine:
+def _link(machine_code: bytes, k: Sequence[int], tier: Tier) -> llvm.ExecutionEngine:
     _machine()  # initialises LLVM
     machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
     engine.add_object_file(llvm.ObjectFileRef.from_data(machine_code))
     engine.finalize_object()
+    if k and tier != Tier.FIXED:
+        values = (ctypes.c_int64 * len(k))(*k)
+        ctypes.memmove(engine.get_global_value_address(KNOWN), values, ctypes.sizeof(values))
     return engine

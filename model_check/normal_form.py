@@ -144,7 +144,7 @@ class _Graph:
         assert self.former is not None
         forms, marks, fault = states.copy(), np.empty(len(states), np.uint64), np.zeros(1, np.int64)
         former = self.former
-        if former.form(address(forms), len(forms), former.k, former.seed, address(marks), address(fault)) >= 0:
+        if former.form(address(forms), len(forms), former.seed, address(marks), address(fault)) >= 0:
             raise EngineError(f"a state has no normal form: {former.fault_of(int(fault[0])).message}")
         return forms, marks
 
@@ -161,7 +161,7 @@ class _Graph:
         for records in (states, self.formed(states)[0]):
             meets = np.zeros((len(records), len(program.ways)), np.bool_)
             cells = np.zeros(len(program.states) + 1 + len(program.state_tests), np.int64)
-            program.judge(address(np.ascontiguousarray(records)), len(records), program.k, address(cells), address(meets))
+            program.judge(address(np.ascontiguousarray(records)), len(records), address(cells), address(meets))
             said.append(meets)
         differs = said[0] != said[1]
         for number, claim in enumerate(program.on_graph):

@@ -79,7 +79,7 @@ class Renamings:
             np.add.at(steps, part.parents[: part.count], mixed ^ (mixed >> np.uint64(29)))
         firsts = np.array([-1] * len(program.states) + [0] * (1 + len(program.state_tests)), np.int64)
         meets = np.zeros((len(states), len(program.ways)), np.bool_)
-        faulted = program.judge(address(states), len(states), program.k, address(firsts), address(meets))
+        faulted = program.judge(address(states), len(states), address(firsts), address(meets))
         return part.count, counted, steps.tolist(), faulted, firsts.tolist(), meets.tolist()
 
     def explain(self, states: npt.NDArray[np.uint8], to: Renaming) -> None:

@@ -276,7 +276,7 @@ class Slice:
         if program.on_graph:
             self.cuts[: len(states)] = 0
         self.count = program.expand(
-            address(states), address(marks), len(states), begin, program.k, program.seed,
+            address(states), address(marks), len(states), begin, program.seed,
             address(self.states), address(self.marks), address(self.parents), address(self.actions),
             address(self.cuts), address(self.counters),
         )  # fmt: skip

@@ -14,7 +14,7 @@ from kafka_spec.model_check.check import Expectation, check, compare
 from kafka_spec.model_check.counterexample import trace_of
 from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding
 from kafka_spec.model_check.fingerprint import DEFAULT_SEED
-from kafka_spec.model_check.machine_code import CodeText
+from kafka_spec.model_check.machine_code import CodeText, Tier
 from kafka_spec.spec.table import SpecError
 from tests import toys
 
@@ -50,9 +50,9 @@ def test_verify_compiles_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     loaded: list[tuple[CodeText, bool]] = []
     load = compiled.load
 
-    def watched(text: CodeText, anew: bool, quick: bool) -> Any:
+    def watched(text: CodeText, k: tuple[int, ...], tier: Tier, anew: bool) -> Any:
         loaded.append((text, anew))
-        return load(text, anew, quick)
+        return load(text, k, tier, anew)
 
     monkeypatch.setattr(compiled, "load", watched)
     check(toys.GRID_TRAP, {"limit": 3}, verify=True)

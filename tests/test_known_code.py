@@ -43,9 +43,9 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     yield names
 
 
-def explored(**options: Any) -> Exploration:
+def explored(limit: int = 3, **options: Any) -> Exploration:
     """Search a toy with goals, a violated claim, bounds that cut, and claims on the graph."""
-    return embedded.explore(toys.GRID_TRAP, {"limit": 3}, everything=True, **options)
+    return embedded.explore(toys.GRID_TRAP, {"limit": limit}, everything=True, **options)
 
 
 def as_another_process() -> None:
@@ -203,6 +203,18 @@ def test_fast_code_is_asked_for(generated: list[bool]) -> None:
     generated.clear()
     assert check(toys.COUNTER, {"limit": 3}, verify=True).compared == ["another seed"]
     assert generated == [True, False]
+
+
+def test_code_for_some_bounds_is_used_for_no_others(generated: list[bool]) -> None:
+    """Bounds of one shape share quick code; code in which they are constants is generated for each, and finds the same."""
+    quick = {limit: explored(limit) for limit in (2, 3, 4)}
+    assert generated == [True] and len({result.digest for result in quick.values()}) == 3
+    for limit, result in quick.items():
+        assert counts(explored(limit, fast_from=0)) == counts(result)
+    assert generated == [True, False, False, False]
+    for limit, result in quick.items():
+        assert counts(explored(limit)) == counts(result)
+    assert generated == [True, False, False, False]
 
 
 @pytest.fixture

@@ -41,6 +41,7 @@ from kafka_spec.spec.domain import (
     excluding,
     holds,
     including,
+    members_of,
     pop_first,
     reset,
     tagged,
@@ -62,30 +63,29 @@ class Native:
         self.layout = layout
         self.compiler = Compiler(layout.root, K_VALUES)
         self.results = {function: _Export(self.compiler, function, f"export{n}").results for n, function in enumerate(functions)}
-        self.library = load(text_known(str(self.compiler.module))).engine
-        self.k = (ctypes.c_int64 * len(K_VALUES))(*K_VALUES.values())
-        signature = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 4)
+        self.library = load(text_known(str(self.compiler.module)), tuple(K_VALUES.values())).engine
+        signature = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)
         self.entries = {f: signature(self.library.get_function_address(f"export{n}")) for n, f in enumerate(functions)}
 
     def __call__(self, function: Function, arguments: Sequence[int], record: bytes = b"") -> tuple[Any, bytes, Fault | None]:
         """Return what the function returns, the bytes of the record afterwards, and the fault if there was one."""
         state = ctypes.create_string_buffer(record or bytes(self.layout.size), self.layout.size)
         results = (ctypes.c_int64 * 4)()
-        code = self.entries[function](state, self.k, (ctypes.c_int64 * 8)(*arguments), results)
+        code = self.entries[function](state, (ctypes.c_int64 * 8)(*arguments), results)
         values = tuple(results[: self.results[function]])
         fault = self.compiler.fault_of(code) if code else None
         return values[0] if len(values) == 1 else values, state.raw, fault
 
 
 class _Export(Emitter):
-    """Gives a function a name outside of its module: export(state, k, arguments, results) returns the code of a fault."""
+    """Gives a function a name outside of its module: export(state, arguments, results) returns the code of a fault."""
 
     def __init__(self, compiler: Compiler, function: Function, name: str) -> None:
-        code = ir.Function(compiler.module, ir.FunctionType(I64, [POINTER, WORD, WORD, WORD]), name)
+        code = ir.Function(compiler.module, ir.FunctionType(I64, [POINTER, WORD, WORD]), name)
         super().__init__(compiler, code, ZERO)
         self.fault = self.slot(I64, ZERO)
-        state, k, arguments, results = code.args
-        scope: dict[str, Any] = {"s": Ref(compiler.root, state), "k": K(k)}
+        state, arguments, results = code.args
+        scope: dict[str, Any] = {"s": Ref(compiler.root, state), "k": K()}
         numbers = [name for name in source_of(function).parameters if name not in scope]
         for index, parameter in enumerate(numbers):
             scope[parameter] = self.b.load(self.b.gep(arguments, [I64(index)]))
@@ -338,6 +338,23 @@ def loops_to_what_was(a: int, b: int) -> int:
     return count * 10 + b
 
 
+def loops_over_members(a: int, b: int) -> int:
+    """Loop over the members of a set in such a loop, leave early, go on early; the set is the one at the beginning."""
+    total = 0
+    for i in members_of(a + (1 << 61)):
+        a = 0
+        if i == b % 5:
+            continue
+        for j in members_of(b):
+            if j > i:
+                break
+            total = (total * 7 + i * 100 + j) % 1000003
+        total = (total * 3 + i) % 1000003
+        if total % 11 == 0:
+            break
+    return total
+
+
 def splits(a: int, b: int) -> tuple[int, int]:
     """Give quotient and remainder by 3, changed places where b is the larger."""
     if a < b:
@@ -489,7 +506,8 @@ def says_nothing(s: Rich, a: int) -> None:
 PURE: tuple[Function, ...] = (
     floor_divides, takes_remainder, shifts_left, shifts_right, does_arithmetic, does_bits, negates, compares, chains, chain_stops,
     and_gives_value, or_gives_value, mixes_and_or, chooses, takes_min_and_max, nests_loops, changes_loop_variable,
-    keeps_loop_variable, loops_to_what_was, splits, unpacks, gives_three, reads_members, reads_constants, augments, branches,
+    keeps_loop_variable, loops_to_what_was, loops_over_members,
+    splits, unpacks, gives_three, reads_members, reads_constants, augments, branches,
     annotates, uses_sets,
 )  # fmt: skip
 LOOPING: tuple[Function, ...] = (nests_loops, changes_loop_variable, keeps_loop_variable, loops_to_what_was, uses_sets)

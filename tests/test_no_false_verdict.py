@@ -31,6 +31,7 @@ from kafka_spec.model_check.check import check
 from kafka_spec.model_check.compile import Program
 from kafka_spec.model_check.exploration import Budget, EngineError, Exploration
 from kafka_spec.model_check.layout import Layout
+from kafka_spec.model_check.machine_code import Tier
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.shards import Shard
 from kafka_spec.spec.domain import Bound, Bounded, BrokerSet, Each, OneOf, Range, SetOf, SpecError, append, holds
@@ -151,9 +152,9 @@ def test_equal_texts_are_compiled_alike(specs: list[tuple[Spec, dict[str, int]]]
     for spec, bounds in specs:
         world = ExecutableSpec(spec, bounds)
         parts = world.spec, Layout(world.space), world.actions, spec.properties, world.k
-        shared = Program(*parts, quick=True)
+        shared = Program(*parts, tier=Tier.QUICK)
         if id(shared.written) in known:
-            own = Program(*parts, anew=True, quick=True)
+            own = Program(*parts, anew=True, tier=Tier.QUICK)
             assert (own.text, own.written.faults) == (shared.text, shared.written.faults)
         known.add(id(shared.written))
 

@@ -470,7 +470,7 @@ def test_ranks(equality: bool, newest: tuple[int, int], copies: tuple[int, int],
     layout = Layout(world.space)
     record = np.frombuffer(layout.pack(state), np.uint8).copy()
     marks, fault = np.zeros(1, np.uint64), np.zeros(1, np.int64)
-    assert program.form(address(record), 1, program.k, program.seed, address(marks), address(fault)) == -1
+    assert program.form(address(record), 1, program.seed, address(marks), address(fault)) == -1
     assert record.tobytes() == layout.pack(form)
     assert int(marks[0]) == layout.fingerprint(layout.pack(form))
     assert world.key(world.formed(form)) == world.key(form)

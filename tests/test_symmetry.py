@@ -232,7 +232,7 @@ def test_one_form_for_all_names(guards: int, seed: int) -> None:
         copy, names = records[:1].copy(), np.array(to, np.int64)
         program.rename(address(copy), 1, layout.size, address(names))
         assert copy[0].tobytes() == records[number].tobytes()
-    assert program.form(address(records), len(records), program.k, program.seed, address(marks), address(fault)) < 0
+    assert program.form(address(records), len(records), program.seed, address(marks), address(fault)) < 0
     assert {record.tobytes() for record in records} == {layout.pack(forms[0])}
 
 

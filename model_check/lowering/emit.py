@@ -16,7 +16,7 @@ from llvmlite import ir
 
 from kafka_spec.model_check.layout import Packed
 from kafka_spec.model_check.lowering.unit import Unit
-from kafka_spec.model_check.lowering.values import I1, I8, I64, ONE, POINTER, ZERO, Buffer, Compiled, K, Ref, Value, shape_of
+from kafka_spec.model_check.lowering.values import I1, I8, I64, ONE, POINTER, ZERO, Compiled, Ref, Value, plain, shape_of
 from kafka_spec.spec import lint
 from kafka_spec.spec.domain import Array, Scalar
 
@@ -41,19 +41,17 @@ class Emitter:
             self.b.store(initial, variable)
         return variable
 
-    def fault_cell(self, k: ir.Value, rows: ir.Value | None = None) -> ir.Value:
-        """Return a cell for faults without one; behind it stands `k`, so that code with access to the cell can read bounds.
+    def fault_cell(self, rows: ir.Value | None = None) -> ir.Value:
+        """Return a cell for faults without one.
 
-        Behind that stands the address of the bytes that tell which rows were taken, if the unit has them; without `rows` they
-        are forgotten.
+        Behind it stands the address of the bytes that tell which rows were taken, if the unit has them; without `rows` they are
+        forgotten.
         """
-        count = len(self.unit.constants)
-        cell = self.b.bitcast(self.slot(ir.ArrayType(I64, 2 + count)), I64.as_pointer())
+        cell = self.b.bitcast(self.slot(ir.ArrayType(I64, 2)), I64.as_pointer())
         if self.unit.rows is not None:
             rows = rows or self.b.bitcast(self.slot(ir.ArrayType(I8, 1 + len(self.unit.rows))), POINTER)
-            self.b.store(self.b.ptrtoint(rows, I64), self.b.gep(cell, [I64(1 + count)]))
+            self.b.store(self.b.ptrtoint(rows, I64), self.b.gep(cell, [ONE]))
         self.b.store(ZERO, cell)
-        self.copy(self.b.bitcast(self.b.gep(cell, [ONE]), POINTER), self.b.bitcast(k, POINTER), 8 * count)
         return cell
 
     def at(self, pointer: ir.Value, offset: int | ir.Value) -> ir.Value:
@@ -108,14 +106,15 @@ class Emitter:
                 write()
 
     def highest(self, type_: Scalar) -> ir.Value:
-        """Return the largest value of a type; if a bound limits it, compute it from the bound's value at run time.
-
-        `k` stands behind the fault cell, so that code with access to the cell can read it.
-        """
+        """Return the largest value of a type; if a bound limits it, compute it from the bound's value."""
         if type_.bound is None or type_.bound not in self.unit.constants:
             return I64(type_.high)
-        bound = self.b.load(self.b.gep(self.fault, [I64(1 + self.unit.constants.index(type_.bound))]))
+        bound = self.known(type_.bound)
         return self.b.add(bound, I64(type_.plus))
+
+    def known(self, name: str) -> ir.Value:
+        """Return the value of a bound or a decision."""
+        return self.b.load(self.b.gep(self.unit.known, [ZERO, I64(self.unit.constants.index(name))]))
 
     def length(self, ref: Ref) -> ir.Value:
         """Return the number of items."""
@@ -209,8 +208,7 @@ class Emitter:
 
     def invoke(self, compiled: Compiled, arguments: Sequence[Value]) -> list[ir.Value]:
         """Call a compiled function; return its integer results."""
-        plain = [value.pointer if isinstance(value, Ref | Buffer | K) else value for value in arguments]
-        result = self.b.call(compiled.code, [*plain, self.fault])
+        result = self.b.call(compiled.code, [*plain(arguments), self.fault])
         if compiled.results <= 1:
             return [result] * compiled.results
         return [self.b.extract_value(result, index) for index in range(compiled.results)]

@@ -13,7 +13,7 @@ from llvmlite import ir
 
 from kafka_spec.model_check.lowering.arithmetic import Arithmetic
 from kafka_spec.model_check.lowering.unit import Unit
-from kafka_spec.model_check.lowering.values import I1, I64, ZERO, Buffer, Compiled, K, Ref, Shape, Value, reshaped
+from kafka_spec.model_check.lowering.values import I1, I64, ZERO, Buffer, Compiled, K, Ref, Shape, Value, named
 from kafka_spec.spec import domain, lint
 from kafka_spec.spec.domain import Collection, Map, Maybe, Scalar
 
@@ -29,8 +29,7 @@ class Expressions(Arithmetic, abc.ABC):
         """The names of items that may have moved."""
         self.slots: dict[str, ir.Value] = {}
         """The local variables that hold integers."""
-        for name, shape, argument in zip(source.parameters, shapes, compiled.code.args, strict=False):
-            value = reshaped(shape, argument)
+        for name, value in named(source.parameters, shapes, compiled.code.args).items():
             if isinstance(value, Ref) and value.packed is not unit.root and not value.still:
                 value = Ref(value.packed, value.pointer, moving=True)
             if isinstance(value, Ref | Buffer | K):
@@ -69,7 +68,7 @@ class Expressions(Arithmetic, abc.ABC):
             case ast.Name(id=name):
                 return self.named(node, name)
             case ast.Attribute(value=ast.Name(id=name), attr=attr) if isinstance(self.names.get(name), K):
-                return self.constant(node, self.names[name], attr)
+                return self.constant(node, attr)
             case ast.Attribute(value=ast.Name(id=name), attr=attr) if name not in self.names and name not in self.slots:
                 return I64(int(lint.resolve(self.source.function, name)[attr]))
             case ast.Subscript(value=of, slice=index) if self.trusted and isinstance(buffer := self.value(of), Buffer):
@@ -117,13 +116,12 @@ class Expressions(Arithmetic, abc.ABC):
             self.refuse(node, f"{name} is no number")
         return I64(int(value))
 
-    def constant(self, node: ast.AST, k: Value, name: str) -> ir.Value:
-        """Return a bound or a decision; the code reads it at run time."""
-        assert isinstance(k, K)
+    def constant(self, node: ast.AST, name: str) -> ir.Value:
+        """Return a bound or a decision."""
         if name not in self.unit.constants:
             known = ", ".join(self.unit.constants)
             self.refuse(node, f"k.{name} is neither a bound nor a decision of this spec; it has {known}")
-        return self.b.load(self.b.gep(k.pointer, [I64(self.unit.constants.index(name))]))
+        return self.known(name)
 
     def reference(self, node: ast.expr) -> Ref:
         """Return the reference to a field or an item."""

@@ -9,7 +9,7 @@ from llvmlite import ir
 
 from kafka_spec.model_check.lowering.emit import Emitter
 from kafka_spec.model_check.lowering.unit import Unit
-from kafka_spec.model_check.lowering.values import I1, I8, I64, POINTER, ZERO, Buffer, Compiled, K, Ref, Shape, Value, reshaped
+from kafka_spec.model_check.lowering.values import I1, I8, I64, ONE, POINTER, ZERO, Buffer, Compiled, K, Ref, Shape, named
 from kafka_spec.spec.domain import Record, machine_paths
 from kafka_spec.spec.table import Machine, Row
 
@@ -20,8 +20,7 @@ class FiringCompiler(Emitter):
     def __init__(self, unit: Unit, machine: Machine, trigger: str, compiled: Compiled, shapes: tuple[Shape, ...]) -> None:
         super().__init__(unit, compiled.code, compiled.code.args[-1])
         self.machine, self.trigger = machine, trigger
-        values = [reshaped(shape, argument) for shape, argument in zip(shapes, compiled.code.args, strict=False)]
-        self.scope: dict[str, Value] = dict(zip(("s", "k", *machine.entity), values, strict=True))
+        self.scope = named(("s", "k", *machine.entity), shapes, compiled.code.args)
         self.where = f"machine {machine.name}"
 
     def compile(self) -> None:
@@ -105,5 +104,5 @@ class FiringCompiler(Emitter):
         """Note that a row is taken, if someone wants to know."""
         place = self.unit.rows.get((self.machine.name, self.machine.rows.index(row))) if self.unit.rows is not None else None
         if place is not None:
-            address = self.b.load(self.b.gep(self.fault, [I64(1 + len(self.unit.constants))]))
+            address = self.b.load(self.b.gep(self.fault, [ONE]))
             self.b.store(I8(1), self.at(self.b.inttoptr(address, POINTER), place))

@@ -88,12 +88,22 @@ class Generators(OptionCalls, abc.ABC):
         self, target: str, mask: ir.Value, body: Callable[[], None], jumps: list[tuple[ir.Block, ir.Block]] | None
     ) -> None:
         """Run code for each member of a set, in ascending order."""
-
-        def inside(now: ir.Value) -> None:
-            bit = self.b.and_(self.b.lshr(mask, now), ONE)
-            self.only_if(self.b.icmp_signed("!=", bit, ZERO), lambda: self.named_item(target, now, body))
-
-        self.loop(ZERO, I64(62), inside, jumps)
+        left = self.slot(I64, mask)
+        head, inside, out = (self.code.append_basic_block(name) for name in ("members", "member", "done"))
+        self.b.branch(head)
+        self.b.position_at_end(head)
+        mask = self.b.load(left)
+        self.b.cbranch(self.b.icmp_signed("!=", mask, ZERO), inside, out)
+        self.b.position_at_end(inside)
+        self.b.store(self.b.and_(mask, self.b.sub(mask, ONE)), left)
+        if jumps is not None:
+            jumps.append((head, out))
+        self.named_item(target, self.b.cttz(mask, I1(1)), body)
+        if jumps is not None:
+            jumps.pop()
+        if not self.b.block.is_terminated:
+            self.b.branch(head)
+        self.b.position_at_end(out)
 
     def only_if(self, test: ir.Value, body: Callable[[], None]) -> None:
         """Run code if a test holds; the code may jump."""

@@ -19,18 +19,16 @@ from kafka_spec.spec.table import Property
 class StepJudge(Emitter):
     """The judge of steps: checks each step invariant where its antecedent holds, and counts those steps.
 
-    judge_steps(before, after, k, number, action, counters, fault); a function, since its calls from each rule would repeat it.
+    judge_steps(before, after, number, action, counters, fault); a function, since its calls from each rule would repeat it.
     """
 
     def __init__(self, program: Plan, compiler: Compiler, layout: Layout) -> None:
-        code = ir.Function(
-            compiler.module, ir.FunctionType(ir.VoidType(), [POINTER, POINTER, WORD, I64, I64, WORD, WORD]), "judge_steps"
-        )
+        code = ir.Function(compiler.module, ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I64, I64, WORD, WORD]), "judge_steps")
         code.linkage = "internal"
-        before, after, k, self.number, self.action, self.counters, fault = code.args
+        before, after, self.number, self.action, self.counters, fault = code.args
         super().__init__(compiler, code, fault)
         root = layout.root
-        scope: dict[str, Value] = {"before": Ref(root, before), "after": Ref(root, after), "s": Ref(root, after), "k": K(k)}
+        scope: dict[str, Value] = {"before": Ref(root, before), "after": Ref(root, after), "s": Ref(root, after), "k": K()}
         met = {when: self.predicate(when, scope) for when in program.step_tests}
         for number, when in enumerate(met):
             cell = self.counter(program.met + number)
@@ -69,19 +67,19 @@ class Fingerprint(Hashing):
 class Forms(Emitter):
     """The normal forms of states.
 
-    form(states, count, k, seed, marks, fault) brings each of the states into its normal form, in place, and stores its fingerprint.
+    form(states, count, seed, marks, fault) brings each of the states into its normal form, in place, and stores its fingerprint.
     Returns the index of a state that has none, with the code of the fault, or -1.
     """
 
     def __init__(self, compiler: Compiler, layout: Layout, former: Former, fingerprint: ir.Function) -> None:
-        code = ir.Function(compiler.module, ir.FunctionType(I64, [POINTER, I64, WORD, I64, WORD, WORD]), "form")
+        code = ir.Function(compiler.module, ir.FunctionType(I64, [POINTER, I64, I64, WORD, WORD]), "form")
         super().__init__(compiler, code, None)
-        states, count, k, seed, marks, told = code.args
-        self.fault = self.fault_cell(k)
+        states, count, seed, marks, told = code.args
+        self.fault = self.fault_cell()
 
         def state(now: ir.Value) -> None:
             record = self.at(states, self.b.mul(now, I64(layout.size)))
-            former.emit(self, Ref(layout.root, record), K(k))
+            former.emit(self, Ref(layout.root, record))
             with self.b.if_then(self.b.icmp_signed("!=", self.b.load(self.fault), ZERO), likely=False):
                 self.b.store(self.b.load(self.fault), told)
                 self.b.ret(now)
@@ -94,19 +92,18 @@ class Forms(Emitter):
 class StateJudge(Emitter):
     """The judge: finds the first state that violates each invariant, and the first that meets each goal.
 
-    judge(states, count, k, first, meets) fills the negative cells of `first`, one for each claim. One more cell gets the code of a
+    judge(states, count, first, meets) fills the negative cells of `first`, one for each claim. One more cell gets the code of a
     fault, and the cells after it count the states that meet each antecedent. `meets` has a row for each state and in it a byte for
     each of the program's `ways`: 1 where it is true.
     Returns the index of the state in which a claim faulted, or -1.
     """
 
     def __init__(self, program: Plan, compiler: Compiler, layout: Layout) -> None:
-        code = ir.Function(compiler.module, ir.FunctionType(I64, [POINTER, I64, WORD, WORD, POINTER]), "judge")
+        code = ir.Function(compiler.module, ir.FunctionType(I64, [POINTER, I64, WORD, POINTER]), "judge")
         super().__init__(compiler, code, None)
         self.program, self.layout = program, layout
         self.fault = self.slot(I64, ZERO)
-        self.states, count, k, self.first, self.meets = code.args
-        self.k = K(k)
+        self.states, count, self.first, self.meets = code.args
         self.loop(ZERO, count, self.state)
         self.b.ret(I64(-1))
 
@@ -115,7 +112,7 @@ class StateJudge(Emitter):
         claims = self.program.states
         scope: dict[str, Value] = {
             "s": Ref(self.layout.root, self.at(self.states, self.b.mul(now, I64(self.layout.size)))),
-            "k": self.k,
+            "k": K(),
         }
         met = {when: self.predicate(when, scope) for when in self.program.state_tests}
         for index, when in enumerate(met, len(claims) + 1):

@@ -29,19 +29,19 @@ class Former:
         self.parts = parts
         self.compiled = unit.declare(name, (root, "k"), results=0, inline=False)
         inner = Emitter(unit, self.compiled.code, self.compiled.code.args[-1])
-        s, k = Ref(root, self.compiled.code.args[0]), K(self.compiled.code.args[1])
+        s = Ref(root, self.compiled.code.args[0])
         for part in self.parts:
             if isinstance(part, Ranks):
                 inner.invoke(rank_function(unit, root, part), [s])
             elif isinstance(part, Symmetric):
                 inner.invoke(form_function(unit, root, part), [s])
             else:
-                inner.effect(part, {"s": s, "k": k})
+                inner.effect(part, {"s": s, "k": K()})
         inner.b.ret_void()
 
-    def emit(self, to: Emitter, s: Ref, k: K) -> None:
+    def emit(self, to: Emitter, s: Ref) -> None:
         """Emit the change of a state; a part that fails records a fault."""
-        to.invoke(self.compiled, [s, k])
+        to.invoke(self.compiled, [s, K()])
 
 
 def rank_function(unit: Unit, root: Packed, part: Ranks) -> Compiled:

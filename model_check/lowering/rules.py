@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import abc
 import contextlib
-from collections.abc import Iterator
 
 from llvmlite import ir
 
@@ -17,7 +16,22 @@ from kafka_spec.model_check.layout import Actions, Layout, Packed
 from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.model_check.lowering.hashing import Hashing
 from kafka_spec.model_check.lowering.shared_guards import SharedGuards, count_of
-from kafka_spec.model_check.lowering.values import FAULT_KINDS, I1, I8, I32, I64, ONE, ZERO, Buffer, K, Ref, Value
+from kafka_spec.model_check.lowering.values import (
+    FAULT_KINDS,
+    I1,
+    I8,
+    I32,
+    I64,
+    ONE,
+    ZERO,
+    Buffer,
+    K,
+    Ref,
+    Value,
+    named,
+    plain,
+    shape_of,
+)
 from kafka_spec.spec.domain import SPENT, Bound, Collection, Scalar
 from kafka_spec.spec.lint import parameters_of
 from kafka_spec.spec.table import Among, ElementOf, ItemOf, Rule
@@ -40,9 +54,9 @@ class Firings(SharedGuards, Hashing):
     stop: ir.Block
     """Where a fault that ends the search leads."""
     told: ir.Value
-    """Where the functions of rules find what is carried."""
+    """Where the functions of steps find what is carried."""
     carried: tuple[str, ...] = ()
-    """The attributes, all of them values of LLVM, that the firing of a rule needs besides what its guards read."""
+    """The attributes, all of them values of LLVM, that a step needs besides the state, and that its function is told."""
 
     def __init__(self, program: Plan, compiler: Compiler, layout: Layout, actions: Actions, code: ir.Function) -> None:
         super().__init__(compiler, code, None)
@@ -60,49 +74,22 @@ class Firings(SharedGuards, Hashing):
         self.b.store(self.b.add(self.b.load(cell), ONE), cell)
 
     def carry(self) -> None:
-        """Make room for what the functions of rules are told; `tell` puts it there."""
+        """Make room for what the functions of steps are told; `tell` puts it there."""
         self.told = self.slot(ir.LiteralStructType([getattr(self, name).type for name in self.carried]))
 
     def tell(self, *names: str) -> None:
-        """Emit that the functions of rules are told some of what is carried."""
+        """Emit that the functions of steps are told some of what is carried."""
         for name in names:
             self.b.store(getattr(self, name), self.b.gep(self.told, [I32(0), I32(self.carried.index(name))]))
 
-    @contextlib.contextmanager
-    def recalled(self) -> Iterator[None]:
-        """In the function of a rule, load what is carried; the values hold in the context only."""
-        before = {name: getattr(self, name) for name in self.carried}
+    def recall(self) -> None:
+        """In a function that is told what is carried, load it."""
         for place, name in enumerate(self.carried):
             setattr(self, name, self.b.load(self.b.gep(self.told, [I32(0), I32(place)])))
-        yield
-        vars(self).update(before)
-
-    def apart(self, index: int, rule: Rule) -> None:
-        """Emit the firing of one rule with every binding as a function of its own, and its call.
-
-        In one function for all rules LLVM would take several times as long. Most calls end at the first guard, so what only a
-        firing needs is in memory.
-        """
-        near = [self.source.pointer, self.k.pointer, self.fault, self.answers, self.told]
-        types, name = [part.type for part in near], f"{self.code.name}.{rule.name}.{index}"
-        code = ir.Function(self.unit.module, ir.FunctionType(I64, types), name)
-        code.linkage = "internal"
-        code.attributes.add("nounwind")
-        with self.within_function(code):
-            self.told = code.args[4]
-            self.stop = code.append_basic_block("stop")
-            self.rule(index, rule)
-            self.b.ret(ZERO)
-            self.b.position_at_end(self.stop)
-            self.b.ret(ONE)
-        on = self.code.append_basic_block("fired")
-        ended = self.b.icmp_signed("!=", self.b.call(code, near), ZERO)
-        self.b.cbranch(ended, self.stop, on).set_weights([1, 2000])
-        self.b.position_at_end(on)
 
     def rule(self, index: int, rule: Rule) -> None:
-        """Emit the firing of one rule with every binding."""
-        scope: dict[str, Value] = {"s": self.source, "k": self.k}
+        """Emit the guards of one rule with every binding, and the call of what fires it."""
+        scope: dict[str, Value] = {"s": self.source, "k": K()}
         names, first = list(rule.params), I64(self.actions.first[index])
         left, opening = list(rule.guards), self.openings[index]
 
@@ -215,26 +202,51 @@ class Firings(SharedGuards, Hashing):
         bad = self.code.append_basic_block("fault")
         self.b.cbranch(self.b.icmp_signed("==", code, ZERO), on, bad).set_weights([2000, 1])
         self.b.position_at_end(bad)
-        with self.recalled():
-            for counter, value in ((FAULT, code), (FAULT_STATE, self.number), (FAULT_ACTION, action)):
-                self.b.store(value, self.counter(counter))
+        for counter, value in ((FAULT, code), (FAULT_STATE, self.number), (FAULT_ACTION, action)):
+            self.b.store(value, self.counter(counter))
         self.b.branch(self.stop)
         self.b.position_at_end(on)
 
     def fire(self, index: int, rule: Rule, scope: dict[str, Value], action: ir.Value) -> None:
         """Emit what happens to a rule whose guards hold: the step is taken, or counted as one that a bound forbids."""
-        with self.recalled():
-            self.b.store(ONE, self.moves)
-            out = self.code.append_basic_block("fired")
-            for bound, (packed, offset) in zip(rule.limits, self.spent_by(rule), strict=True):
-                assert isinstance(packed.type, Scalar)
-                count = self.load(packed, self.at(self.source.pointer, offset))
-                self.within(self.b.icmp_signed("<", count, self.highest(packed.type)), index, bound.name, out)
+        self.b.store(ONE, self.moves)
+        out = self.code.append_basic_block("fired")
+        for bound, (packed, offset) in zip(rule.limits, self.spent_by(rule), strict=True):
+            assert isinstance(packed.type, Scalar)
+            count = self.load(packed, self.at(self.source.pointer, offset))
+            self.within(self.b.icmp_signed("<", count, self.highest(packed.type)), index, bound.name, out)
+        self.fire_apart(index, rule, {name: value for name, value in scope.items() if name not in ("s", "k")}, action)
+        self.b.branch(out)
+        self.b.position_at_end(out)
+
+    def fire_apart(self, index: int, rule: Rule, binding: dict[str, Value], action: ir.Value) -> None:
+        """Emit the step of a rule, unless a limit forbids it, as a function of its own, and its call.
+
+        So the guards of all rules stand in one function, which reads a field once for many of them, and no call is made for what
+        most often does not hold. What only a step needs is in memory.
+        """
+        near = [self.source.pointer, self.fault, self.told, action, *plain(binding.values())]
+        types, name = [part.type for part in near], f"{self.code.name}.{rule.name}.{index}"
+        code = ir.Function(self.unit.module, ir.FunctionType(I64, types), name)
+        code.linkage = "internal"
+        code.attributes.add("nounwind")
+        with self.within_function(code):
+            self.told, action, *given = code.args[2:]
+            self.recall()
+            self.stop, out = code.append_basic_block("stop"), code.append_basic_block("out")
+            scope = {"s": self.source, "k": K(), **named(binding, map(shape_of, binding.values()), given)}
             for limit in rule.within:
                 self.within(self.predicate(limit, scope), index, cut_name(limit, self.program.spec), out)
             self.admitted(index, rule, scope, action, out)
             self.b.branch(out)
             self.b.position_at_end(out)
+            self.b.ret(ZERO)
+            self.b.position_at_end(self.stop)
+            self.b.ret(ONE)
+        on = self.code.append_basic_block("taken")
+        ended = self.b.icmp_signed("!=", self.b.call(code, near), ZERO)
+        self.b.cbranch(ended, self.stop, on).set_weights([1, 2000])
+        self.b.position_at_end(on)
 
     @abc.abstractmethod
     def admitted(self, index: int, rule: Rule, scope: dict[str, Value], action: ir.Value, out: ir.Block) -> None:
@@ -252,7 +264,7 @@ class Firings(SharedGuards, Hashing):
         self.after_faults(index, action, out)
         self.judge_steps(after, action)
         if (constraint := self.program.spec.constraint) is not None:
-            inside = self.predicate(constraint, {"s": after, "k": self.k})
+            inside = self.predicate(constraint, {"s": after, "k": K()})
             self.end_on_fault(action)
             self.within(inside, index, constraint.__name__, out)
         return after
@@ -263,7 +275,7 @@ class Firings(SharedGuards, Hashing):
         first = self.b.icmp_signed("<", self.b.load(self.counter(STUCK)), ZERO)
         with self.b.if_then(idle, likely=False):
             if self.program.spec.final_states is not None:
-                final = self.predicate(self.program.spec.final_states, {"s": self.source, "k": self.k})
+                final = self.predicate(self.program.spec.final_states, {"s": self.source, "k": K()})
                 self.end_on_fault(ZERO)
                 first = self.b.and_(first, self.b.not_(final))
             with self.b.if_then(first):
@@ -327,6 +339,4 @@ class Firings(SharedGuards, Hashing):
     def judge_steps(self, after: Ref, action: ir.Value) -> None:
         """Check the step invariants on this step."""
         if self.judging is not None:
-            self.b.call(
-                self.judging, [self.source.pointer, after.pointer, self.k.pointer, self.number, action, self.counters, self.fault]
-            )
+            self.b.call(self.judging, [self.source.pointer, after.pointer, self.number, action, self.counters, self.fault])

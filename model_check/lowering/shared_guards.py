@@ -18,7 +18,7 @@ from llvmlite import ir
 from kafka_spec.model_check.counted import Plan
 from kafka_spec.model_check.layout import Actions, Layout
 from kafka_spec.model_check.lowering.emit import Emitter
-from kafka_spec.model_check.lowering.values import I8, I64, ONE, POINTER, WORD, ZERO, Buffer, K, Ref, Value
+from kafka_spec.model_check.lowering.values import I8, I64, ONE, POINTER, ZERO, Buffer, K, Ref, Value
 from kafka_spec.spec.lint import Function, parameters_of
 from kafka_spec.spec.table import Among, ElementOf, ItemOf
 
@@ -45,7 +45,6 @@ class SharedGuards(Emitter):
     actions: Actions
     source: Ref
     """The state before the step."""
-    k: K
     answers: ir.Value
     """The answers of shared guards in this state, then the lists of values for which openings hold."""
     shared: dict[tuple[Function, Ranges], int]
@@ -119,10 +118,9 @@ class SharedGuards(Emitter):
 
     @contextlib.contextmanager
     def within_function(self, code: ir.Function) -> Iterator[None]:
-        """Emit into a function; its first arguments are the state, the constants, the cell for faults and the answers."""
+        """Emit into a function; its first arguments are the state and the cell for faults."""
         outside = dict(vars(self))
-        source, k, self.fault, self.answers = code.args[:4]
-        self.source, self.k = Ref(self.layout.root, source), K(k)
+        self.source, self.fault = Ref(self.layout.root, code.args[0]), code.args[1]
         self.code, self.entry = code, code.append_basic_block("entry")
         self.b = ir.IRBuilder(self.entry)
         yield
@@ -130,14 +128,15 @@ class SharedGuards(Emitter):
 
     def where(self, opening: Opening, length: int, at: int) -> ir.Function:
         """Return a function that lists the values for which an opening holds, by their numbers in order."""
-        types = [POINTER, WORD, self.fault.type, POINTER]
+        types = [POINTER, self.fault.type, POINTER]
         name = f"{self.code.name}.where.{opening.guard.__name__}.{at}"
         code = ir.Function(self.unit.module, ir.FunctionType(ir.VoidType(), types), name)
         code.linkage = "internal"
         code.attributes.add("nounwind")
         with self.within_function(code):
+            self.answers = code.args[2]
             count = self.slot(I64, ZERO)
-            scope: dict[str, Value] = {"s": self.source, "k": self.k}
+            scope: dict[str, Value] = {"s": self.source, "k": K()}
 
             def bind(names: list[str], ranges: Ranges, number: ir.Value) -> None:
                 if names:
@@ -165,7 +164,7 @@ class SharedGuards(Emitter):
         length, at, fill = self.lists[opening]
         cell = self.at(self.answers, length)
         with self.b.if_then(self.b.icmp_unsigned("==", self.b.load(cell), I8(0))):
-            self.b.call(fill, [self.source.pointer, self.k.pointer, self.fault, self.answers])
+            self.b.call(fill, [self.source.pointer, self.fault, self.answers])
 
         def inside(now: ir.Value) -> None:
             number = self.b.zext(self.b.load(self.at(self.answers, self.b.add(I64(at), now))), I64)

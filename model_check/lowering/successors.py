@@ -9,20 +9,20 @@ from kafka_spec.model_check.layout import Actions, Layout
 from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.model_check.lowering.normal_form import Former
 from kafka_spec.model_check.lowering.rules import Firings
-from kafka_spec.model_check.lowering.values import I32, I64, ONE, POINTER, WORD, ZERO, K, Ref, Value
+from kafka_spec.model_check.lowering.values import I32, I64, ONE, POINTER, WORD, ZERO, Ref, Value
 from kafka_spec.spec.table import Rule
 
 
 class Successors(Firings):
     """The successor function: for each state of a slice of the frontier, fires every rule with every binding.
 
-    expand(states, fingerprints, count, base, k, seed, out_states, out_fingerprints, out_parents, out_actions, cuts, counters)
+    expand(states, fingerprints, count, base, seed, out_states, out_fingerprints, out_parents, out_actions, cuts, counters)
     returns the number of successors it wrote, or -1 after a fault that ends the search. `base` is the number of the slice's first
     state. Where a claim is checked on the graph, the byte of a state in `cuts` becomes 1 if a bound forbade a protocol step there.
     """
 
     carried = (
-        "number", "now", "mark", "counters", "cuts", "moves", "written", "digest",
+        "number", "now", "mark", "counters", "cuts", "written", "digest",
         "out_states", "out_fingerprints", "out_parents", "out_actions", "seed",
     )  # fmt: skip
 
@@ -36,18 +36,17 @@ class Successors(Firings):
         viewer: Former,
         fingerprint: ir.Function,
     ) -> None:
-        arguments = [POINTER, WORD, I64, I64, WORD, I64, POINTER, WORD, I32.as_pointer(), I32.as_pointer(), POINTER, WORD]
+        arguments = [POINTER, WORD, I64, I64, I64, POINTER, WORD, I32.as_pointer(), I32.as_pointer(), POINTER, WORD]
         super().__init__(
             program, compiler, layout, actions, ir.Function(compiler.module, ir.FunctionType(I64, arguments), "expand")
         )
         code = self.code
         self.former, self.viewer, self.fingerprint = former, viewer, fingerprint
-        (self.states, self.fingerprints, count, self.base, k, self.seed, *out, self.cuts, self.counters) = code.args
+        (self.states, self.fingerprints, count, self.base, self.seed, *out, self.cuts, self.counters) = code.args
         self.out_states, self.out_fingerprints, self.out_parents, self.out_actions = out
-        for argument in (self.states, self.out_states, self.fingerprints, k, *out[1:], self.cuts, self.counters):
+        for argument in (self.states, self.out_states, self.fingerprints, *out[1:], self.cuts, self.counters):
             argument.add_attribute("noalias")
-        self.k = K(k)
-        self.fault = self.fault_cell(k)
+        self.fault = self.fault_cell()
         self.written = self.slot(I64, ZERO)
         self.digest = self.slot(I64, self.b.load(self.counter(DIGEST)))
         self.moves = self.slot(I64, ZERO)
@@ -72,7 +71,7 @@ class Successors(Firings):
         self.forget()
         self.tell("number", "now", "mark")
         for index, rule in enumerate(self.program.rules):
-            self.apart(index, rule)
+            self.rule(index, rule)
         self.note_deadlock()
 
     def admitted(self, index: int, rule: Rule, scope: dict[str, Value], action: ir.Value, out: ir.Block) -> None:
@@ -81,7 +80,7 @@ class Successors(Firings):
         target = self.at(self.out_states, self.b.mul(slot, I64(self.layout.size)))
         after = self.take(target, index, rule, scope, action, out)
         if self.former.parts:
-            self.former.emit(self, after, self.k)
+            self.former.emit(self, after)
             self.end_on_fault(action)
         mark = self.b.call(self.fingerprint, [self.viewed(target, action), self.seed])
         if self.program.digests:
@@ -98,7 +97,7 @@ class Successors(Firings):
             return state
         copy = self.b.bitcast(self.slot(ir.ArrayType(I64, -(-self.layout.size // 8))), POINTER)
         self.copy(copy, state, self.layout.size)
-        self.viewer.emit(self, Ref(self.layout.root, copy), self.k)
+        self.viewer.emit(self, Ref(self.layout.root, copy))
         self.end_on_fault(action)
         return copy
 

@@ -14,6 +14,7 @@ from llvmlite import ir
 
 from kafka_spec.model_check.layout import Packed, put
 from kafka_spec.model_check.lowering.values import FAULT_KINDS, I8, I64, Compiled, Fault, Shape, llvm_type
+from kafka_spec.model_check.machine_code import KNOWN
 from kafka_spec.spec.table import Machine
 
 Tally = tuple[str | int, ...]
@@ -21,7 +22,7 @@ Tally = tuple[str | int, ...]
 
 
 class Unit(abc.ABC):
-    """One module of LLVM code; `constants` are the names of `k` in the order of its array."""
+    """One module of LLVM code; `constants` are the names of `k` in the order of its values."""
 
     def __init__(
         self,
@@ -43,7 +44,10 @@ class Unit(abc.ABC):
         """What is counted, each with its counter, in the order of first use."""
         self.root = root
         self.constants = tuple(constants)
-        """The names of `k`; their values are not known here, the code reads them at run time."""
+        """The names of `k`."""
+        self.known = ir.GlobalVariable(self.module, ir.ArrayType(I64, len(self.constants)), KNOWN)
+        """The values of `k`, which are not known here: who loads the code sets them, or has code generated for them."""
+        self.known.initializer = ir.Constant(self.known.value_type, None)
         self.literals = literals or {}
         """The names that trusted functions read as numbers, such as the size of a record."""
         self.faults: dict[Fault, int] = {}
@@ -100,7 +104,7 @@ class Unit(abc.ABC):
     def declare(self, name: str, shapes: tuple[Shape, ...], results: int, inline: bool) -> Compiled:
         """Declare a function of the module; `results` is the number of integers it returns."""
         result = ir.VoidType() if results == 0 else I64 if results == 1 else ir.LiteralStructType([I64] * results)
-        arguments = [*(llvm_type(shape) for shape in shapes), I64.as_pointer()]
+        arguments = [*(llvm_type(shape) for shape in shapes if shape != "k"), I64.as_pointer()]
         code = ir.Function(self.module, ir.FunctionType(result, arguments), f"{name}.{len(self.functions)}")
         code.linkage = "internal"
         code.attributes.add("nounwind")

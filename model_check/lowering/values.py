@@ -5,6 +5,7 @@ Depends on the packed form of states and on LLVM's types, not on the language of
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -49,9 +50,7 @@ class Buffer:
 
 @dataclass(frozen=True)
 class K:
-    """The constants: an array of 64-bit integers, in the order of the compiler's names."""
-
-    pointer: ir.Value
+    """The constants, which stand in the module (`lowering.unit.Unit.known`); functions are not given them."""
 
 
 Value: TypeAlias = ir.Value | Ref | Buffer | K
@@ -66,6 +65,17 @@ class Still:
 
 Shape: TypeAlias = Packed | Still | int | str
 """The type of an argument: the packed form of a reference, the bits of a buffer's items, "int" or "k"."""
+
+
+def plain(values: Iterable[Value]) -> list[ir.Value]:
+    """Return values as LLVM arguments."""
+    return [value.pointer if isinstance(value, Ref | Buffer) else value for value in values if not isinstance(value, K)]
+
+
+def named(names: Iterable[str], shapes: Iterable[Shape], arguments: Iterable[ir.Value]) -> dict[str, Value]:
+    """Return the values of LLVM arguments of these shapes, by name."""
+    given = iter(arguments)
+    return {name: K() if shape == "k" else reshaped(shape, next(given)) for name, shape in zip(names, shapes, strict=False)}
 
 
 def shape_of(value: Value) -> Shape:
@@ -83,18 +93,14 @@ def reshaped(shape: Shape, argument: ir.Value) -> Value:
         return Ref(shape, argument)
     if isinstance(shape, Still):
         return Ref(shape.packed, argument, still=True)
-    if isinstance(shape, int):
-        return Buffer(shape, argument)
-    return K(argument) if shape == "k" else argument
+    return Buffer(shape, argument) if isinstance(shape, int) else argument
 
 
 def llvm_type(shape: Shape) -> ir.Type:
     """Return the LLVM type of an argument of a shape."""
     if isinstance(shape, int):
         return ir.IntType(shape).as_pointer()
-    if isinstance(shape, Packed | Still):
-        return POINTER
-    return I64.as_pointer() if shape == "k" else I64
+    return POINTER if isinstance(shape, Packed | Still) else I64
 
 
 @dataclass(frozen=True)

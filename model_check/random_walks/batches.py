@@ -115,8 +115,8 @@ class Walker:
             now = code.walks(
                 now, end, walks.seed, walks.length, policy, len(POLICIES), address(self.initial), self.initials,
                 address(self.states), address(self.trail), address(self.choices), address(self.starts), address(self.kinds),
-                address(self.marks),
-                code.k, code.seed, address(counters), address(counters[code.fired :]), address(counters[counted.STUCK :]),
+                address(self.marks), code.seed, address(counters), address(counters[code.fired :]),
+                address(counters[counted.STUCK :]),
                 address(counters[counted.HEADER :]), len(names.steps), address(first), len(names.states), address(batch.rows),
                 address(self.chance), address(self.told),
             )  # fmt: skip

@@ -81,13 +81,13 @@ class Shortener:
         trail, given = np.zeros(count + 1, np.uint32), np.array([*actions, 0], np.uint32)
         counters, first = self.seen_by.cells(program)
         taken = program.follow(
-            address(given), count, address(states), address(trail), address(self.choices), program.k, address(counters),
+            address(given), count, address(states), address(trail), address(self.choices), address(counters),
             address(self.rows),
         )  # fmt: skip
         if taken < 0:
             return states[:1], None
         states = states[: taken + 1]
-        program.judge(address(states), taken + 1, program.k, address(first), address(states))
+        program.judge(address(states), taken + 1, address(first), address(states))
         met = self.seen_by.met(counters, first, trail[:taken].tolist())
         return states, next((path for claim, path in met if claim == self.claim), None)
 
@@ -171,7 +171,7 @@ class Shortener:
         """Return the fingerprints of some states."""
         marks: Words = np.zeros(len(states), np.uint64)
         told = np.zeros(1, np.int64)
-        self.program.form(address(states), len(states), self.program.k, self.program.seed, address(marks), address(told))
+        self.program.form(address(states), len(states), self.program.seed, address(marks), address(told))
         return marks
 
     def nearest(self, around: Around, ways: Ways) -> Path | None:
@@ -180,7 +180,7 @@ class Shortener:
         states, marks = np.ascontiguousarray(around.states[order]), around.marks[order]
         counters, first = self.seen_by.cells(self.program)
         if self.claim in self.names.states:
-            self.program.judge(address(states), len(states), self.program.k, address(first), address(states))
+            self.program.judge(address(states), len(states), address(first), address(states))
             at = int(first[self.names.states.index(self.claim)])
             return ways.to(int(order[at])) if at >= 0 else None
         for _ in self.slices(states, marks, counters):

@@ -63,18 +63,17 @@ def rows_of(spec: Spec) -> dict[tuple[str, int], int]:
 
 
 class _Choices(Firings):
-    """Lists the steps that can be taken: choices_in(states, at, k, choices, counters) returns how many, or -1 after a fault."""
+    """Lists the steps that can be taken: choices_in(states, at, choices, counters) returns how many, or -1 after a fault."""
 
-    carried = ("number", "choices", "counters", "moves", "listed")
+    carried = ("number", "choices", "counters", "listed")
 
     def __init__(self, program: Plan, compiler: Compiler, layout: Layout, actions: Actions) -> None:
-        arguments = [POINTER, I64, WORD, WORD, WORD, WORD]
+        arguments = [POINTER, I64, WORD, WORD, WORD]
         code = ir.Function(compiler.module, ir.FunctionType(I64, arguments), "choices_in")
         code.linkage = "internal"
         super().__init__(program, compiler, layout, actions, code)
-        states, self.number, k, self.choices, self.counters, _ = code.args
-        self.k = K(k)
-        self.fault = self.fault_cell(k)
+        states, self.number, self.choices, self.counters, _ = code.args
+        self.fault = self.fault_cell()
         self.source = Ref(layout.root, self.at(states, self.b.mul(self.number, I64(layout.size))))
         self.moves, self.listed = self.slot(I64, ZERO), self.slot(I64, ZERO)
         self.share_guards()
@@ -83,7 +82,7 @@ class _Choices(Firings):
         self.tell(*self.carried)
         self.stop = code.append_basic_block("stop")
         for index, rule in enumerate(program.rules):
-            self.apart(index, rule)
+            self.rule(index, rule)
         self.note_deadlock()
         self.b.ret(self.b.load(self.listed))
         self.b.position_at_end(self.stop)
@@ -97,19 +96,18 @@ class _Choices(Firings):
 
 
 class _Take(Firings):
-    """Takes a step: take(states, at, choice, k, counters, rows) writes the state after it behind the state at `at`, and judges it.
+    """Takes a step: take(states, at, choice, counters, rows) writes the state after it behind the state at `at`, and judges it.
 
     Returns 1; 0 if the step leaves a bound or a domain; or -1 after a fault. The bytes of the rows that it takes become 1.
     """
 
     def __init__(self, program: Plan, compiler: Compiler, layout: Layout, actions: Actions) -> None:
-        arguments = [POINTER, I64, I64, WORD, WORD, POINTER, WORD]
+        arguments = [POINTER, I64, I64, WORD, POINTER, WORD]
         code = ir.Function(compiler.module, ir.FunctionType(I64, arguments), "take")
         code.linkage = "internal"
         super().__init__(program, compiler, layout, actions, code)
-        states, self.number, choice, k, self.counters, rows, _ = code.args
-        self.k = K(k)
-        self.fault = self.fault_cell(k, rows)
+        states, self.number, choice, self.counters, rows, _ = code.args
+        self.fault = self.fault_cell(rows)
         self.source = Ref(layout.root, self.at(states, self.b.mul(self.number, I64(layout.size))))
         self.target = self.at(self.source.pointer, layout.size)
         self.stop = code.append_basic_block("stop")
@@ -129,7 +127,7 @@ class _Take(Firings):
 
     def bound(self, index: int, rule: Rule, action: ir.Value) -> dict[str, Value]:
         """Return the values of a rule's parameters, which the number of the action stands for."""
-        scope: dict[str, Value] = {"s": self.source, "k": self.k}
+        scope: dict[str, Value] = {"s": self.source, "k": K()}
         ranges, left = self.actions.ranges[index], self.b.sub(action, I64(self.actions.first[index]))
         digits: list[ir.Value] = []
         for low, high in reversed(ranges):

@@ -100,7 +100,6 @@ def walks(
     starts,
     kinds,
     marks,
-    k,
     hash_seed,
     counters,
     fired,
@@ -135,7 +134,7 @@ def walks(
         step = 0
         going = 1
         while going == 1 and step < length:
-            count = choices_in(states, step, k, choices, counters)
+            count = choices_in(states, step, choices, counters)
             held = 0
             if step < late and count > 0:
                 held = only(0, choices, count, kinds)
@@ -145,7 +144,7 @@ def walks(
             while count > 0 and going == 0:
                 at = choose(choices, count, starts, fired, how, chance)
                 choice = choices[at]
-                going = take(states, step, choice, k, counters, rows)
+                going = take(states, step, choice, counters, rows)
                 if going == 1:
                     trail[step] = choice & 4294967295
                     step = step + 1
@@ -155,7 +154,7 @@ def walks(
                     count = drop(choices, at, count)
                     if count == 0 and held > 0:
                         held = 0
-                        count = choices_in(states, step, k, choices, counters)
+                        count = choices_in(states, step, choices, counters)
                         count = only(1, choices, count, kinds)
                 else:
                     count = -1
@@ -164,17 +163,17 @@ def walks(
         told[0] = step
         told[1] = origin
         told[2] = marked
-        told[3] = judge(states, step + 1, k, first, states)
+        told[3] = judge(states, step + 1, first, states)
         if going < 0 or told[3] >= 0 or noted(first, claims, 1) or noted(built_in, 2, 1) or noted(header, steps, 2):
             return walk + 1
     return end
 
 
-def follow(actions, count, states, trail, choices, k, counters, rows):
+def follow(actions, count, states, trail, choices, counters, rows):
     """Take those of some actions that can be taken, in order, from the first of the states; return how many were taken, or -1."""
     step = 0
     for i in range(count):
-        left = choices_in(states, step, k, choices, counters)
+        left = choices_in(states, step, choices, counters)
         if left < 0:
             return -1
         found = 0
@@ -182,13 +181,13 @@ def follow(actions, count, states, trail, choices, k, counters, rows):
             if choices[j] & 4294967295 == actions[i]:
                 found = choices[j] + 1
         if found > 0:
-            taken = take(states, step, found - 1, k, counters, rows)
+            taken = take(states, step, found - 1, counters, rows)
             if taken < 0:
                 return -1
             if taken == 1:
                 trail[step] = actions[i]
                 step = step + 1
-    if choices_in(states, step, k, choices, counters) < 0:
+    if choices_in(states, step, choices, counters) < 0:
         return -1
     return step
 
@@ -198,8 +197,8 @@ EMITTED = ("choices_in", "take", "mark", "judge")
 
 SIGNATURES: dict[Callable[..., Any], tuple[int | str, ...]] = {
     walks: (
-        *["int"] * 6, 8, "int", 8, 32, 64, 64, 8, 64, 64, "int", 64, 64, 64, 64, "int", 64, "int", 8, 64, 64,
+        *["int"] * 6, 8, "int", 8, 32, 64, 64, 8, 64, "int", 64, 64, 64, 64, "int", 64, "int", 8, 64, 64,
     ),
-    follow: (32, "int", 8, 32, 64, 64, 64, 8),
+    follow: (32, "int", 8, 32, 64, 64, 8),
 }  # fmt: skip
 """The kinds of the arguments of the exported functions: bits of an array's items, or "int"."""

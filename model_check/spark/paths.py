@@ -86,7 +86,7 @@ def write(
 def judge(code: Code, states: npt.NDArray[np.uint8], meets: npt.NDArray[np.bool_]) -> None:
     """Set which predicates and antecedents of the claims about paths the states meet; they were judged without a fault before."""
     firsts = np.zeros(code.shape.states + 1 + code.shape.state_tests, np.int64)
-    code.judge(address(states), len(states), code.k, address(firsts), address(meets))
+    code.judge(address(states), len(states), address(firsts), address(meets))
 
 
 def record(paths: PathClaims, storage: Storage, told: Iterable[tuple[Piece, str]], check: Callable[[], object]) -> None:

@@ -246,7 +246,7 @@ class Worker:
         states = np.ascontiguousarray(rows.states)
         meets = np.zeros((len(states), shape.ways), np.bool_)
         judges = shape.states or shape.ways
-        index = self.code.judge(address(states), len(states), self.code.k, address(firsts), address(meets)) if judges else -1
+        index = self.code.judge(address(states), len(states), address(firsts), address(meets)) if judges else -1
         owing = [~meets[:, place] & (True if when < 0 else meets[:, when]) for place, when in enumerate(shape.paths)]
         marks = [
             f"{int(rows.marks[first]):016x}" if first >= 0 > told else None for first, told in zip(firsts, known, strict=False)

@@ -142,6 +142,11 @@ CACHES = (
         '"spec/table", ', "", KNOWN_CODE + "test_a_change_of_any_source_changes_the_key",
     ),
     mutant(
+        "code-of-other-bounds", "code in which bounds are constants may be that of others", "model_check/machine_code.py",
+        'values = list(k) if tier == Tier.FIXED else ""', 'values = ""',
+        KNOWN_CODE + "test_code_for_some_bounds_is_used_for_no_others",
+    ),
+    mutant(
         "other-code-unnoticed", "what is written again for equal inputs may be other code", "model_check/machine_code.py",
         "if digest_of(text) != self.digest:", "if False:", KNOWN_CODE + "test_other_code_for_equal_inputs_is_an_error",
     ),
@@ -192,7 +197,7 @@ VERDICTS = (
 LEVELS = (
     mutant(
         "last-state-not-judged", "the last state of a wide level is not judged", LEVEL_JUDGE,
-        "address(states), len(states), program.k, address(row)", "address(states), len(states) - (len(states) > 1024), program.k, address(row)",
+        "address(states), len(states), address(row)", "address(states), len(states) - (len(states) > 1024), address(row)",
         WIDE + "test_the_one_state_of_a_wide_level",
     ),
     mutant(

@@ -16,6 +16,7 @@ import numpy as np
 from kafka_spec.conformance.validate.replay.rules import EXPLAINING, bounds_for
 from kafka_spec.model_check.compile import Program
 from kafka_spec.model_check.layout import Layout, Packed, get
+from kafka_spec.model_check.machine_code import Tier
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.shards import Slice
 from kafka_spec.spec.control.machines import STANDBY
@@ -96,7 +97,7 @@ class Model:
         self.brokers = brokers
         self.world = ExecutableSpec(spec, bounds_for(spec, brokers, replicas, deletions, unclean))
         self.layout = Layout(self.world.space)
-        self._program = Program(spec, self.layout, self.world.actions, (), self.world.k, frozenset({"digest"}), quick=True)
+        self._program = Program(spec, self.layout, self.world.actions, (), self.world.k, frozenset({"digest"}), tier=Tier.QUICK)
         self._slice = Slice(self._program, self.layout.size, self.world.actions.count)
         self._marks = np.zeros(1, np.uint64)
         self._actions: dict[int, BoundRule] = {}
