@@ -131,14 +131,18 @@ class ProcessorTime:
             if kind and above == str(os.getpid()):
                 self.seen[kind, number] = seconds
 
-    def cores(self) -> str:
-        """Return the number of busy cores, by kind."""
+    def seconds(self) -> Counter[str]:
+        """Return the processor time in seconds, by kind."""
         total: Counter[str] = Counter()
         for (kind, number), seconds in self.seen.items():
             total[kind] += seconds - self.before.get((kind, number), 0.0)  # type: ignore[assignment]
-        wall = self.ended - self.began
+        return total
+
+    def cores(self) -> str:
+        """Return the number of busy cores, by kind."""
+        total, wall = self.seconds(), self.ended - self.began
         shares = ", ".join(f"{kind} {seconds / wall:.2f}" for kind, seconds in total.most_common())
-        return f"{sum(total.values()) / wall:.2f} cores at work: {shares}"
+        return f"{sum(total.values()):.0f} s of processors, {sum(total.values()) / wall:.2f} cores at work: {shares}"
 
 
 def job_seconds(measured: dict[str, Any], low: int, high: int) -> list[float]:
@@ -159,23 +163,71 @@ def row(what: str, value: float, unit: str, least: float | None = None, most: fl
     return what, f"{value:.3g} {unit}".strip(), target, met
 
 
+LINE = tuple[str, str, str, str]
+
+
+def two_workers(bounds: dict[str, int], handover: Sequence[str], digest: str) -> tuple[list[LINE], list[str]]:
+    """Search on a standalone cluster with one worker and with two; return lines of the table, and what both did."""
+    runs: list[dict[str, Any]] = []
+    taken: list[ProcessorTime] = []
+    for workers in (1, 2):
+        with standalone(workers) as master, ProcessorTime() as used:
+            runs.append(on_spark(bounds, "--master", master, *handover))
+        taken.append(used)
+        if runs[-1]["digest"] != digest:
+            raise SystemExit(f"not the same result: {runs[-1]}, {digest}")
+    times = [run["spark_seconds"] for run in runs]
+    shared = [used.seconds()["Python workers"] + used.seconds()["Java of executors"] for used in taken]
+    rows = [
+        row("standalone, two workers of one core against one", times[0] / times[1], "x", least=1.5),
+        row("processors' seconds that workers share, of two against of one", shared[1] / shared[0], "x"),
+        row(
+            "two workers, if each had a core to itself: two for the work of one, less what is done twice",
+            2 * shared[0] / shared[1],
+            "x",
+        ),
+    ]
+    told = []
+    for workers, run, used in zip((1, 2), runs, taken, strict=True):
+        spent = f"{run['spark_seconds']:.1f} s, of these {run['catch_up_seconds']:.1f} s of catching up"
+        told.append(f"standalone, {workers} of one core: {spent}; {used.cores()}")
+    return rows, told
+
+
 def main() -> None:
     """Run everything and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bounds", choices=["large", "huge"], default="huge", help="large: a look that takes two minutes")
-    parser.add_argument("--no-cluster", action="store_true", help="leave out the standalone clusters")
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument("--no-cluster", action="store_true", help="leave out the standalone clusters")
+    only.add_argument("--only-cluster", action="store_true", help="only the standalone clusters; some five minutes")
     args = parser.parse_args()
     bounds = HUGE if args.bounds == "huge" else LARGE
     # the smaller search would end in the driver before Spark has started
     handover = ("--handover", "100000") if bounds is LARGE else ()
     load = os.getloadavg()[0]
-    one, two = (search("one_search.py", bounds, "--threads", threads) for threads in ("1", "2"))
+    two = search("one_search.py", bounds, "--threads", "2")
+    rows: list[LINE] = []
+    told: list[str] = []
+    if not args.only_cluster:
+        rows, told = local_mode(bounds, handover, two)
+    if not args.no_cluster:
+        more, lines = two_workers(bounds, handover, two["digest"])
+        rows, told = rows + more, told + lines
+    print(f"{two['distinct']:,} states; {os.cpu_count()} cores, load {load:.1f} at the start; python {platform.python_version()}, ")
+    print(f"pyspark {pyspark.__version__}\n\n{table(rows)}\n")
+    for line in told:
+        print(f"- {line}")
+
+
+def local_mode(bounds: dict[str, int], handover: Sequence[str], two: dict[str, Any]) -> tuple[list[LINE], list[str]]:
+    """Compare Spark on this machine with the embedded engine; return lines of the table, and what each did."""
+    one = search("one_search.py", bounds, "--threads", "1")
     with ProcessorTime() as local:
         spark = on_spark(bounds, "--master", "local[2,4]", *handover)
     small = on_spark(LARGE, "--master", "local[2,4]", "--handover", "20000")
     if spark["digest"] != one["digest"] or spark["distinct"] != two["distinct"]:
         raise SystemExit(f"not the same result: {spark}, {one}")
-    processors = {"local[2,4]": local}
     rate = spark["distinct"] / spark["search_seconds"]
     warm = spark["spark_states"] / spark["spark_seconds"]
     narrow = job_seconds(small, 0, 100_000)
@@ -184,28 +236,14 @@ def main() -> None:
         row("the same against the embedded engine, one thread", rate * one["search_seconds"] / one["distinct"], "x", least=0.35),
         row("session up, against one thread", warm * one["search_seconds"] / one["distinct"], "x"),
         row("against two threads", rate * two["search_seconds"] / two["distinct"], "x"),
-        row("a narrow level, session up, four a job", sum(narrow) / len(narrow), "s", most=0.5),
+        row("a narrow level, session up", sum(narrow) / len(narrow), "s", most=0.5),
         row("deduplication a candidate, at 45 to 60 million visited states against 3 to 10", spark["dedup_growth"], "x", most=1.3),
         row("driver's peak memory, larger search", spark["peak_bytes"] / 2**20, "MiB"),
         row("driver's peak memory, 4,093,531 states", small["peak_bytes"] / 2**20, "MiB"),
-        row("shuffled a state", spark["shuffled_bytes"] / spark["distinct"], "bytes"),
+        row("exchanged a state", spark["exchanged_bytes"] / spark["distinct"], "bytes"),
     ]
-    if not args.no_cluster:
-        times = []
-        for workers in (1, 2):
-            with standalone(workers) as master, ProcessorTime() as taken:
-                run = on_spark(bounds, "--master", master, *handover)
-            times.append(run["spark_seconds"])
-            processors[f"standalone, {workers} of one core, {run['catch_up_seconds']:.1f} s of catching up"] = taken
-        rows.append(row("standalone, two workers of one core against one", times[0] / times[1], "x", least=1.5))
-    print(
-        f"{spark['distinct']:,} states; {os.cpu_count()} cores, load {load:.1f} at the start; python {platform.python_version()}, "
-    )
-    print(f"pyspark {pyspark.__version__}\n\n{table(rows)}\n")
-    for name, run in (("one thread", one), ("two threads", two), ("Spark", spark)):
-        print(f"- {name}: {run['search_seconds']:.1f} s")
-    for name, used in processors.items():
-        print(f"- {name}: {used.cores()}")
+    runs = (("one thread", one), ("two threads", two), ("Spark", spark))
+    return rows, [*(f"{name}: {run['search_seconds']:.1f} s" for name, run in runs), f"local[2,4]: {local.cores()}"]
 
 
 if __name__ == "__main__":

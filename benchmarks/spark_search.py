@@ -68,7 +68,7 @@ def main() -> None:
                 "search_seconds": result.search_seconds,
                 "spark_seconds": marks[-1][0] - started[0],
                 "spark_states": marks[-1][1] - started[1],
-                "shuffled_bytes": result.shuffled_bytes,
+                "exchanged_bytes": result.exchanged_bytes,
                 "peak_bytes": peak_bytes(),
                 "timed": timed,
                 "dedup_growth": growth(Path(args.state_dir)),

@@ -140,7 +140,7 @@ class Exploration:
     record_bytes: int = 0
     peak: int = 0
     """The peak memory, in bytes, of the process that made the search, if that has ended."""
-    shuffled_bytes: int = 0
+    exchanged_bytes: int = 0
     """The bytes that the tasks of a distributed search sent to each other."""
 
     @property

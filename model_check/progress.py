@@ -21,10 +21,10 @@ PLAIN_INTERVAL = 2.0
 def line(result: Exploration, seconds: float) -> str:
     """Return the state of a search in one line."""
     rate = result.distinct / seconds if seconds else 0.0
-    shuffled = f"  {result.shuffled_bytes / 2**20:>9,.0f} MiB shuffled" if result.engine == "spark" else ""
+    exchanged = f"  {result.exchanged_bytes / 2**20:>9,.0f} MiB exchanged" if result.engine == "spark" else ""
     return (
         f"{result.spec.name}  level {result.depth:>3}  frontier {result.levels[-1]:>11,}  distinct {result.distinct:>13,}  "
-        f"{rate:>11,.0f} states/s  {resident_bytes() / 2**20:>7,.0f} MiB{shuffled}"
+        f"{rate:>11,.0f} states/s  {resident_bytes() / 2**20:>7,.0f} MiB{exchanged}"
     )
 
 

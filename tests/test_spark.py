@@ -16,6 +16,7 @@ import socket
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import tomllib
@@ -36,8 +37,8 @@ from kafka_spec.model_check.exploration import Budget, Distribution, Exploration
 from kafka_spec.model_check.sealed import Damaged
 from kafka_spec.model_check.spark import cluster as clusters
 from kafka_spec.model_check.spark import engine as distributed
+from kafka_spec.model_check.spark import package, state_dir, states_table
 from kafka_spec.model_check.spark import paths as paths_on_spark
-from kafka_spec.model_check.spark import state_dir, states_table
 from kafka_spec.spec.models import MODELS
 from kafka_spec.spec.table import Spec, SpecError
 
@@ -116,8 +117,9 @@ def test_a_violation(on_spark: Callable[..., Exploration], everything: bool, tmp
 
     same(found, other)
     assert found.violated
-    # a job continues for some levels; levels beyond the end are removed
+    # a job has expanded the last level; what it found is removed
     assert len(list((tmp_path / "states" / "levels").iterdir())) == found.depth
+    assert not (tmp_path / "states" / state_dir.CANDIDATES).exists()
     assert [trace_of(found, name) for name in found.violated] == [trace_of(other, name) for name in other.violated]
 
 
@@ -174,7 +176,6 @@ def test_claims_about_paths(on_spark: Callable[..., Exploration], model: str, bo
 
 def test_a_recoverable_claim_about_parts(on_spark: Callable[..., Exploration], monkeypatch: pytest.MonkeyPatch) -> None:
     """The same with levels in many files, of which a task writes one at a time; a damaged one is told."""
-    monkeypatch.setattr(distributed, "SMALL_PART", 16)
     spec = MODELS["kraft/KAFKA-14154"]
     (values,) = (spec.bound_values(some.values) for some in spec.bound_sets if some.name == "stale_answer")
 
@@ -436,16 +437,16 @@ def test_needs_are_those_of_the_package() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     wanted = dict(re.findall(r"([a-z]+)>=([\d.]+)", " ".join(extras["check"] + extras["spark"])))
 
-    assert {name: wanted[name] for name in clusters.NEEDS} == clusters.NEEDS
+    assert {name: wanted[name] for name in package.NEEDS} == package.NEEDS
 
 
 def test_a_worker_without_a_library(spark: SparkSession) -> None:
     """A worker that has a library too old, or has it not, is refused by the library's name."""
-    tasks = spark.range(0, 1, 1, 1)
+    tasks = spark.sparkContext.parallelize([0], 1)
     for library, version, message in (("numpy", "99.0", r"a worker has numpy \d"), ("nothing_such", "1.0", "has no nothing_such")):
-        needed = {**clusters.expected(), "package": "another", "versions": {library: version}}
+        needed = {**package.expected(), "package": "another", "versions": {library: version}}
         with pytest.raises(Exception, match=message) as met:
-            tasks.mapInArrow(clusters.guarded(needed, "prepare", (None,)), clusters.DDL).collect()
+            tasks.mapPartitions(package.guarded(needed, "prepare", (None,))).collect()
         assert isinstance(clusters.told(met.value), SpecError)
 
 
@@ -636,6 +637,7 @@ def test_a_full_state_dir(mounted: Callable[[str], Path], on_spark: Callable[...
     assert re.search(r"states: .*No space left on device.*; free space or name another", found.stopped)
     assert len(finished) == found.depth > 10
     assert not list(place.glob("levels/*/_*"))
+    assert not (place / state_dir.CANDIDATES).exists()
     mounted("size=200m")
     same(on_spark(KIP_320, MEDIUM, state_dir=str(place), resume=True, handover=3000), medium)
 
@@ -655,7 +657,7 @@ def test_an_interrupt_stops_a_job(on_spark: Callable[..., Exploration], medium: 
 
     def interrupt(result: Exploration, seconds: float) -> None:
         if result.depth == 12:
-            # levels 8 to 11 were one job; the next is 12 to 15
+            # a task writes its file of the level, and goes on
             threading.Thread(target=lambda: (until_written(12), setattr(budget, "interrupted", True))).start()
 
     def until_written(level: int) -> None:
@@ -807,6 +809,36 @@ def test_a_standalone_cluster_that_loses_an_executor(cluster: str, tmp_path: Pat
     assert len(executors) == 2
     os.kill(executors[0], signal.SIGKILL)
     ended(process, medium)
+
+
+def test_executors_keep_their_seats() -> None:
+    """An executor has a seat for each core, and keeps them: those of a lost one stay empty until a new one comes."""
+    first = clusters.seats([], {"a": 2, "b": 1})
+    lost = clusters.seats(first, {"b": 1})
+
+    assert (first, lost) == (["a", "a", "b"], ["", "", "b"])
+    assert clusters.seats(lost, {"b": 1}) == lost
+    assert clusters.seats(lost, {"b": 1, "c": 3}) == ["c", "c", "b", "c"]
+
+
+@pytest.mark.long
+def test_parts_stay_where_their_tables_are(cluster: str, tmp_path: Path, medium: Exploration) -> None:
+    """On two workers, no executor ever has a table of a shard that the other one has: no table must catch up."""
+    place = tmp_path / "states"
+    # both executors are there when the first job runs, and neither takes a part of the other, however slow that is
+    options = {"spark.cores.max": "2", "spark.scheduler.minRegisteredResourcesRatio": "1.0", "spark.locality.wait": "300s"}
+    (tmp_path / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in options.items()))
+    process = start(place, master=cluster, bounds="medium", handover=3000, env={**os.environ, "SPARK_CONF_DIR": str(tmp_path)})
+    until(lambda: (place / "level-00008.json").exists(), process)
+    name = f"kafka-spec-{(place / 'owner').read_text()}/shard-*.table"
+    tables: set[Path] = set()
+    while process.poll() is None:
+        tables |= set(Path(tempfile.gettempdir()).glob(f"spark-*/executor-*/*/{name}"))
+        time.sleep(0.02)
+    ended(process, medium)
+
+    assert len({table.parent for table in tables}) == 2
+    assert len(tables) == len({table.name for table in tables}) >= 8
 
 
 def test_spark_submit(cluster: str, tmp_path: Path) -> None:

@@ -29,8 +29,10 @@ from kafka_spec.model_check.frontier import Starts
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.manifest import named_bounds
 from kafka_spec.model_check.oracle import ExecutableSpec
-from kafka_spec.model_check.spark.state_dir import Rows
+from kafka_spec.model_check.spark import exchange
+from kafka_spec.model_check.spark.state_dir import Rows, Storage
 from kafka_spec.model_check.spark.tables import Blob, sent
+from kafka_spec.model_check.spark.task import Refused
 from kafka_spec.spec.domain import Range
 from kafka_spec.spec.models import MODELS
 from kafka_spec.spec.table import Spec, SpecError
@@ -163,7 +165,7 @@ def test_states_that_are_sent_arrive_or_are_missed() -> None:
     columns = [marks.tobytes(), np.zeros(len(states), kind).tobytes()]
 
     def received(content: bytes) -> tuple[np.ndarray, np.ndarray]:
-        with Blob(0, 0, len(states), [pa.py_buffer(part) for part in (content, *columns)], codec, kind) as blob:
+        with Blob(len(states), pa.py_buffer(b"".join((content, *columns))), len(content), codec, kind) as blob:
             return blob.states, blob.marks
 
     content = sent(codec, Rows(marks, marks, np.zeros(len(states), kind), states))
@@ -180,6 +182,59 @@ def test_states_that_are_sent_arrive_or_are_missed() -> None:
         except (EngineError, OSError, ValueError, OverflowError, MemoryError):
             noticed += 1
     assert noticed > 40
+
+
+def test_files_of_candidates(tmp_path: Path) -> None:
+    """A task reads the candidates for its part in the order in which they were sent; any changed or missing byte is an error."""
+    layout, states, marks, seed = family("replication/kip_320", "large", 300)
+    codec, kind, storage = Codec.of(layout, seed), np.dtype(np.uint16), Storage(str(tmp_path))
+    actions = np.arange(len(states), dtype=kind)
+    name = exchange.file_of(7, 1, 2, 4)
+    with exchange.outbox(storage, name, codec, lambda: None) as box:
+        for begin in range(0, len(states), 50):
+            some = slice(begin, begin + 50)
+            box.send(begin // 50 % 3, Rows(marks[some], marks[some] + np.uint64(1), actions[some], states[some]))
+
+    def received(target: int) -> list[tuple[Any, ...]]:
+        found = []
+        for blob in exchange.received(storage, name, target, codec, kind):
+            with blob:
+                rows = zip(blob.states.tolist(), blob.marks.tolist(), blob.mothers.tolist(), blob.actions.tolist(), strict=True)
+                found += [(bytes(state), *more) for state, *more in rows]
+        return found
+
+    def sent_to(target: int) -> list[tuple[Any, ...]]:
+        places = [n for n in range(len(states)) if n // 50 % 3 == target]
+        return [(states[n].tobytes(), int(marks[n]), int(marks[n]) + 1, int(actions[n])) for n in places]
+
+    for target in range(4):
+        assert received(target) == sent_to(target)
+    file = tmp_path / name
+    content = file.read_bytes()
+    assert len(content) == box.bytes + exchange.ENTRY * len(box.index) + exchange.TAIL
+    for place in [*range(0, len(content), 97), *range(len(content) - exchange.TAIL, len(content))]:
+        changed = bytearray(content)
+        changed[place] ^= 16
+        for harmed in (bytes(changed), content[:place]):
+            file.write_bytes(harmed)
+            with pytest.raises(EngineError, match="is not what a task has written"):
+                for target in range(3):
+                    received(target)
+    file.unlink()
+    with pytest.raises(EngineError, match="is not what a task has written"):
+        received(0)
+
+
+def test_a_task_of_another_run_writes_no_candidates(tmp_path: Path) -> None:
+    """A task whose run has lost the folder leaves no file."""
+    layout, _, _, seed = family("replication/kip_320", "large", 1)
+
+    def lost() -> None:
+        raise Refused("another run has taken the folder over")
+
+    with pytest.raises(Refused), exchange.outbox(Storage(str(tmp_path)), "candidates/a", Codec.of(layout, seed), lost):
+        pass
+    assert not [file for file in tmp_path.rglob("*") if file.is_file()]
 
 
 @pytest.mark.parametrize("threads", [1, 2])

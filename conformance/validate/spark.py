@@ -26,7 +26,8 @@ from kafka_spec.conformance.validate.events import Cursor
 from kafka_spec.conformance.validate.files import Source, chunks
 from kafka_spec.conformance.validate.lines import Parser
 from kafka_spec.conformance.validate.partitions import PartitionCheck, PartitionResult
-from kafka_spec.model_check.spark.cluster import send_package, session
+from kafka_spec.model_check.spark.cluster import session
+from kafka_spec.model_check.spark.package import send_package
 
 DDL = "key string, when string, source int, row long, data binary"
 CHANNEL, SOURCE = "\x00channel", "\x00source"

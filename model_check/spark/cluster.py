@@ -1,14 +1,16 @@
-"""Access to Spark: a session that starts in parallel to the search, this package on its workers, jobs whose tasks return reports.
+"""Access to Spark: a session that starts in parallel to the search, and jobs whose tasks return reports.
 
-Depends on Spark and processes, not on the search. Only this module, engine.py and states_table.py import pyspark.
+A job calls a function of worker.py for some numbers, each in a task of its own. Of a search, the numbers are parts of a level, and
+each part has a seat: the executor that has the tables of its shards. Spark waits a while for a busy executor (spark.locality.wait),
+then takes another. A part whose executor was lost goes anywhere, until a new executor takes the seat.
+
+Depends on Spark and processes, not on the search. Only this module and states_table.py import pyspark.
 """
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import dataclasses
-import json
 import logging
 import os
 import re
@@ -17,32 +19,27 @@ import subprocess
 import sys
 import tempfile
 import threading
-import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib.metadata import version
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pyspark import SparkConf, SparkContext
+from pyspark import RDD, SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.serializers import CPickleSerializer
+from pyspark.sql import SparkSession
 
 from kafka_spec.model_check.sealed import Damaged
+from kafka_spec.model_check.spark.package import expected, guarded, send_package
 from kafka_spec.model_check.spark.task import SCRATCH, Task
-from kafka_spec.model_check.spark.worker import DDL
 from kafka_spec.spec.table import SpecError
 
-NEEDS = {"llvmlite": "0.44", "numpy": "2.0", "pyarrow": "17", "pandas": "2.2"}
-"""The packages that the workers need, with the oldest versions."""
 JAVA = 17
 """The oldest Java that Spark runs on."""
 POLL = 0.1
 """Seconds between two checks of the budget while a job runs."""
 END_OF_JAVA = 20.0
 """Seconds that a Java process has to end, once its input is closed."""
-GARBAGE = 1 << 30
-"""Bytes of shuffled data after which a garbage collection of Java is requested."""
 
 
 class JobFailed(Exception):  # noqa: N818 - says what happened
@@ -60,24 +57,18 @@ class Abandoned(Exception):  # noqa: N818 - no error
 class SparkCluster:
     """A Spark session that starts in a separate thread, and the jobs of this package in it."""
 
-    settings: Mapping[str, str] = {
-        "spark.sql.adaptive.enabled": "false",  # parts are counted, not guessed
-        "spark.sql.execution.arrow.maxRecordsPerBatch": "64",  # rows are blobs
-        "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",  # a repeated task sends the same
-    }
-
     def __init__(self, master: str, given: SparkSession | None = None, task: Task | None = None) -> None:
         """Begin to start; `wait` waits for the result. `task` is the description of the run for the tasks of a search."""
         self.master, self.given, self.task = master, given, task
         self.own = given is None and "PYSPARK_GATEWAY_PORT" not in os.environ
         self.folder = Path(tempfile.mkdtemp(prefix=SCRATCH))
-        self.garbage = 0
+        self.seats: list[str] = []
+        """The executor of each seat, as Spark names places; an executor has as many as it has cores; "" after one was lost."""
         self.error: BaseException | None = None
         self.closing = False
         self.gateway: Any = None
         """The gateway to the Java process, if this object started it."""
         self.spark: SparkSession = given  # type: ignore[assignment]  # set from the start
-        self.before: dict[str, str | None] = {}
         self.thread = threading.Thread(target=self._start, daemon=True)
         self.thread.start()
 
@@ -90,7 +81,6 @@ class SparkCluster:
                 self.context = self.spark.sparkContext
             except PySparkException:
                 raise SpecError("this engine needs a session of its own Java process; Spark Connect has none") from None
-            self.before = {name: self.spark.conf.get(name, None) for name in self.settings}
             self.cores = int(self.context.defaultParallelism)
             self.local = str(self.context.master).startswith("local")
             send_package(self.context)
@@ -127,7 +117,7 @@ class SparkCluster:
             raise self.error
 
     def close(self) -> None:
-        """Remove the tables; abandon an unfinished start. Stop the session, unless it was given: then restore its settings."""
+        """Remove the tables; abandon an unfinished start. Stop the session, unless it was given."""
         self.closing = True
         started = not self.thread.is_alive() and self.error is None
         while self.thread.is_alive():
@@ -139,8 +129,6 @@ class SparkCluster:
         with contextlib.suppress(Exception):
             if self.own and self.spark is not None:
                 self.spark.stop()
-            for name, value in self.before.items() if not self.own else ():
-                self.spark.conf.set(name, value) if value is not None else self.spark.conf.unset(name)
         self._end_java()
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -158,42 +146,53 @@ class SparkCluster:
 
     def everywhere(self, name: str, *arguments: Any) -> None:
         """Run a function of worker.py in so many tasks that every executor probably runs one."""
-        tasks = self.spark.range(0, 4 * self.cores, 1, 4 * self.cores)
         given_up = "the session is not needed any more"
-        self.collect(
-            tasks.mapInArrow(guarded(self.expected, name, arguments), DDL),
-            lambda: given_up if self.closing and name != "forget" else "",
-        )
+        self.collect(name, arguments, self.anywhere(4 * self.cores), lambda: given_up if self.closing and name != "forget" else "")
 
-    def run(self, base: int, parts: Sequence[int], known: Sequence[int], stop: Callable[[], str]) -> list[dict[str, Any]]:
-        """Run a job that expands the level `base` and the levels after it; return the reports of its tasks."""
-        assert self.task is not None
-        plain = dataclasses.asdict(self.task)
-        for name, value in self.settings.items():
-            self.spark.conf.set(name, value)
-        frame = self.spark.range(0, parts[0], 1, parts[0])
-        frame = frame.mapInArrow(guarded(self.expected, "source", (plain, base, parts[0], parts[1])), DDL)
-        for number, count in enumerate(parts[1:], 1):
-            following = parts[number + 1] if number + 1 < len(parts) else 0
-            arguments = (plain, base + number, count, following, list(known))
-            frame = frame.repartitionById(count, "target").mapInArrow(guarded(self.expected, "stage", arguments), DDL)
-        reports = self.collect(frame.select("report"), stop)
-        self.garbage += sum(report.get("sent", 0) for report in reports)
-        if self.garbage > GARBAGE:
-            # Spark removes shuffled data when Java collects its handles, which is too rare with a small heap
-            self.context._jvm.System.gc()  # type: ignore[union-attr]
-            self.garbage = 0
-        return reports
+    def anywhere(self, count: int) -> RDD[int]:
+        """Return the numbers below a count, each for a task that can run anywhere."""
+        return self.context.parallelize(range(count), count)
+
+    def seated(self, parts: int) -> RDD[int]:
+        """Return the numbers of a level's parts, each for a task that should run where the part was before."""
+        self.take_seats()
+        if len({place for place in self.seats if place}) < 2:
+            return self.anywhere(parts)
+        java: Any = self.context._jvm
+        pickled: Any = CPickleSerializer()
+        places = [self.seats[part * len(self.seats) // parts] for part in range(parts)]
+        pairs = [
+            java.scala.Tuple2(pickled.dumps(part), java.PythonUtils.toSeq([place] if place else []))
+            for part, place in enumerate(places)
+        ]
+        kind = getattr(getattr(java.scala.reflect, "ClassTag$"), "MODULE$").AnyRef()
+        numbers = self.context._jsc.sc().makeRDD(java.PythonUtils.toSeq(pairs), kind)
+        return RDD(numbers.toJavaRDD(), self.context, pickled)
+
+    def take_seats(self) -> None:
+        """Give the cores of all executors seats."""
+        known = self.context._jsc.sc().statusStore().executorList(True)
+        executors = [known.apply(index) for index in range(known.size())]
+        cores = {f"executor_{one.hostPort().rpartition(':')[0]}_{one.id()}": one.totalCores() for one in executors}
+        self.seats = seats(self.seats, cores)
+        self.cores = max(self.cores, len(self.seats))
+
+    def run(self, name: str, parts: int, arguments: tuple[Any, ...], stop: Callable[[], str]) -> list[dict[str, Any]]:
+        """Run a function of worker.py on the parts of a level; return the reports."""
+        return self.collect(name, (self.plain, *arguments), self.seated(parts), stop)
 
     def parallel(self, name: str, arguments: tuple[Any, ...], count: int, stop: Callable[[], str]) -> list[dict[str, Any]]:
-        """Run a function of worker.py on the numbers below a count, in any order; return the reports."""
-        assert self.task is not None
-        tasks = self.spark.range(0, count, 1, min(count, 4 * self.cores))
-        plain = dataclasses.asdict(self.task)
-        return self.collect(tasks.mapInArrow(guarded(self.expected, name, (plain, *arguments)), DDL).select("report"), stop)
+        """Run a function of worker.py on the numbers below a count, anywhere; return the reports."""
+        return self.collect(name, (self.plain, *arguments), self.anywhere(count), stop)
 
-    def collect(self, frame: DataFrame, stop: Callable[[], str]) -> list[dict[str, Any]]:
-        """Return the reports of a job; cancel it if `stop` returns a reason.
+    @property
+    def plain(self) -> dict[str, Any]:
+        """The description of the run, as plain values."""
+        assert self.task is not None
+        return dataclasses.asdict(self.task)
+
+    def collect(self, name: str, arguments: tuple[Any, ...], numbers: RDD[int], stop: Callable[[], str]) -> list[dict[str, Any]]:
+        """Run a function of worker.py on some numbers; return the reports. Cancel the job if `stop` returns a reason.
 
         Raises:
             Stopped: `stop` returned a reason.
@@ -204,9 +203,9 @@ class SparkCluster:
         tag = f"kafka-spec-{id(self)}"
 
         def job() -> None:
-            self.spark.addTag(tag)
+            self.context.addJobTag(tag)
             try:
-                outcome.append([json.loads(row["report"]) for row in frame.collect()])
+                outcome.append(numbers.mapPartitions(guarded(self.expected, name, arguments)).collect())
             except BaseException as error:
                 outcome.append(error)
 
@@ -216,7 +215,7 @@ class SparkCluster:
         while thread.is_alive():
             thread.join(POLL)
             if not reason and (reason := stop()):
-                self.spark.interruptTag(tag)
+                self.context.cancelJobsWithTag(tag)
         if isinstance(outcome[0], list):
             return outcome[0]
         if reason:
@@ -224,6 +223,15 @@ class SparkCluster:
         if not isinstance(outcome[0], Exception):
             raise outcome[0]
         raise told(outcome[0]) from outcome[0]
+
+
+def seats(taken: Sequence[str], cores: Mapping[str, int]) -> list[str]:
+    """Return the executor of each seat, as far as possible that of before: `cores` says how many seats each executor needs.
+
+    The seats of lost executors go to new ones, or are empty; further new ones sit behind.
+    """
+    new = [place for place, count in sorted(cores.items()) for _ in range(count - taken.count(place))]
+    return [place if place in cores else new.pop(0) if new else "" for place in taken] + new
 
 
 def shards(cores: int, record_bytes: int) -> int:
@@ -235,7 +243,7 @@ def shards(cores: int, record_bytes: int) -> int:
 def told(error: Exception) -> Exception:
     """Return the exception to raise for an error of a job, with a readable message."""
     text = str(error)
-    if match := re.search(r"NoRoom: (.*)", text):
+    if match := re.search(r"(?:NoRoom|EngineError): (.*)", text):
         return JobFailed(match[1].strip())
     if match := re.search(r"(?:Refused|RuntimeError: refused): (.*)", text):
         return SpecError(match[1].strip())
@@ -243,96 +251,8 @@ def told(error: Exception) -> Exception:
         return Damaged(match[1].strip())
     if match := re.search(r"(?:OS|Permission|FileNotFound|NotADirectory)Error: (?:\[Errno (\d+)\])?(.*)", text):
         return OSError(int(match[1] or 0), match[2].strip())
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line.strip(" :") for line in text.splitlines() if line.strip() and not line.startswith("An error occurred while")]
     return JobFailed(f"Spark gave the job up: {lines[0] if lines else type(error).__name__}")
-
-
-def guarded(expected: Mapping[str, Any], name: str, arguments: tuple[Any, ...]) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """Return a wrapper of a function of worker.py, which runs only on workers with the expected versions.
-
-    The wrapper is sent by value and takes plain values, so that a worker with another version of the package can report that.
-    """
-    digest = digest_function()
-
-    def run(batches: Any) -> Any:
-        import importlib
-        import importlib.metadata
-        import sys
-
-        if sys.__dict__.get("_kafka_spec") != expected["package"]:
-            for module, least in expected["versions"].items():
-                try:
-                    there = importlib.metadata.version(module)
-                except ImportError:
-                    raise RuntimeError(f"refused: a worker has no {module}; install {module}>={least} there") from None
-                if [int(n) for n in there.split(".")[:2] if n.isdigit()] < [int(n) for n in least.split(".")]:
-                    raise RuntimeError(f"refused: a worker has {module} {there}; install {module}>={least} there")
-            if digest() != expected["package"]:
-                place = importlib.import_module("kafka_spec").__file__
-                raise RuntimeError(
-                    f"refused: a worker has another version of kafka-spec at {place}; "
-                    f"it must be {expected['kafka-spec']} as here, or none"
-                )
-            sys.__dict__["_kafka_spec"] = expected["package"]
-        return getattr(importlib.import_module("kafka_spec.model_check.spark.worker"), name)(*arguments, batches)
-
-    return run
-
-
-def digest_function() -> Callable[[], str]:
-    """Return the function that computes the digest of the package's sources; it can be sent by value."""
-
-    def digest() -> str:
-        import hashlib
-        import importlib
-        import importlib.resources
-
-        found = hashlib.sha256()
-
-        def add(folder: Any, name: str) -> None:
-            for entry in sorted(folder.iterdir(), key=lambda entry: str(entry.name)):
-                if entry.is_dir():
-                    add(entry, f"{name}/{entry.name}")
-                elif entry.name.endswith(".py"):
-                    found.update(f"{name}/{entry.name}\n".encode() + entry.read_bytes())
-
-        for package in ("kafka_spec.model_check", "kafka_spec.spec"):
-            importlib.import_module(package)
-            add(importlib.resources.files(package), package)
-        return found.hexdigest()
-
-    return digest
-
-
-def package_digest() -> str:
-    """Return the digest of this package's sources."""
-    return digest_function()()
-
-
-def expected() -> dict[str, Any]:
-    """Return the versions and digests that every worker must have."""
-    return {"package": package_digest(), "versions": NEEDS, "kafka-spec": version("kafka-spec")}
-
-
-def send_package(context: SparkContext) -> None:
-    """Send this package to all executors of a session, also to later ones: the file is kept until this process ends."""
-    application = str(context.applicationId)
-    if application in _sent:
-        return
-    folder = Path(tempfile.mkdtemp(prefix="kafka-spec-package-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    file = folder / f"kafka_spec_{package_digest()[:16]}.zip"
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        root = Path(__file__).parent.parent.parent
-        for part in (root, root / "model_check", root / "spec"):
-            for path in sorted(part.glob("*.py") if part == root else part.rglob("*.py")):
-                archive.write(path, path.relative_to(root.parent))
-    context.addPyFile(str(file))
-    _sent.add(application)
-
-
-_sent: set[str] = set()
-"""The Spark applications whose executors have this package."""
 
 
 def end_java(gateway: Any) -> None:

@@ -6,23 +6,22 @@ states of narrow levels and of a trace.
 
 Theory of operation. The narrow levels run in the embedded engine, since a level of any size costs Spark some tenths of a second.
 Shortly before a level has `handover` states, a session starts in parallel to the search. Spark takes over when the session is up,
-or at the latest when the driver would have to hold too many states. A job reads the last committed level, expands it, shuffles
-the candidates to their partitions, and commits the new states; several small levels are unrolled in one job. The driver collects
-one report for each task. It sums counts, findings and digest over the reports of the tasks whose output is used, never with
-accumulators, so that a repeated task counts once.
+or at the latest when the driver would have to hold too many states. A job keeps the new states among the candidates for a level,
+each part in one task, which then expands them and writes candidates for the next level (exchange.py); a first job expands the last
+level of the driver. A task returns reports. The driver sums counts, findings and digest over the reports of the tasks whose output
+is used, never with accumulators, so that a repeated task counts once. What a level's expansion reports counts with the next level.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from kafka_spec.model_check.columns import columns_of
 from kafka_spec.model_check.compile import Program
@@ -36,15 +35,10 @@ from kafka_spec.model_check.machine_code import digest_of
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.path_claims import PathClaims
 from kafka_spec.model_check.sealed import Damaged
+from kafka_spec.model_check.spark import exchange, worker
 from kafka_spec.model_check.spark import paths as paths_on_spark
 from kafka_spec.model_check.spark import state_dir as store
-from kafka_spec.model_check.spark import worker
-from kafka_spec.model_check.spark.cluster import (
-    JobFailed,
-    SparkCluster,
-    Stopped,
-    check_java,
-)
+from kafka_spec.model_check.spark.cluster import JobFailed, SparkCluster, Stopped, check_java
 from kafka_spec.model_check.spark.folder import RunFolder, recall
 from kafka_spec.model_check.spark.state_dir import Rows, Storage
 from kafka_spec.model_check.spark.task import Task
@@ -54,10 +48,6 @@ from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Property, Spec, Spec
 
 PART_BYTES = 256 << 20
 """Bytes of the states that one task expands: smaller tasks find fewer equal candidates, larger ones take more memory each."""
-SMALL_PART = 16_384
-"""States below which a separate task does not pay."""
-UNROLL = ((100_000, 4), (400_000, 2))
-"""Pairs (width, levels): while the frontier is at most this wide, one job runs this many levels."""
 STEEP = 4.0
 """The largest expected ratio of the widths of a level and the one before it."""
 
@@ -106,6 +96,17 @@ def explore(
     return result
 
 
+@dataclass(frozen=True)
+class Expanded:
+    """A level whose candidates for the next one wait on storage."""
+
+    level: int
+    parts: int
+    next_parts: int
+    reports: Sequence[Mapping[str, Any]]
+    """What its tasks told of the edges out of it."""
+
+
 class Run:
     """A search in progress."""
 
@@ -127,6 +128,7 @@ class Run:
         self.folder = RunFolder(distribution.state_dir, distribution.resume)
         self.cluster: SparkCluster | None = None
         self.before = np.empty(0, np.uint64)
+        self.expanded: Expanded | None = None
 
     def close(self) -> None:
         """Stop Spark and release the state-dir."""
@@ -157,7 +159,7 @@ class Run:
             recall(result, self.last["result"])
         while self.goes_on():
             self.check_budget()
-            self.search_levels()
+            self.search_level()
         self.folder.remove_unfinished(self.last["level"])
         check_sums(result, sum(content["states"] for content in store.finished_levels(self.storage)))
         if not self.last["states"]:
@@ -174,9 +176,7 @@ class Run:
         kept = [True] * len(paths.protocol) if paths.leading else paths.protocol.tolist()
         arguments = [dataclasses.astuple(piece) for piece in pieces], kept
         if self.cluster is None:
-            numbers = pa.RecordBatch.from_arrays([pa.array(range(len(pieces)))], names=["id"])
-            batches = worker.paths(dataclasses.asdict(self.task()), *arguments, iter([numbers]))
-            reports = [json.loads(batch.column("report")[0].as_py()) for batch in batches]
+            reports = list(worker.paths(dataclasses.asdict(self.task()), *arguments, range(len(pieces))))
         else:
             self.cluster.wait(self.job_budget)
             reports = self.cluster.parallel("paths", arguments, len(pieces), self.job_budget)
@@ -282,26 +282,28 @@ class Run:
 
     # the wide levels
 
-    def search_levels(self) -> None:
-        """Search one or more levels in one Spark job, and commit them."""
+    def search_level(self) -> None:
+        """Search the next level in a Spark job, and commit it. The job also expands it."""
         if self.cluster is None:
             self.start_cluster()
         assert self.cluster is not None
         self.cluster.wait(self.job_budget)
         self.before = np.empty(0, np.uint64)
         base, width = self.last["level"], self.last["states"]
-        levels = next((count for most, count in UNROLL if width <= most), 1)
-        before = self.result.levels[-2] if len(self.result.levels) > 1 else width
-        growth = min(8.0, max(0.125, width / before))
-        parts = [self.parts(width * growth**number) for number in range(levels + 1)]
+        growth = min(8.0, max(0.125, width / (self.result.levels[-2] if len(self.result.levels) > 1 else width)))
+        if self.expanded is None:
+            parts, next_parts = self.parts(width), self.parts(width * growth)
+            reports = self.cluster.run("source", parts, (base, parts, next_parts), self.job_budget)
+            self.expanded = Expanded(base, parts, next_parts, reports)
+        level, sources, parts = base + 1, self.expanded.parts, self.expanded.next_parts
+        next_parts = self.parts(width * growth**2)
         known = [0 if claim.name in self.result.findings else -1 for claim in self.program.states]
-        reports = self.cluster.run(base, parts, known, self.job_budget)
-        for level in range(base, base + levels):
-            self.count_edges(level, [r for r in reports if r["kind"] == "expanded" and r["level"] == level])
-            self.end_level(level + 1, [r for r in reports if r["kind"] == "level" and r["level"] == level + 1])
-            self.progress(self.result, time.perf_counter() - self.began)
-            if not self.goes_on() or self.budget.exhausted(self.result.distinct):
-                break
+        reports = self.cluster.run("stage", parts, (level, sources, parts, next_parts, known), self.job_budget)
+        self.count_edges(base, self.expanded.reports)
+        self.end_level(level, [report for report in reports if report["kind"] == "level"])
+        self.storage.remove_folder(exchange.folder_of(level))
+        self.expanded = Expanded(level, parts, next_parts, [report for report in reports if report["kind"] == "expanded"])
+        self.progress(self.result, time.perf_counter() - self.began)
 
     def start_cluster(self) -> None:
         """Start Spark in the background."""
@@ -313,9 +315,9 @@ class Run:
         return self.budget.exhausted()
 
     def parts(self, width: float) -> int:
-        """Return the number of parts of a level: a power of two."""
+        """Return the number of parts of a level: a power of two; one for each core also if it is narrow, where the tables are."""
         assert self.cluster is not None and self.cluster.task is not None
-        wanted = max(min(self.cluster.cores, width / SMALL_PART), width * self.layout.size / PART_BYTES, 1)
+        wanted = max(self.cluster.cores, width * self.layout.size / PART_BYTES)
         return min(self.cluster.task.shards, 1 << (int(np.ceil(wanted)) - 1).bit_length())
 
     def task(self) -> Task:
@@ -332,7 +334,7 @@ class Run:
             fault, (rule, _) = program.fault_of(code), self.world.actions.decode(action)
             self.explain(fault.message, fault.place, f"rule {rule.name}", level, mark)
         result.digest = (result.digest + sum(r["digest"] for r in reports)) & store.TOP
-        result.shuffled_bytes += sum(r["sent"] for r in reports)
+        result.exchanged_bytes += sum(r["sent"] for r in reports)
         for index, rule in enumerate(self.world.spec.rules):
             result.fired[rule.name] += sum(r["fired"][index] for r in reports)
             result.bounded[rule.name] += sum(r["bounded"][index] for r in reports)

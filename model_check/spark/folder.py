@@ -5,6 +5,7 @@ Depends on bytes and files (state_dir.py), and on what a summary keeps of a resu
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -48,9 +49,11 @@ class RunFolder:
         return self.lock.owner
 
     def close(self) -> None:
-        """Release the folder."""
+        """Release the folder. Candidates would be found again, and take up room."""
         self.remove_left()
         if self.lock is not None:
+            with contextlib.suppress(OSError):
+                self.storage.remove_folder(store.CANDIDATES)
             self.lock.release()
 
     def remove_left(self) -> None:
@@ -120,7 +123,8 @@ class RunFolder:
         return finished
 
     def remove_unfinished(self, level: int) -> None:
-        """Remove the files of all levels after the last finished one."""
+        """Remove the files of all levels after the last finished one, and all candidates."""
+        self.storage.remove_folder(store.CANDIDATES)
         for folder in self.storage.names("levels"):
             if int(folder.rpartition("=")[2]) > level:
                 self.storage.remove_folder(folder)
@@ -159,7 +163,7 @@ def remembered(result: Exploration) -> dict[str, Any]:
     """Return a result as plain values."""
     findings = {name: [found.start, list(found.actions)] for name, found in result.findings.items()}
     counters = {name: dict(getattr(result, name)) for name in COUNTERS}
-    numbers = {"levels": result.levels, "edges": f"{result.digest:016x}", "shuffled": result.shuffled_bytes}
+    numbers = {"levels": result.levels, "edges": f"{result.digest:016x}", "shuffled": result.exchanged_bytes}
     return {**counters, **numbers, "findings": findings}
 
 
@@ -167,5 +171,5 @@ def recall(result: Exploration, plain: Mapping[str, Any]) -> None:
     """Restore a result from those plain values."""
     for name in COUNTERS:
         getattr(result, name).update(plain[name])
-    result.levels, result.digest, result.shuffled_bytes = list(plain["levels"]), int(plain["edges"], 16), plain["shuffled"]
+    result.levels, result.digest, result.exchanged_bytes = list(plain["levels"]), int(plain["edges"], 16), plain["shuffled"]
     result.findings = {name: Finding(start, tuple(actions)) for name, (start, actions) in plain["findings"].items()}

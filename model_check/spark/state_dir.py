@@ -4,6 +4,7 @@
     program.ll, codec.ll         the code that workers load
     level-00012.json             a finished level: its files, and the result up to it
     levels/level=00012/part-003-of-008.parquet      its states, one row each, in the order of fingerprints
+    candidates/                  of the level after the last finished one, while a search runs (exchange.py)
     lock, owner, scratch         the active run, and where it keeps its temporary files
 
 Depends on bytes and files, not on the search or Spark. The states of a level are split by ranges of fingerprints: part p of n
@@ -38,6 +39,8 @@ from kafka_spec.spec.table import SpecError
 FORMAT = 3
 CHUNK = 4 << 20
 """Bytes of a file that are read at a time to compute its digest."""
+CANDIDATES = "candidates"
+"""The folder of what tasks send to each other."""
 GROUP_BYTES = 16 << 20
 """Bytes of the states in a row group of a file; a reader of one state reads a whole group."""
 TOP = (1 << 64) - 1

@@ -12,7 +12,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kafka_spec.model_check.sealed import Damaged
 from kafka_spec.model_check.spark import state_dir as store
-from kafka_spec.model_check.spark.cluster import SparkCluster, expected, guarded, send_package
+from kafka_spec.model_check.spark.cluster import SparkCluster
+from kafka_spec.model_check.spark.package import expected, guarded, send_package
 from kafka_spec.model_check.spark.state_dir import Storage
 from kafka_spec.spec.table import SpecError
 

@@ -1,4 +1,4 @@
-"""What a Spark task keeps of fingerprints and candidates: the tables of the executor, the sieve of a task, the blobs of a row.
+"""What a Spark task keeps of fingerprints and candidates: the tables of the executor, the sieve of a task, the blobs that travel.
 
 Depends on packed records and files, not on Spark. worker.py says how they are used.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import fcntl
 import mmap
 import os
-from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -25,7 +24,7 @@ from kafka_spec.model_check.spark.state_dir import Rows
 from kafka_spec.model_check.spark.task import NoRoom, Task
 
 PACKING = pa.Codec("lz4_raw")
-"""The compression of packed states: it halves those of the control plane, and Java copies every byte about ten times."""
+"""The compression of packed states: it halves those of the control plane, and they are written and read on shared storage."""
 HEADER = 4096
 """Bytes before the fingerprints in the file of a table."""
 
@@ -61,15 +60,15 @@ def sent(codec: Codec, rows: Rows) -> bytes:
 
 
 class Blob:
-    """The candidates of a row, in the form that `Shard.take` reads; states and fingerprints only as a context manager."""
+    """Some candidates for a part, in the form that `Shard.take` reads; states and fingerprints only as a context manager."""
 
-    def __init__(self, source: int, number: int, count: int, columns: Sequence[Any], codec: Codec, kind: np.dtype[Any]) -> None:
-        self.packed, mothers, actions = columns
-        self.order = source, number
+    def __init__(self, count: int, content: Any, states: int, codec: Codec, kind: np.dtype[Any]) -> None:
+        """Read a buffer: states as they were sent, `states` bytes of it, then the fingerprints of the parents, and the actions."""
+        self.packed = content.slice(0, states)
         self.count, self.codec = count, codec
-        self.mothers: Words = np.frombuffer(mothers, np.uint64)
+        self.mothers: Words = np.frombuffer(content.slice(states, 8 * count), np.uint64)
         """The fingerprints of the parents; `parents` are indices into those of all blobs."""
-        self.actions = np.frombuffer(actions, kind).astype(np.uint32)
+        self.actions = np.frombuffer(content.slice(states + 8 * count), kind).astype(np.uint32)
         self.parents = np.empty(0, np.uint32)
         self.forget()
 

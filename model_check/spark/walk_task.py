@@ -6,7 +6,6 @@ Does not depend on Spark.
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -37,10 +36,10 @@ def of_plain(plain: dict[str, Any]) -> WalkBatch:
     )
 
 
-def run_task(plain: Mapping[str, Any], number: int) -> str:
+def run_task(plain: Mapping[str, Any], number: int) -> dict[str, Any]:
     """Walk the batches of a task; return them as a report."""
     shape = Shape(**{**plain["shape"], "k": tuple(plain["shape"]["k"])})
     names = WalkClaims(**{**plain["names"], "states": tuple(plain["names"]["states"]), "steps": tuple(plain["names"]["steps"])})
     initial = [bytes.fromhex(record) for record in plain["initial"]]
     walker = Walker(WalkCode(text_known(plain["text"]), shape), names, initial, plain["kinds"], Walks(**plain["walks"]))
-    return json.dumps({"batches": [to_plain(walker.run(begin, end, plain["bits"])) for begin, end in plain["tasks"][number]]})
+    return {"batches": [to_plain(walker.run(begin, end, plain["bits"])) for begin, end in plain["tasks"][number]]}

@@ -12,9 +12,8 @@ from typing import Any
 
 from kafka_spec.model_check.exploration import Budget
 from kafka_spec.model_check.random_walks.simulation import Progress, Simulation
-from kafka_spec.model_check.spark.cluster import JobFailed, SparkCluster, Stopped, guarded
+from kafka_spec.model_check.spark.cluster import JobFailed, SparkCluster, Stopped
 from kafka_spec.model_check.spark.walk_task import of_plain
-from kafka_spec.model_check.spark.worker import DDL
 from kafka_spec.spec.table import SpecError
 
 FIRST_JOB = 4
@@ -62,9 +61,8 @@ class OnSpark:
                 return
             tasks = [parts[n :: cluster.cores] for n in range(cluster.cores)]
             arguments = ({**plain, "tasks": tasks, "bits": simulation.sample.bits},)
-            frame = cluster.spark.range(0, cluster.cores, 1, cluster.cores)
-            frame = frame.mapInArrow(guarded(cluster.expected, "walk", arguments), DDL).select("report")
-            batches = [of_plain(batch) for report in cluster.collect(frame, budget.exhausted) for batch in report["batches"]]
+            reports = cluster.collect("walk", arguments, cluster.anywhere(cluster.cores), budget.exhausted)
+            batches = [of_plain(batch) for report in reports for batch in report["batches"]]
             for batch in sorted(batches, key=lambda batch: batch.begin):
                 if simulation.over:
                     break

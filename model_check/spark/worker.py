@@ -1,12 +1,12 @@
 """The work of a Spark task: expand a part of a level, or keep the new states among the candidates for a part.
 
-Depends on packed records, compiled code and the state-dir, not on Spark. A stage is a function from Arrow batches to Arrow batches.
-A row is a blob (some thousand candidates for one part of the next level) or a report (a JSON text for the driver).
+Depends on packed records, compiled code and the state-dir, not on Spark. A task is given numbers of parts, and yields reports:
+plain objects for the driver. Candidates travel through files of the state-dir (exchange.py).
 
 Theory of operation. The result of a task is a function of its input in any order, so a repeated task gives the same result. The
-frontier of a part is ordered by fingerprint, and so are the parts; a blob contains the number of its source part and its own
-number. In that order, the first of equal candidates has the smallest parent and action, as in the embedded engine, and candidates
-are never compared with each other.
+frontier of a part is ordered by fingerprint, and so are the parts; candidates are read by source part, in the order in which it
+found them. In that order, the first of equal candidates has the smallest parent and action, as in the embedded engine, and
+candidates are never compared with each other.
 
 The seen fingerprints of a shard are a table in a file of the executor's scratch folder (tables.py). The executor's Python
 workers map the file into memory, one worker at a time. The table records the level up to which it is complete. A table that is
@@ -16,9 +16,8 @@ files are authoritative: a task whose file already exists reads the new states f
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -34,31 +33,18 @@ from kafka_spec.model_check.codec import Codec
 from kafka_spec.model_check.columns import unpacked
 from kafka_spec.model_check.machine_code import CodeText, text_known
 from kafka_spec.model_check.shards import Records, Slice
+from kafka_spec.model_check.spark import exchange
 from kafka_spec.model_check.spark import paths as paths_on_spark
 from kafka_spec.model_check.spark.state_dir import Rows, Storage, part_name, part_range, read_part, read_rows, told_of, write_part
-from kafka_spec.model_check.spark.tables import Blob, Mapped, Sieve, Table, sent
+from kafka_spec.model_check.spark.tables import Blob, Mapped, Sieve, Table
 from kafka_spec.model_check.spark.task import Refused, Task
 
 BLOB_BYTES = 1 << 19
-"""Bytes of the candidates in a row: few enough for Java's memory, enough to make the overhead of a row negligible."""
+"""Bytes of the candidates of a blob: few enough to hold one for each part of a level, enough to make its overhead negligible."""
 SLICE = 1 << 14
 """States that are expanded at a time."""
 SLICE_BYTES = 256 << 20
 """The most bytes that the successors of a slice could take if every action were enabled in every state."""
-SCHEMA = pa.schema(
-    [
-        ("target", pa.int32()),
-        ("source", pa.int32()),
-        ("number", pa.int32()),
-        ("count", pa.int32()),
-        ("states", pa.binary()),
-        ("parents", pa.binary()),
-        ("actions", pa.binary()),
-        ("report", pa.string()),
-    ]
-)
-"""The schema of the rows between stages: target part, source part, number of the blob, number of candidates, their columns."""
-DDL = "target int, source int, number int, count int, states binary, parents binary, actions binary, report string"
 
 
 class Worker:
@@ -96,40 +82,34 @@ class Worker:
             cls.now = cls(task)
         return cls.now
 
-    def blobs(self, target: int, source: int, number: int, rows: Rows) -> Iterator[Any]:
-        """Yield candidates as batches of one row each."""
-        for begin in range(0, len(rows.marks), self.blob_size):
-            some = slice(begin, begin + self.blob_size)
-            marks = rows.marks[some]
-            states = sent(self.codec, Rows(marks, rows.parents[some], rows.actions[some], rows.states[some]))
-            columns = [states, rows.parents[some].tobytes(), rows.actions[some].tobytes()]
-            yield _row(target, source, number, len(marks), columns, None)
-            number += 1
-
     # expanding
 
-    def expand(self, level: int, states: npt.NDArray[np.uint8], marks: Words, part: int, parts: int) -> Iterator[Any]:
-        """Yield the distinct successors of a part of a level, by part of the next level; then a report."""
-        piece, number, sent = self.slice, 0, 0
+    def expand(self, level: int, rows: Rows, part: int, parts: int, next_parts: int) -> dict[str, Any]:
+        """Write the distinct successors of a part of a level, each for its part of the next level; return a report."""
+        piece, states, marks = self.slice, rows.states, rows.marks
         piece.counters[:] = 0
         piece.start_level()
-        sieves = self.sieves_for(parts, len(marks))
-        for begin in range(0, len(marks), self.chunk):
-            piece.expand(states[begin : begin + self.chunk], marks[begin : begin + self.chunk], begin)
-            if piece.count < 0:
-                break
-            for sieve in sieves:
-                sieve.take([piece])
+        sieves = self.sieves_for(next_parts, len(marks))
+        name = exchange.file_of(level + 1, part, parts, next_parts)
+        with exchange.outbox(self.storage, name, self.codec, self.own) as box:
+            for begin in range(0, len(marks), self.chunk):
+                piece.expand(states[begin : begin + self.chunk], marks[begin : begin + self.chunk], begin)
+                if piece.count < 0:
+                    break
+                for sieve in sieves:
+                    sieve.take([piece])
+                for target, sieve in enumerate(sieves):
+                    if sieve.new.count >= self.blob_size:
+                        self.send(box, target, sieve.empty(marks))
             for target, sieve in enumerate(sieves):
-                if sieve.new.count >= self.blob_size:
-                    for batch in self.blobs(target, part, number, sieve.empty(marks)):
-                        number, sent = number + 1, sent + batch.nbytes
-                        yield batch
-        for target, sieve in enumerate(sieves):
-            for batch in self.blobs(target, part, number, sieve.empty(marks)):
-                number, sent = number + 1, sent + batch.nbytes
-                yield batch
-        yield _report(self.expansion(level, piece.counters, marks, sent))
+                self.send(box, target, sieve.empty(marks))
+        return self.expansion(level, piece.counters, marks, box.bytes)
+
+    def send(self, box: exchange.Outbox, target: int, rows: Rows) -> None:
+        """Write candidates for a part, as blobs."""
+        for begin in range(0, len(rows.marks), self.blob_size):
+            some = slice(begin, begin + self.blob_size)
+            box.send(target, Rows(rows.marks[some], rows.parents[some], rows.actions[some], rows.states[some]))
 
     def sieves_for(self, parts: int, states: int) -> list[Sieve]:
         """Return an empty sieve for each part of the next level."""
@@ -166,6 +146,11 @@ class Worker:
         }
 
     # keeping new states
+
+    def candidates(self, level: int, part: int, parts: int, sources: int) -> list[Blob]:
+        """Return the candidates for a part of a level, which the parts of the level before have found."""
+        names = [exchange.file_of(level, source, sources, parts) for source in range(sources)]
+        return [blob for name in names for blob in exchange.received(self.storage, name, part, self.codec, self.kind)]
 
     def keep(self, level: int, part: int, parts: int, blobs: Sequence[Blob]) -> tuple[Rows, dict[str, Any]]:
         """Commit the new states among the candidates for a part of a level; return them, and the summary's entry for the file."""
@@ -257,88 +242,67 @@ class Worker:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Stages
+# Tasks
 
 
-def source(plain: Mapping[str, Any], level: int, parts: int, next_parts: int, batches: Iterator[Any]) -> Iterator[Any]:
-    """Expand the parts of a committed level; the batches contain their numbers."""
-    task = Task.of(plain)
-    worker = Worker.of(task)
-    for batch in batches:
-        for part in batch.column(0).to_pylist():
-            pieces = list(read_rows(worker.storage, level, *part_range(part, parts), ("record",)))
-            rows = joined(pieces, task.shape.record_bytes, worker.kind)
-            yield from worker.expand(level, rows.states, rows.marks, part, next_parts)
+def source(plain: Mapping[str, Any], level: int, parts: int, next_parts: int, numbers: Iterable[int]) -> Iterator[dict[str, Any]]:
+    """Expand parts of a committed level."""
+    worker = Worker.of(Task.of(plain))
+    for part in numbers:
+        pieces = list(read_rows(worker.storage, level, *part_range(part, parts), ("record",)))
+        yield worker.expand(level, joined(pieces, worker.task.shape.record_bytes, worker.kind), part, parts, next_parts)
 
 
 def stage(
-    plain: Mapping[str, Any], level: int, parts: int, next_parts: int, known: Sequence[int], batches: Iterator[Any]
-) -> Iterator[Any]:
-    """Keep the new states among the candidates for a part of a level; expand them unless `next_parts` is 0."""
-    task = Task.of(plain)
-    worker = Worker.of(task)
-    blobs: list[Blob] = []
-    part = -1
-    for batch in batches:
-        reports = batch.column("report")
-        targets, sources, numbers, counts = (batch.column(name).to_pylist() for name in SCHEMA.names[:4])
-        columns = [batch.column(name) for name in SCHEMA.names[4:7]]
-        for row in range(batch.num_rows):
-            if reports[row].is_valid:
-                yield _report(reports[row].as_py())
-                continue
-            part = targets[row]
-            values = [column[row].as_buffer() for column in columns]
-            blobs.append(Blob(sources[row], numbers[row], counts[row], values, worker.codec, worker.kind))
-    if part < 0:
-        return
-    blobs.sort(key=lambda blob: blob.order)
-    rows, told = worker.keep(level, part, parts, blobs)
-    cost = {"candidates": sum(blob.count for blob in blobs), "seconds": worker.seconds, "behind": worker.behind}
-    blobs.clear()
-    actions = np.bincount(rows.actions, minlength=task.shape.actions).tolist()
-    yield _report({"kind": "level", "level": level, "file": told, "actions": actions, "cost": cost, **worker.judged(rows, known)})
-    if next_parts:
-        yield from worker.expand(level, rows.states, rows.marks, part, next_parts)
+    plain: Mapping[str, Any], level: int, sources: int, parts: int, next_parts: int, known: Sequence[int], numbers: Iterable[int]
+) -> Iterator[dict[str, Any]]:
+    """Keep the new states among the candidates for parts of a level, which `sources` parts before them found; expand them."""
+    worker = Worker.of(Task.of(plain))
+    for part in numbers:
+        blobs = worker.candidates(level, part, parts, sources)
+        rows, told = worker.keep(level, part, parts, blobs)
+        cost = {"candidates": sum(blob.count for blob in blobs), "seconds": worker.seconds, "behind": worker.behind}
+        blobs.clear()
+        actions = np.bincount(rows.actions, minlength=worker.task.shape.actions).tolist()
+        yield {"kind": "level", "level": level, "file": told, "actions": actions, "cost": cost, **worker.judged(rows, known)}
+        yield worker.expand(level, rows, part, parts, next_parts)
 
 
 def paths(
-    plain: Mapping[str, Any], pieces: Sequence[tuple[int, int, int]], kept: Sequence[bool], batches: Iterator[Any]
-) -> Iterator[Any]:
-    """Write what claims about paths need of the files of finished levels; the batches contain their numbers."""
+    plain: Mapping[str, Any], pieces: Sequence[tuple[int, int, int]], kept: Sequence[bool], numbers: Iterable[int]
+) -> Iterator[dict[str, Any]]:
+    """Write what claims about paths need of the files of finished levels, by number."""
     worker = Worker.of(Task.of(plain))
-    for batch in batches:
-        for number in batch.column(0).to_pylist():
-            piece = paths_on_spark.Piece(*pieces[number])
-            digest = paths_on_spark.write(worker.code, worker.storage, worker.slice, worker.chunk, piece, kept, worker.own)
-            yield _report({"kind": "paths", "number": number, "digest": digest})
+    for number in numbers:
+        piece = paths_on_spark.Piece(*pieces[number])
+        digest = paths_on_spark.write(worker.code, worker.storage, worker.slice, worker.chunk, piece, kept, worker.own)
+        yield {"number": number, "digest": digest}
 
 
-def prepare(plain: Mapping[str, Any] | None, batches: Iterator[Any]) -> Iterator[Any]:
+def prepare(plain: Mapping[str, Any] | None, numbers: Iterable[int]) -> Iterator[dict[str, Any]]:
     """Load the code of a run in advance; `plain` is None if there is no run."""
     if plain is not None:
         Worker.of(Task.of(plain))
-    for _ in batches:  # Spark does not reuse a worker that leaves its input unread
+    for _ in numbers:  # Spark does not reuse a worker that leaves its input unread
         pass
     yield from ()
 
 
-def forget(plain: Mapping[str, Any], batches: Iterator[Any]) -> Iterator[Any]:
+def forget(plain: Mapping[str, Any], numbers: Iterable[int]) -> Iterator[dict[str, Any]]:
     """Remove the tables of a run from this executor."""
     folder = Task.of(plain).folder
-    for _ in batches:
+    for _ in numbers:
         for file in folder.glob("shard-*") if folder.exists() else ():
             file.unlink(missing_ok=True)
     yield from ()
 
 
-def walk(plain: Mapping[str, Any], batches: Iterator[Any]) -> Iterator[Any]:
-    """Walk at random, as walk_task.py says; the rows are the numbers of the tasks."""
+def walk(plain: Mapping[str, Any], numbers: Iterable[int]) -> Iterator[dict[str, Any]]:
+    """Walk at random, as walk_task.py says; the numbers are those of the tasks."""
     from kafka_spec.model_check.spark.walk_task import run_task  # a search does not need it
 
-    for batch in batches:
-        for number in batch.column(0).to_pylist():
-            yield _report(run_task(plain, number))
+    for number in numbers:
+        yield run_task(plain, number)
 
 
 def named(plan: Mapping[str, Any], batches: Iterator[Any]) -> Iterator[Any]:
@@ -373,13 +337,3 @@ def joined(pieces: Sequence[Rows], size: int, kind: np.dtype[Any]) -> Rows:
         np.concatenate([np.empty(0, kind), *(piece.actions.astype(kind, copy=False) for piece in pieces)]),
         np.concatenate([np.empty((0, size), np.uint8), *(piece.states for piece in pieces)]),
     )
-
-
-def _report(report: Any) -> Any:
-    text = report if isinstance(report, str) else json.dumps(report)
-    return _row(0, 0, 0, 0, [None] * 3, text)
-
-
-def _row(target: int, source: int, number: int, count: int, columns: Sequence[bytes | None], report: str | None) -> Any:
-    values = [target, source, number, count, *columns, report]
-    return pa.RecordBatch.from_arrays([pa.array([v], f.type) for v, f in zip(values, SCHEMA, strict=True)], schema=SCHEMA)
