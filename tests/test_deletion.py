@@ -98,13 +98,12 @@ BROKEN: list[tuple[str, Callable[..., None], str]] = [
 """A rule, what it does in place of its effects, and the property that notices it."""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("name", "effect", "noticed"), BROKEN, ids=[name for name, _, _ in BROKEN])
 def test_a_broken_deletion_is_noticed(name: str, effect: Callable[..., None], noticed: str) -> None:
     """A deletion that leaves a znode, or deletes the request before the topic, violates the property that is about it."""
     broken = FIXED.replacing("broken", "", rules=(replace(FIXED.rule(name), effects=(effect,)),))
 
-    assert noticed in embedded.explore(broken, bounds_of("deletion")).violated
+    assert noticed in oracle.explore(broken, bounds_of("deletion")).violated
 
 
 @pytest.mark.slow
