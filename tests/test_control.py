@@ -106,7 +106,7 @@ def machine_of(world: ExecutableSpec, path: Path) -> tuple[str, tuple[int, ...]]
         ("fixed", "lone_replica", {"TopicDeletion"}),
         ("fixed", "expiry", {"TopicDeletion"}),
         ("fixed", "first_look", {"TopicDeletion"}),
-        ("fixed", "deletion_fails", {"Controller"}),
+        pytest.param("fixed", "deletion_fails", {"Controller"}, marks=pytest.mark.slow),
         pytest.param("fixed", "deletion_and_expiry", set(), marks=(pytest.mark.slow, pytest.mark.long)),
         ("era_2_8", "bounce", {"TopicDeletion"}),
         ("era_0_10", "lone_replica", {"TopicDeletion"}),

@@ -168,6 +168,7 @@ def test_the_page_colours_the_sources() -> None:
     assert not re.search(r"https?:|src=|<link", re.sub(r"<section id=.*", "", page, flags=re.DOTALL))
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """`coverage` writes text, JSON and a page; a search that a budget stops ends inconclusive, with what it covered."""
     monkeypatch.chdir(ROOT)

@@ -127,12 +127,15 @@ def test_what_a_parameter_runs_over_is_not_forgotten() -> None:
 @pytest.mark.parametrize(
     "specs",
     [
-        [
-            (spec, bounds.values)
-            for name, spec in MODELS.items()
-            if name.startswith("replication/")
-            for bounds in spec.bound_sets[:3]
-        ],
+        pytest.param(
+            [
+                (spec, bounds.values)
+                for name, spec in MODELS.items()
+                if name.startswith("replication/")
+                for bounds in spec.bound_sets[:3]
+            ],
+            marks=pytest.mark.slow,
+        ),
         [(spec, bounds.values) for spec in toys.EXPLORABLE for bounds in spec.bound_sets[:2]],
         [(counter(plus), {"n": n}) for plus in (0, 1) for n in (2, 3, 9)],
         pytest.param(

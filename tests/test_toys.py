@@ -63,7 +63,10 @@ def essence(result: Exploration) -> dict[str, Any]:
 
 @pytest.mark.parametrize("deadlock", [False, True], ids=["", "deadlock"])
 @pytest.mark.parametrize("everything", [False, True], ids=["to the first", "everything"])
-@pytest.mark.parametrize("spec", toys.EXPLORABLE, ids=lambda spec: spec.name)
+@pytest.mark.parametrize(
+    "spec",
+    [pytest.param(spec, id=spec.name, marks=pytest.mark.slow if spec is toys.GRID_TRAP else ()) for spec in toys.EXPLORABLE],
+)
 def test_engines_find_the_same(spec: Spec, everything: bool, deadlock: bool) -> None:
     """The compiled engine, with one thread and with two, agrees with the oracle on every toy."""
     found = [essence(run(explore, spec, everything=everything, deadlock=deadlock)) for explore in ENGINES.values()]

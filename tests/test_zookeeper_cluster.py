@@ -160,6 +160,7 @@ def test_fail_over_fencing_and_a_rolling_restart(server: ZooKeeperServer) -> Non
         asyncio.run(main(servers, Path(folder)))
 
 
+@pytest.mark.slow
 def test_the_command(server: ZooKeeperServer, inside: Command) -> None:
     """`run --zookeeper` runs in an empty place and leaves it empty; where a cluster lives already it refuses, and ends with 2."""
     run = ("run", "--seconds", "1", "--faults", "none", "--partitions", "2", "--brokers", "2", "-q")
