@@ -91,12 +91,10 @@ class ProcessorTime:
     """Measures the processor time of all descendant processes, by kind, while the context lasts."""
 
     def __enter__(self) -> ProcessorTime:
-        self.seen: dict[tuple[str, str], float] = {}
-        """By kind and process, the seconds at the last look."""
-        self.began = self.ended = time.perf_counter()
+        self.looks: list[tuple[float, dict[tuple[str, str], float]]] = []
+        """When, and the seconds until then by kind and process, also of processes that have ended."""
         self.over = threading.Event()
         self.look()
-        self.before = dict(self.seen)
         self.thread = threading.Thread(target=self.watch)
         self.thread.start()
         return self
@@ -104,11 +102,10 @@ class ProcessorTime:
     def __exit__(self, *_: object) -> None:
         self.over.set()
         self.thread.join()
-        self.ended = time.perf_counter()
 
     def watch(self) -> None:
-        """Look periodically; at most the last second of a process that ends is missed."""
-        while not self.over.wait(1.0):
+        """Look periodically; at most the last half second of a process that ends is missed."""
+        while not self.over.wait(0.5):
             self.look()
 
     def look(self) -> None:
@@ -124,23 +121,28 @@ class ProcessorTime:
             parents[folder.name] = numbers[1]
             kind = next((kind for text, kind in KINDS if text in command), "")
             taken[kind, folder.name] = (int(numbers[11]) + int(numbers[12])) / os.sysconf("SC_CLK_TCK")
+        seen = dict(self.looks[-1][1]) if self.looks else {}
         for (kind, number), seconds in taken.items():
             above = number
             while above in parents and above != str(os.getpid()):
                 above = parents[above]
             if kind and above == str(os.getpid()):
-                self.seen[kind, number] = seconds
+                seen[kind, number] = seconds
+        self.looks.append((time.perf_counter(), seen))
 
-    def seconds(self) -> Counter[str]:
-        """Return the processor time in seconds, by kind."""
+    def seconds(self, run: dict[str, Any]) -> Counter[str]:
+        """Return the processor time in seconds, by kind, from the end of a search's first job to the end of its last."""
+        began, ended = run["spark_began"], run["spark_began"] + run["spark_seconds"]
+        before = next(seen for when, seen in reversed(self.looks) if when <= began)
+        after = next((seen for when, seen in self.looks if when >= ended), self.looks[-1][1])
         total: Counter[str] = Counter()
-        for (kind, number), seconds in self.seen.items():
-            total[kind] += seconds - self.before.get((kind, number), 0.0)  # type: ignore[assignment]
+        for (kind, number), seconds in after.items():
+            total[kind] += seconds - before.get((kind, number), 0.0)  # type: ignore[assignment]
         return total
 
-    def cores(self) -> str:
-        """Return the number of busy cores, by kind."""
-        total, wall = self.seconds(), self.ended - self.began
+    def cores(self, run: dict[str, Any]) -> str:
+        """Return the number of busy cores in that time, by kind."""
+        total, wall = self.seconds(run), run["spark_seconds"]
         shares = ", ".join(f"{kind} {seconds / wall:.2f}" for kind, seconds in total.most_common())
         return f"{sum(total.values()):.0f} s of processors, {sum(total.values()) / wall:.2f} cores at work: {shares}"
 
@@ -177,12 +179,13 @@ def two_workers(bounds: dict[str, int], handover: Sequence[str], digest: str) ->
         if runs[-1]["digest"] != digest:
             raise SystemExit(f"not the same result: {runs[-1]}, {digest}")
     times = [run["spark_seconds"] for run in runs]
-    shared = [used.seconds()["Python workers"] + used.seconds()["Java of executors"] for used in taken]
+    seconds = [used.seconds(run) for run, used in zip(runs, taken, strict=True)]
+    shared = [some["Python workers"] + some["Java of executors"] for some in seconds]
     rows = [
         row("standalone, two workers of one core against one", times[0] / times[1], "x", least=1.5),
-        row("processors' seconds that workers share, of two against of one", shared[1] / shared[0], "x"),
+        row("processors' seconds that workers share, of two against one", shared[1] / shared[0], "x"),
         row(
-            "two workers, if each had a core to itself: two for the work of one, less what is done twice",
+            "the same, if each had a core to itself",
             2 * shared[0] / shared[1],
             "x",
         ),
@@ -190,7 +193,7 @@ def two_workers(bounds: dict[str, int], handover: Sequence[str], digest: str) ->
     told = []
     for workers, run, used in zip((1, 2), runs, taken, strict=True):
         spent = f"{run['spark_seconds']:.1f} s, of these {run['catch_up_seconds']:.1f} s of catching up"
-        told.append(f"standalone, {workers} of one core: {spent}; {used.cores()}")
+        told.append(f"standalone, {workers} of one core: {spent}; {used.cores(run)}")
     return rows, told
 
 
@@ -243,7 +246,7 @@ def local_mode(bounds: dict[str, int], handover: Sequence[str], two: dict[str, A
         row("exchanged a state", spark["exchanged_bytes"] / spark["distinct"], "bytes"),
     ]
     runs = (("one thread", one), ("two threads", two), ("Spark", spark))
-    return rows, [*(f"{name}: {run['search_seconds']:.1f} s" for name, run in runs), f"local[2,4]: {local.cores()}"]
+    return rows, [*(f"{name}: {run['search_seconds']:.1f} s" for name, run in runs), f"local[2,4]: {local.cores(spark)}"]
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ import itertools
 import json
 import time
 from pathlib import Path
-from typing import Any
 
 from kafka_spec.model_check.exploration import Distribution, Exploration, peak_bytes
 from kafka_spec.model_check.spark.engine import explore
@@ -45,20 +44,12 @@ def main() -> None:
     if args.handover:
         distribution.handover = distribution.latest = args.handover
     result = explore(MODELS[args.model], args.bounds, distribution, progress=note)
-    # the first job may wait for the session; later jobs show Spark's own speed. Levels of one job end together.
+    # the first job may wait for the session; later jobs show Spark's own speed
     engines = [json.loads(path.read_bytes())["by"] for path in sorted(Path(args.state_dir).glob("level-*.json"))]
     first = engines.index("spark") if "spark" in engines else len(engines)
-    jobs: list[list[tuple[float, int, int]]] = []
-    for mark in marks[first - 1 :]:
-        if jobs and mark[0] - jobs[-1][-1][0] < 0.05:
-            jobs[-1].append(mark)
-        else:
-            jobs.append([mark])
-    timed: list[dict[str, Any]] = []
-    for before, job in itertools.pairwise(jobs):
-        share = (job[-1][0] - before[-1][0]) / len(job)
-        timed += [{"frontier": width, "seconds": share} for _, _, width in job]
-    started = jobs[0][-1] if jobs else marks[-1]
+    jobs = marks[first - 1 :] or marks[-1:]
+    timed = [{"frontier": after[2], "seconds": after[0] - before[0]} for before, after in itertools.pairwise(jobs)]
+    (began, early, _), (ended, states, _) = jobs[0], jobs[-1]
     print(
         json.dumps(
             {
@@ -66,8 +57,9 @@ def main() -> None:
                 "distinct": result.distinct,
                 "digest": result.digest,
                 "search_seconds": result.search_seconds,
-                "spark_seconds": marks[-1][0] - started[0],
-                "spark_states": marks[-1][1] - started[1],
+                "spark_began": began,
+                "spark_seconds": ended - began,
+                "spark_states": states - early,
                 "exchanged_bytes": result.exchanged_bytes,
                 "peak_bytes": peak_bytes(),
                 "timed": timed,
