@@ -71,6 +71,7 @@ class Code:
             setattr(self, function.__name__, self._entry(function.__name__, integer, arguments))
 
     insert: Callable[..., int]
+    gather: Callable[..., int]
     fill: Callable[..., int]
     widen: Callable[..., int]
     on_graph: Sequence[Property] = ()

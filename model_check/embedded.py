@@ -29,7 +29,7 @@ from kafka_spec.model_check.exploration import Budget, EngineError, Exploration,
 from kafka_spec.model_check.faults import explain_state
 from kafka_spec.model_check.frontier import Frontier, InMemory, Level, PackedInMemory
 from kafka_spec.model_check.layout import Layout
-from kafka_spec.model_check.level_judge import judge_level
+from kafka_spec.model_check.level_judge import Judged, judge_level, judge_new
 from kafka_spec.model_check.machine_code import Tier, note_searched, searched
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.path_claims import PathClaims
@@ -184,9 +184,11 @@ class Search:
         """Order the new states, record how they were reached, and make them the frontier."""
         total = sum(shard.new.count for shard in self.shards)
         parallel = total >= SMALL_LEVEL
-        self.together([functools.partial(shard.sort, self.ordered) for shard in self.shards], parallel)
+        together = functools.partial(self.together, parallel=parallel)
+        together([functools.partial(shard.sort, self.ordered) for shard in self.shards])
+        judged = self.judge_new(together)
         if total:
-            level = self.frontier.replace(self.shards, len(self.history), functools.partial(self.together, parallel=parallel))
+            level = self.frontier.replace(self.shards, len(self.history), together)
             self.history.append(level)
             self.result.levels.append(total)
             if len(self.history) > 1:
@@ -198,7 +200,7 @@ class Search:
         if large and isinstance(self.frontier, InMemory) and not self.world.spec.view:
             self.pack(self.frontier)
         if total:
-            self.judge()
+            self.judge(judged)
             if self.renamings is not None:
                 self.renamings.judge(self.frontier, self.width)
 
@@ -216,14 +218,24 @@ class Search:
         for index, rule in enumerate(self.world.spec.rules):
             self.result.new[rule.name] += int(counts[edges[index] : edges[index + 1]].sum())
 
-    def judge(self) -> None:
-        """Check the properties in the states of the frontier."""
+    @property
+    def decided(self) -> list[bool]:
+        """For each claim that the judge decides, whether it is decided."""
+        return [claim.name in self.result.findings for claim in self.program.states]
+
+    def judge_new(self, together: frontier.Together) -> Judged | None:
+        """Judge the new states before they are the frontier, if there is anything to judge and no claim is decided now."""
+        judges = self.program.states or self.program.on_graph
+        return judge_new(self.program, self.shards, self.decided, together) if judges else None
+
+    def judge(self, judged: Judged | None) -> None:
+        """Check the properties in the states of the frontier, if they were not `judged` before."""
         claims, on_graph = self.program.states, self.program.on_graph
         if not claims and not on_graph:
             return
-        known = [claim.name in self.result.findings for claim in claims]
-        threads = len(self.slices) if self.width >= SMALL_LEVEL else 1
-        judged = judge_level(self.program, self.frontier, self.width, known, threads, self.together)
+        if judged is None:
+            threads = len(self.slices) if self.width >= SMALL_LEVEL else 1
+            judged = judge_level(self.program, self.frontier, self.width, self.decided, threads, self.together)
         if judged.fault is not None:
             index, code = judged.fault
             met = self.program.fault_of(code)

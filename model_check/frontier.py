@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from kafka_spec.model_check.arrays import Bytes, Words
+from kafka_spec.model_check.arrays import Bytes, Words, address
 from kafka_spec.model_check.checkpoints import Checkpoints
 from kafka_spec.model_check.codec import Codec
 from kafka_spec.model_check.shards import Columns, PackedRecords, Records, Shard
@@ -71,7 +71,7 @@ class InMemory:
 
         def settle(shard: Shard, at: int, end: int) -> None:
             assert isinstance(shard.new, Records)
-            np.take(shard.new.states, shard.order, axis=0, out=into.states[at:end], mode="clip")
+            shard.program.gather(address(shard.order), end - at, address(shard.new.states), address(into.states[at:]))
 
         total, how = settled(into, shards, settle, self.traced, together)
         into.release(total, into.count)

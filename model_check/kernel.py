@@ -14,7 +14,7 @@ grow in place by a walk from end to end. The leading `bits` of a fingerprint say
 from collections.abc import Callable
 from typing import Any
 
-AHEAD = 12
+AHEAD = 20
 """How many candidates ahead table slots are prefetched: about the latency of one memory access."""
 
 SLACK = 1024
@@ -45,15 +45,22 @@ def insert(
     The first of equal candidates wins. `mine` is a buffer for the numbers of the shard's candidates; at the end it begins with
     those of the appended ones. Their records are appended only if `copied` is 1.
     """
-    own = 0
-    for i in range(count):
-        mine[own] = i
-        own = own + (fingerprints[i] >> (63 - bits) >> 1 == shard)
+    own = count
+    if bits > 0:
+        own = 0
+        for i in range(count):
+            mine[own] = i
+            own = own + (fingerprints[i] >> (63 - bits) >> 1 == shard)
     before = known
     for j in range(own):
+        i = j
+        ahead = j + AHEAD
+        if bits > 0:
+            i = mine[j]
+            if ahead < own:
+                ahead = mine[ahead]
         if j + AHEAD < own:
-            prefetch(table, (fingerprints[mine[j + AHEAD]] << bits >> 32) * slots >> 32)
-        i = mine[j]
+            prefetch(table, (fingerprints[ahead] << bits >> 32) * slots >> 32)
         fingerprint = fingerprints[i]
         at = (fingerprint << bits >> 32) * slots >> 32
         while table[at] != 0 and (table[at] ^ SIGN) < (fingerprint ^ SIGN):
@@ -74,6 +81,16 @@ def insert(
                 fingerprint = larger
                 at = at + 1
     return known
+
+
+def gather(order, count, states, into):
+    """Copy records in an order, which is one of their places; return 0."""
+    for i in range(count):
+        if i + AHEAD < count:
+            prefetch(states, order[i + AHEAD] * RECORD_BYTES)
+            prefetch(states, order[i + AHEAD] * RECORD_BYTES + RECORD_BYTES - 1)
+        copy_record(into, i, states, order[i])
+    return 0
 
 
 def fill(marks, count, table, slots, bits):
@@ -125,6 +142,7 @@ def signatures(action_bits: int) -> dict[Callable[..., Any], tuple[int | str, ..
     """Return the kinds of each function's arguments: bits of an array's items, or "int"."""
     return {
         insert: (64, "int", "int", "int", 8, 64, 32, 32, "int", 8, 64, 32, action_bits, "int", 32, "int"),
+        gather: (64, "int", 8, 8),
         fill: (64, "int", 64, "int", "int"),
         widen: (64, "int", "int", "int"),
     }

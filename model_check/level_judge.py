@@ -7,16 +7,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from kafka_spec.model_check.arrays import address
+from kafka_spec.model_check.arrays import Bytes, Words, address
 from kafka_spec.model_check.compile import Program
-from kafka_spec.model_check.frontier import Frontier, Together
+from kafka_spec.model_check.frontier import Together
+from kafka_spec.model_check.shards import Records, Shard
 
 PIECE = 16384
 """States that are judged at a time."""
+
+
+class Readable(Protocol):
+    """States that can be read in pieces."""
+
+    def read(self, begin: int, end: int, /) -> tuple[Bytes, Words]:
+        """Return the states begin..end-1 with their fingerprints."""
+        ...
+
+
+@dataclass(frozen=True)
+class Unordered:
+    """New states as they were found."""
+
+    new: Records
+
+    def read(self, begin: int, end: int, /) -> tuple[Bytes, Words]:
+        """Return the states begin..end-1 with their fingerprints."""
+        return self.new.states[begin:end], self.new.marks[begin:end]
 
 
 @dataclass(frozen=True)
@@ -34,7 +55,7 @@ class Judged:
 
 
 def judge_level(
-    program: Program, frontier: Frontier, width: int, known: Sequence[bool], threads: int, together: Together
+    program: Program, frontier: Readable, width: int, known: Sequence[bool], threads: int, together: Together
 ) -> Judged:
     """Judge the states of a level; `known` says which claims are decided."""
     claims = len(known)
@@ -71,3 +92,26 @@ def judge_level(
     first = [min(found, default=-1) for found in hits]
     met = firsts[:, claims + 1 :].sum(axis=0).tolist()
     return Judged(first, met, meets, (faults[0], int(firsts[0][claims])) if faults[0] >= 0 else None)
+
+
+def judge_new(program: Program, shards: Sequence[Shard], known: Sequence[bool], together: Together) -> Judged | None:
+    """Judge the new states of a level, which have an order but are still as they were found; None if that does not suffice.
+
+    Where they were found, states of one parent stand together. They are much alike, and a processor judges them in half of the
+    time. It does not suffice if some state decides a claim, for the first one is meant in the order, or if there is a fault.
+    """
+    judged: list[Judged | None] = [None] * len(shards)
+
+    def job(place: int, new: Records) -> Callable[[], None]:
+        def judge() -> None:
+            judged[place] = judge_level(program, Unordered(new), new.count, known, 1, together)
+
+        return judge
+
+    together([job(place, shard.new) for place, shard in enumerate(shards) if isinstance(shard.new, Records)])
+    found = [one for one in judged if one is not None and one.fault is None]
+    start = [0 if decided else -1 for decided in known]
+    if len(found) < len(shards) or any(list(one.firsts) != start for one in found):
+        return None
+    ways = np.concatenate([one.ways[shard.order] for one, shard in zip(found, shards, strict=True)])
+    return Judged(start, np.sum([one.met for one in found], axis=0, dtype=np.int64).tolist(), ways)

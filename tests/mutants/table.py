@@ -207,8 +207,7 @@ LEVELS = (
     ),
     mutant(
         "one-state-in-a-million", "one state in a million is dropped", KERNEL,
-        "own = own + (fingerprints[i] >> (63 - bits) >> 1 == shard)",
-        "own = own + (fingerprints[i] >> (63 - bits) >> 1 == shard and fingerprints[i] % 1000003 != 0)",
+        "        if table[at] != fingerprint:", "        if table[at] != fingerprint and fingerprint % 1000003 != 0:",
         WIDE + "test_none_of_five_million_states_is_lost",
     ),
     mutant(
