@@ -71,6 +71,8 @@ class Code:
             setattr(self, function.__name__, self._entry(function.__name__, integer, arguments))
 
     insert: Callable[..., int]
+    keys: Callable[..., int]
+    places: Callable[..., int]
     gather: Callable[..., int]
     fill: Callable[..., int]
     widen: Callable[..., int]

@@ -83,6 +83,22 @@ def insert(
     return known
 
 
+def keys(fingerprints, count, low, into):
+    """Store the leading bits of each fingerprint, with its place in the other bits, which `low` has; return 0."""
+    for i in range(count):
+        into[i] = (fingerprints[i] | low) ^ low | i
+    return 0
+
+
+def places(keys, count, low):
+    """Turn ordered keys into the places in them; return 0, or -1 if leading bits are equal, so that the order is not known."""
+    for i in range(count):
+        if i + 1 < count and keys[i] | low == keys[i + 1] | low:
+            return -1
+        keys[i] = keys[i] & low
+    return 0
+
+
 def gather(order, count, states, into):
     """Copy records in an order, which is one of their places; return 0."""
     for i in range(count):
@@ -142,6 +158,8 @@ def signatures(action_bits: int) -> dict[Callable[..., Any], tuple[int | str, ..
     """Return the kinds of each function's arguments: bits of an array's items, or "int"."""
     return {
         insert: (64, "int", "int", "int", 8, 64, 32, 32, "int", 8, 64, 32, action_bits, "int", 32, "int"),
+        keys: (64, "int", "int", 64),
+        places: (64, "int", "int"),
         gather: (64, "int", 8, 8),
         fill: (64, "int", 64, "int", "int"),
         widen: (64, "int", "int", "int"),

@@ -114,4 +114,4 @@ def judge_new(program: Program, shards: Sequence[Shard], known: Sequence[bool], 
     if len(found) < len(shards) or any(list(one.firsts) != start for one in found):
         return None
     ways = np.concatenate([one.ways[shard.order] for one, shard in zip(found, shards, strict=True)])
-    return Judged(start, np.sum([one.met for one in found], axis=0, dtype=np.int64).tolist(), ways)
+    return Judged(start, [sum(counts) for counts in zip(*(one.met for one in found), strict=True)], ways)

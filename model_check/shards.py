@@ -147,6 +147,7 @@ class Shard:
         self.seen = 0
         self.new: Records | PackedRecords = new or Records(record_bytes, action_bits)
         self.mine = np.empty(0, np.uint32)
+        self.keys: Words = np.empty(0, np.uint64)
 
     counted: npt.NDArray[np.int64] | None = None
     """How many new states of this level each action led to, where nothing else is kept of how they were reached."""
@@ -225,8 +226,19 @@ class Shard:
         self.seen += len(marks)
 
     def sort(self, ordered: bool = True) -> None:
-        """Find the order of the new states by fingerprint."""
-        self.order = np.argsort(self.new.marks[: self.new.count]) if ordered else np.arange(self.new.count)
+        """Find the order of the new states by fingerprint.
+
+        What is sorted are the leading bits of fingerprints with places behind them: that takes half the time.
+        """
+        count, marks = self.new.count, self.new.marks[: self.new.count]
+        if count > len(self.keys):
+            self.keys = np.empty(count + count // 4, np.uint64)
+        keys, low = self.keys[:count], (1 << count.bit_length()) - 1
+        self.program.keys(address(marks), count, low, address(keys))
+        if ordered:
+            keys.sort()
+        known = self.program.places(address(keys), count, low) == 0
+        self.order = keys.view(np.intp) if known else np.argsort(marks)
 
     def pieces(self, most: int) -> Iterator[npt.NDArray[np.intp]]:
         """Yield the places of the new states in their order, so many at a time."""

@@ -66,6 +66,24 @@ def test_a_shard_takes_each_of_its_fingerprints_once(
     assert sum(part.seen for part in parts) == len(known)
 
 
+@pytest.mark.parametrize("count", [0, 1, 2, 255, 256, 5000])
+def test_new_states_are_ordered_by_their_fingerprints(program: Program, count: int) -> None:
+    """The order is that of all 64 bits, also where fingerprints differ in their last bits only; records are copied in it."""
+    size = program.shape.record_bytes
+    random = np.random.default_rng(count)
+    crowded = (random.permutation(count) // 2 * 2**40 + random.permutation(count) + 1).astype(np.uint64)
+    shard = Shard(program, size, 8, 0, 0, Records(size, 8, 1 << 16))
+    for marks in (random.permutation(np.unique(random.integers(1, 1 << 64, count, np.uint64))), crowded, np.sort(crowded)[::-1]):
+        shard.new.count = len(marks)
+        shard.new.marks[: len(marks)] = marks
+        shard.new.states[: len(marks)] = states = random.integers(0, 256, (len(marks), size), np.uint8)
+        shard.sort()
+        assert (marks[shard.order] == np.sort(marks)).all() and sorted(shard.order) == list(range(len(marks)))
+        ordered = np.empty_like(states)
+        program.gather(address(shard.order), len(marks), address(shard.new.states), address(ordered))
+        assert (ordered == states[shard.order]).all()
+
+
 def test_a_state_takes_at_most_ten_bytes(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many states a large table holds, it has at most ten bytes for each, while it grows too."""
     monkeypatch.setattr(shards, "LARGE", 1 << 14)

@@ -211,6 +211,16 @@ LEVELS = (
         WIDE + "test_none_of_five_million_states_is_lost",
     ),
     mutant(
+        "order-of-leading-bits", "states whose fingerprints differ in the last bits only stand in any order", KERNEL,
+        "if i + 1 < count and keys[i] | low == keys[i + 1] | low:", "if i + 1 < 0 and keys[i] | low == keys[i + 1] | low:",
+        SEEN + "test_new_states_are_ordered_by_their_fingerprints",
+    ),
+    mutant(
+        "decided-out-of-order", "the state that decides a claim is not looked for in the order", LEVEL_JUDGE,
+        "    if len(found) < len(shards) or any(list(one.firsts) != start for one in found):", "    if len(found) < len(shards):",
+        WIDE + "test_the_one_state_of_a_wide_level",
+    ),
+    mutant(
         "loss-in-growth", "when the set grows, one fingerprint is lost", KERNEL,
         "for i in range(slots + SLACK):", "for i in range(slots + SLACK - 1):", SEEN + "test_a_shard_takes_each_of_its_fingerprints_once",
         WIDE + "test_none_of_five_million_states_is_lost",
