@@ -51,6 +51,11 @@ def is_another(s: Place, k: Any) -> bool:
     return s.x != k.x or s.y != k.y
 
 
+def is_near(s: Place, k: Any) -> bool:
+    """It is not beyond the chosen column."""
+    return s.x <= k.x
+
+
 def leave(s: Place) -> None:
     """Leave the place."""
     s.left = 1
@@ -122,6 +127,17 @@ def test_the_one_state_of_a_wide_level(level: list[Place], at: str, claim: str, 
     assert (result.levels, result.violated) == ([1, len(level), 1], [claim])
     assert trace is not None and trace.steps[0].action.binding == (("x", place.x), ("y", place.y))
     assert [step.action.rule for step in trace.steps] == ["Go", "Leave"][: 2 if claim.startswith("Nobody") else 1]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_of_many_states_the_first_is_told(level: list[Place], threads: int) -> None:
+    """Of many violating states in a wide level the first in the order is told, though they were found in another."""
+    near = invariant("Near", is_near, "", "")
+    result = embedded.explore(SQUARE, {"x": SIDE // 2, "y": 0}, properties=[near], threads=threads)
+    trace = trace_of(result, "Near")
+
+    first = next(place for place in level if place.x > SIDE // 2)
+    assert trace is not None and [step.action.binding for step in trace.steps] == [(("x", first.x), ("y", first.y))]
 
 
 def sums(cells: int, limit: int) -> list[int]:

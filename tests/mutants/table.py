@@ -270,13 +270,13 @@ LEVELS = (
     ),
     mutant(
         "frontier-upside-down", "a level is in the order of fingerprints, the largest first", SHARDS,
-        "np.argsort(self.new.marks[: self.new.count]) if", "np.argsort(self.new.marks[: self.new.count])[::-1] if",
+        "self.order = keys.view(np.intp) if known", "self.order = keys.view(np.intp)[::-1].copy() if known",
         TOYS + "test_engines_find_the_same", TOYS + "test_levels_hold_the_states_that_the_oracle_finds",
     ),
     mutant(
         "last-of-many-threads", "of what several threads find in a level the last is told", LEVEL_JUDGE,
         "first = [min(found, default=-1) for found in hits]", "first = [max(found, default=-1) for found in hits]",
-        FUZZ + "test_random_specs",
+        WIDE + "test_of_many_states_the_first_is_told",
     ),
     mutant(
         "last-step-of-many-threads", "of the steps that several threads find the last is told", EMBEDDED,
