@@ -30,7 +30,7 @@ class Readable(Protocol):
 
 
 @dataclass(frozen=True)
-class Unordered:
+class AsFound:
     """New states as they were found."""
 
     new: Records
@@ -104,7 +104,7 @@ def judge_new(program: Program, shards: Sequence[Shard], known: Sequence[bool], 
 
     def job(place: int, new: Records) -> Callable[[], None]:
         def judge() -> None:
-            judged[place] = judge_level(program, Unordered(new), new.count, known, 1, together)
+            judged[place] = judge_level(program, AsFound(new), new.count, known, 1, together)
 
         return judge
 
