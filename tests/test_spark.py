@@ -798,10 +798,7 @@ def test_a_standalone_cluster_that_loses_an_executor(cluster: str, tmp_path: Pat
     The executors run the package that is sent to them: another one that is installed there would end the run.
     """
     place = tmp_path / "states"
-    # by default Spark asks a lost executor three times for its data, five seconds apart
-    (tmp_path / "spark-defaults.conf").write_text("spark.shuffle.io.retryWait 500ms\n")
-    environment = {**os.environ, "SPARK_CONF_DIR": str(tmp_path)}
-    process = start(place, master=cluster, bounds="medium", handover=3000, env=environment)
+    process = start(place, master=cluster, bounds="medium", handover=3000)
     until(lambda: writing(place, 14) or writing(place, 15) or writing(place, 16), process)
     port = cluster.rpartition(":")[2]
     workers = [n for n, (_, command) in processes().items() if "worker.Worker" in command and command.rstrip().endswith(port)]
