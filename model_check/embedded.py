@@ -196,17 +196,23 @@ class Search:
         for shard in self.shards:
             shard.forget_new()
         self.width = total
-        large = total * self.layout.size > frontier.PACK_FROM
-        if large and isinstance(self.frontier, InMemory) and not self.world.spec.view:
-            self.pack(self.frontier)
+        if not self.world.spec.view:
+            self.pack_large(self.frontier)
         if total:
             self.judge(judged)
             if self.renamings is not None:
                 self.renamings.judge(self.frontier, self.width)
 
-    def pack(self, level: InMemory) -> None:
+    def pack_large(self, level: Frontier) -> None:
+        """Pack a level that is large: records with wide sequences quickly, and tight only when they are many more."""
+        if isinstance(level, InMemory) and self.width * self.layout.size > frontier.PACK_FROM:
+            self.pack(level, quick=bool(self.layout.wide))
+        elif isinstance(level, PackedInMemory) and level.codec.quick and level.records.used > frontier.TIGHTEN_FROM:
+            self.pack(level, quick=False)
+
+    def pack(self, level: InMemory | PackedInMemory, quick: bool) -> None:
         """Keep packed states from now on."""
-        codec = Codec.of(self.layout, self.program.seed, self.anew)
+        codec = Codec.of(self.layout, self.program.seed, self.anew, quick)
         self.frontier = PackedInMemory(codec, level)
         for shard in self.shards:
             shard.pack(codec, self.world.actions.bits)

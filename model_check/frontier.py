@@ -20,6 +20,8 @@ from kafka_spec.model_check.shards import Columns, PackedRecords, Records, Shard
 
 PACK_FROM = 256 << 20
 """Bytes of a level from which on it is packed; a state-dir holds packed states only."""
+TIGHTEN_FROM = 1 << 30
+"""Bytes of the light rows of a level from which on it is packed tighter."""
 PIECE = 1 << 14
 """States that are packed, or written, at a time."""
 
@@ -82,16 +84,18 @@ class InMemory:
 class PackedInMemory:
     """A level in memory, packed. Its room is that of the level before."""
 
-    def __init__(self, codec: Codec, old: InMemory) -> None:
-        """Pack a level."""
-        self.codec, self.traced = codec, old.traced
+    def __init__(self, codec: Codec, old: InMemory | PackedInMemory) -> None:
+        """Pack a level, or pack it with another codec."""
+        self.codec = codec
+        self.action_bits: int = old.action_bits
+        self.traced: bool = old.traced
         self.records = PackedRecords(codec, old.action_bits)
         count = old.records.count
         self.records.marks[:count] = old.records.marks[:count]
         for begin in range(0, count, PIECE):
-            end = min(count, begin + PIECE)
-            self.records.add(old.records.states, np.arange(begin, end, dtype=np.uint32))
-            self.records.count = end
+            states, _ = old.read(begin, min(count, begin + PIECE))
+            self.records.add(states, np.arange(len(states), dtype=np.uint32))
+            self.records.count += len(states)
         self.find_starts()
 
     def find_starts(self) -> None:

@@ -7,7 +7,8 @@ The whole is padded with zeros to a multiple of 8 bytes. Two states are equal if
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,14 +111,42 @@ def get(place: Packed, record: bytes, at: int) -> Any:
     return int.from_bytes(record[at : at + place.size], "little", signed=place.signed)
 
 
+WIDE = 64
+"""Bytes of all items of a sequence from which on it is wide."""
+MOST_WIDE = 64
+"""The most sequences of a record that are treated as wide."""
+
+
+def wide_sequences(place: Packed, offset: int = 0) -> Iterator[tuple[int, Packed]]:
+    """Yield the sequences with room for many bytes of items that stand at one place in every record, with their offsets."""
+    if place.fields is not None:
+        for at, field in place.fields.values():
+            yield from wide_sequences(field, offset + at)
+    elif place.head is not None:
+        if place.size - place.head.size >= WIDE:
+            yield offset, place
+    elif place.item is not None and any(wide_sequences(place.item)):
+        for at in range(offset, offset + place.size, place.item.size):
+            yield from wide_sequences(place.item, at)
+
+
 class Layout:
-    """The packed form of a space's states; `size` is the bytes of a record, including the padding."""
+    """The packed form of a space's states; `size` is the bytes of a record, including the padding.
+
+    Most of a record may be room for items that are not there: the room of `wide` sequences, which are given with their offsets.
+    `always` are the other parts of a record, each by its offset and its bytes; they contain the lengths of the wide sequences.
+    A record's *light row* is what it holds: the parts that are always there, then the items of the wide sequences, without gaps.
+    """
 
     def __init__(self, space: Space, seed: int | None = None) -> None:
         self.space = space
         self.seed = DEFAULT_SEED if seed is None else seed
         self.root = packed(space.root)
         self.size = max(8, -(-self.root.size // 8) * 8)
+        self.wide = list(itertools.islice(wide_sequences(self.root), MOST_WIDE))
+        rooms = [(at + place.head.size, at + place.size) for at, place in self.wide if place.head is not None]
+        begins, ends = [0, *(end for _, end in rooms)], [*(begin for begin, _ in rooms), self.root.size]
+        self.always = [(begin, end - begin) for begin, end in zip(begins, ends, strict=True) if end > begin]
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -137,6 +166,14 @@ class Layout:
     def unpack(self, record: bytes) -> Any:
         """Return the state of a record."""
         return get(self.root, record, 0)
+
+    def light(self, record: bytes) -> bytes:
+        """Return the light row of a record."""
+        parts = list(self.always)
+        for at, place in self.wide:
+            assert place.head is not None and place.item is not None
+            parts.append((at + place.head.size, get(place.head, record, at) * place.item.size))
+        return b"".join(record[at : at + size] for at, size in parts)
 
     def fingerprint(self, record: bytes) -> int:
         """Return the record's fingerprint under this layout's seed."""

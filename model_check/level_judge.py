@@ -17,15 +17,15 @@ from kafka_spec.model_check.compile import Program
 from kafka_spec.model_check.frontier import Together
 from kafka_spec.model_check.shards import Records, Shard
 
-PIECE = 16384
-"""States that are judged at a time."""
+PIECE_BYTES = 4 << 20
+"""Bytes of states that are judged at a time."""
 
 
 class Readable(Protocol):
     """States that can be read in pieces."""
 
-    def read(self, begin: int, end: int, /) -> tuple[Bytes, Words]:
-        """Return the states begin..end-1 with their fingerprints."""
+    def read(self, begin: int, end: int, room: Bytes | None = None) -> tuple[Bytes, Words]:
+        """Return the states begin..end-1 with their fingerprints, in `room` if they are unpacked and it is given."""
         ...
 
 
@@ -35,8 +35,8 @@ class AsFound:
 
     new: Records
 
-    def read(self, begin: int, end: int, /) -> tuple[Bytes, Words]:
-        """Return the states begin..end-1 with their fingerprints."""
+    def read(self, begin: int, end: int, room: Bytes | None = None) -> tuple[Bytes, Words]:
+        """Return the states begin..end-1 with their fingerprints, in `room` if they are unpacked and it is given."""
         return self.new.states[begin:end], self.new.marks[begin:end]
 
 
@@ -59,7 +59,8 @@ def judge_level(
 ) -> Judged:
     """Judge the states of a level; `known` says which claims are decided."""
     claims = len(known)
-    share = -(-width // threads)
+    share, size = -(-width // threads), program.shape.record_bytes
+    piece = max(1, min(share, PIECE_BYTES // size))
     start = [*(0 if decided else -1 for decided in known), *[0] * (1 + len(program.state_tests))]
     firsts = np.array([start] * threads, np.int64)
     faults = [-1] * threads
@@ -69,9 +70,10 @@ def judge_level(
         row, end = firsts[thread], min(width, (thread + 1) * share)
 
         def judge() -> None:
-            for begin in range(thread * share, end, PIECE):
-                last = min(end, begin + PIECE)
-                states, _ = frontier.read(begin, last)
+            room = np.empty((piece, size), np.uint8)
+            for begin in range(thread * share, end, piece):
+                last = min(end, begin + piece)
+                states, _ = frontier.read(begin, last, room)
                 found = np.flatnonzero(row[:claims] < 0)
                 fault = program.judge(address(states), len(states), address(row), address(meets[begin:last]))
                 row[found] += np.where(row[found] >= 0, begin, 0)

@@ -86,13 +86,15 @@ class PackedRecords(Columns):
         return found
 
     def release(self, begin: int, end: int, used: int) -> None:
-        """Return the memory of the states begin..end-1 to the system, and of the rows from a byte on."""
+        """Return the memory of the states begin..end-1 to the system, and of the rows from a byte on; spare some light rows."""
+        if self.codec.quick and self.used - used < RELEASED:
+            return
         for array in (self.sizes, self.marks, self.parents, self.actions):
             _release(array, begin, end)
         _release(self.rows, used, max(used, self.used))
 
     def clear(self) -> None:
-        """Forget all states; they are those of a large search, in which nothing is spared."""
+        """Forget all states."""
         self.release(0, self.count, 0)
         self.count = self.used = 0
 

@@ -17,6 +17,7 @@ from kafka_spec.model_check.layout import Layout, Packed
 from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.model_check.lowering.emit import Emitter
 from kafka_spec.model_check.lowering.hashing import Hashing
+from kafka_spec.model_check.lowering.light_rows import LightPack, LightUnpack
 from kafka_spec.model_check.lowering.values import I8, I64, POINTER, WORD, ZERO, Ref
 from kafka_spec.spec.domain import Array, Scalar, Sequence
 
@@ -66,12 +67,17 @@ def size_bits(most: int) -> int:
     return next(bits for bits in (8, 16, 32) if most < 1 << bits)
 
 
-def codec_text(layout: Layout) -> str:
-    """Return the text of the module with `pack`, `unpack` and `gather` for the records of a layout."""
+def codec_text(layout: Layout, quick: bool = False) -> str:
+    """Return the text of the module with `pack`, `unpack` and `gather` for the records of a layout; `quick`: into light rows."""
     compiler = Compiler(layout.root, ())
-    _Pack(compiler, layout)
-    _Unpack(compiler, layout)
-    _Gather(compiler, ir.IntType(size_bits(packed_bytes(layout))))
+    counter = ir.IntType(size_bits(layout.size if quick else packed_bytes(layout)))
+    if quick:
+        LightPack(compiler, layout, counter)
+        LightUnpack(compiler, layout)
+    else:
+        _Pack(compiler, layout)
+        _Unpack(compiler, layout)
+    _Gather(compiler, counter)
     return str(compiler.module)
 
 

@@ -20,6 +20,7 @@ from typing import Any
 from unittest import mock
 
 from kafka_spec.model_check import embedded, frontier, oracle
+from kafka_spec.model_check import layout as records
 from kafka_spec.model_check.counterexample import trace_of
 from kafka_spec.model_check.exploration import Budget, Exploration, Finding
 from kafka_spec.model_check.fingerprint import VERIFY_SEED
@@ -115,7 +116,7 @@ def differs(spec: Spec, bounds: Mapping[str, int], everything: bool, tally: Tall
         "oracle": oracle.explore,
         "embedded": embedded.explore,
         "two threads": partial(embedded.explore, threads=2),  # and with packed states
-        "another seed": partial(embedded.explore, seed=VERIFY_SEED),
+        "another seed": partial(embedded.explore, seed=VERIFY_SEED),  # and with light rows
         "resumed": resumed,
     }
     if spec.view:  # which of the states with one view is explored depends on the order of fingerprints, and none is kept on disk
@@ -123,8 +124,13 @@ def differs(spec: Spec, bounds: Mapping[str, int], everything: bool, tally: Tall
     results: dict[str, Exploration | str] = {}
     for name, explore in engines.items():
         small = {"SLICE": 7, "SMALL_LEVEL": 2} if name == "two threads" else {"SLICE": embedded.SLICE}
-        packed = -1 if name == "two threads" else frontier.PACK_FROM
-        with mock.patch.multiple(embedded, **small), mock.patch.object(frontier, "PACK_FROM", packed):
+        packed = -1 if name in ("two threads", "another seed") else frontier.PACK_FROM
+        wide = 1 if name == "another seed" else records.WIDE
+        with (
+            mock.patch.multiple(embedded, **small),
+            mock.patch.object(frontier, "PACK_FROM", packed),
+            mock.patch.object(records, "WIDE", wide),
+        ):
             try:
                 results[name] = explore(spec, bounds, budget=Budget(max_states=MOST), **options)
             except SpecError as error:
