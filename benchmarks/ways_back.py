@@ -10,7 +10,8 @@ import numpy as np
 
 from kafka_spec.model_check.embedded import SLICE
 from kafka_spec.model_check.exploration import peak_bytes, resident_bytes
-from kafka_spec.model_check.recovery import Recovery
+from kafka_spec.model_check.recovery import spread
+from kafka_spec.model_check.steps import RecordedSteps
 
 LEVELS = 30
 
@@ -24,25 +25,28 @@ def main() -> None:
     random, width = np.random.default_rng(1), args.states // LEVELS
     marks = [np.sort(random.integers(1, 2**64, width, np.uint64)) for _ in range(LEVELS)]
     before = resident_bytes()
-    recovery = Recovery(1)
+    steps = RecordedSteps(np.ones(1, np.bool_))
     recording = 0.0
     for level in range(LEVELS):
-        meets = np.full((width, 1), level == 0) & (np.arange(width) < 10)[:, None]
-        recovery.add_level(marks[level], meets, np.ones((width, 1), np.bool_))
+        began = time.perf_counter()
+        steps.add_level(marks[level], np.zeros(width, np.bool_), np.ones(width, np.bool_))
+        recording += time.perf_counter() - began
         for begin in range(0, width, SLICE):
             parents = np.repeat(np.arange(begin, min(width, begin + SLICE), dtype=np.uint32), args.steps)
             on = marks[min(level + 1, LEVELS - 1)][random.integers(0, width, len(parents))]
             back = marks[max(level - 1, 0)][random.integers(0, width, len(parents))]
             targets = np.where(random.random(len(parents)) < 0.9, on, back)
+            undecided, actions = np.zeros(min(width, begin + SLICE) - begin, np.bool_), np.zeros(len(parents), np.uint32)
             began = time.perf_counter()
-            undecided = np.zeros(min(width, begin + SLICE) - begin, np.bool_)
-            recovery.add_steps(begin, undecided, parents, targets, np.ones(len(parents), np.bool_))
+            steps.add_steps(begin, undecided, parents, targets, actions)
             recording += time.perf_counter() - began
-    recorded = sum(len(sources) for sources, _ in recovery.steps)
     began = time.perf_counter()
-    recovery.lost(lambda _: "")
+    steps.finish(lambda _: "")
+    safe = np.arange(steps.count) < 10
+    spread(safe, ~safe, steps.graph, steps.matter, lambda _: "")
+    recorded = int(steps.starts[steps.count])
     measured = {
-        "states": recovery.count,
+        "states": steps.count,
         "steps": recorded,
         "recording_seconds": recording,
         "judging_seconds": time.perf_counter() - began,

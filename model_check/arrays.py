@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import os
 from typing import Any, TypeAlias
@@ -23,7 +24,11 @@ Flags: TypeAlias = npt.NDArray[np.bool_]
 
 def address(array: npt.NDArray[Any]) -> int:
     """Return the address of an array's first byte."""
-    return array.ctypes.data
+    area: Any = array
+    try:
+        return ctypes.addressof(ctypes.c_char.from_buffer(area))  # takes a sixth of the time of what follows
+    except (BufferError, TypeError, ValueError):  # it is empty, cannot be written, or is a part of each row of another
+        return array.ctypes.data
 
 
 def memory() -> int:

@@ -29,7 +29,7 @@ from kafka_spec.model_check.described import refuse_another
 from kafka_spec.model_check.sealed import Damaged, opened, sealed
 from kafka_spec.spec.table import SpecError
 
-FORMAT = "embedded 2"
+FORMAT = "embedded 3"
 STATES = ("states", "sizes")
 """The files of a level that are needed only until it is expanded."""
 PIECE_BYTES = 16 << 20

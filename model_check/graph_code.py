@@ -8,14 +8,13 @@ from __future__ import annotations
 import ctypes
 import functools
 import inspect
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from kafka_spec.model_check import graph_kernel, kernel
 from kafka_spec.model_check.arrays import Flags, Numbers, Places, Words, address
-from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.known_code import written
 from kafka_spec.model_check.layout import packed
 from kafka_spec.model_check.lowering.compiler import Compiler
@@ -59,41 +58,57 @@ def _call(name: str, *given: npt.NDArray[Any] | int) -> int:
     return result
 
 
+def review(meets: Flags, places: Numbers, leading: Flags) -> tuple[Flags, Flags, list[int]]:
+    """Return which states are open for some leads-to claim, which lack a recoverable one, and how many owe each claim."""
+    open_, lacking = np.zeros(len(meets), np.bool_), np.zeros(len(meets), np.bool_)
+    owing = np.zeros(len(places), np.int64)
+    meets = np.ascontiguousarray(meets)
+    _call("review", meets, *meets.shape, len(places), places, leading, open_, lacking, owing)
+    return open_, lacking, owing.tolist()
+
+
+def begin(starts: Places, degrees: Numbers, first: int) -> None:
+    """Write where the steps of the states from `first` on begin; see `graph_kernel.begin`."""
+    _call("begin", starts, degrees, first, len(degrees))
+
+
+def keep(*given: npt.NDArray[Any] | int) -> int:
+    """Keep the steps that matter; see `graph_kernel.keep`."""
+    return _call("keep", *given)
+
+
 class Numbering:
-    """The numbers of states by their fingerprints, which are all different: 14 bytes a state."""
+    """The numbers of states by their fingerprints, which are all different: 12 bytes a state, besides the fingerprints."""
 
-    def __init__(self, marks: list[Words]) -> None:
-        """Number the fingerprints of the levels, which are in order."""
-        self.marks = np.concatenate(marks)
-        count = len(self.marks)
-        self.slots = count + count // 2 + 1
+    def __init__(self, marks: Words, first: int = 0) -> None:
+        """Number the fingerprints in their order, from `first` on."""
+        self.marks, self.first = marks, first
+        self.slots = 3 * len(marks) + 1
         self.table = np.zeros(self.slots, np.uint32)
-        _call("enter", self.marks, count, self.table, self.slots)
+        _call("enter", marks, len(marks), self.table, self.slots)
 
-    def of(self, targets: Words) -> Numbers:
-        """Return the numbers of the states with these fingerprints.
+    def find(self, targets: Words, places: Numbers, numbers: Numbers) -> int:
+        """Write the numbers of some fingerprints to their places in `numbers`; return how many are of other states.
 
-        Raises:
-            EngineError: no state has one of them.
+        Those move to the front, with their places.
         """
-        numbers = np.empty(len(targets), np.uint32)
-        targets = np.ascontiguousarray(targets)
-        strange = _call("look_up", targets, len(targets), self.marks, self.table, self.slots, numbers)
-        if strange >= 0:
-            raise EngineError(f"a step leads to the state {int(targets[strange]):016x}, which the search has not found")
-        return numbers
+        return _call("look_up", targets, places, len(targets), self.marks, self.table, self.slots, self.first, numbers)
 
 
-def grouped(keys: Numbers, values: Numbers, states: int) -> tuple[Places, Numbers]:
-    """Group values by their keys, which are states: those of state n are `values[starts[n]:starts[n + 1]]` of what is returned."""
-    starts, result = np.zeros(states + 1, np.int64), np.empty(len(keys), np.uint32)
-    _call("group", keys, values, len(keys), states, starts, result)
-    return starts, result
+Graph: TypeAlias = tuple[Places, Numbers, Numbers]
+"""Where the steps of each state begin, and the target and the action of each step."""
 
 
-def spread(safe: Flags, starts: Places, back: Numbers, queue: Numbers, begin: int, end: int, filled: int) -> int:
-    """Follow the steps to some states back; see `graph_kernel.spread`."""
-    return _call("spread", safe, starts, back, queue, begin, end, filled)
+def spread(marked: Flags, graph: Graph, lasting: Flags, waiting: Numbers, begin: int, end: int, kept: int) -> int:
+    """Mark some states that have a step to a marked one; see `graph_kernel.spread`."""
+    return _call("spread", marked, *graph, lasting, waiting, begin, end, kept)
+
+
+def trim(
+    left: Flags, graph: Graph, lasting: Flags, fair: Flags, waiting: Numbers, begin: int, end: int, kept: int, resting: Flags
+) -> int:
+    """Take some states that have no step to a state of `left` out of it; see `graph_kernel.trim`."""
+    return _call("trim", left, *graph, lasting, fair, waiting, begin, end, kept, resting)
 
 
 class Components:
@@ -102,13 +117,13 @@ class Components:
     `parts` has the component of each state, counted from 1; `found` is how many there are.
     """
 
-    def __init__(self, starts: Places, targets: Numbers, actions: Numbers, lasting: Flags, left: Flags) -> None:
+    def __init__(self, graph: Graph, lasting: Flags, left: Flags) -> None:
         count = len(left)
         rank = left.astype(np.uint32) - np.uint32(1)  # 0 for what is left, the largest number for the rest
-        self.starts, self.targets, self.actions, self.firsts = starts, targets, actions, np.zeros(count + 1, np.uint32)
+        self.graph, self.firsts = graph, np.zeros(count + 1, np.uint32)
         self.members, path, own, opened = (np.empty(count, np.uint32) for _ in range(4))
         rest = rank, self.members, self.firsts, path, np.empty(count, np.int64), own, opened
-        self.found = _call("components", starts, targets, actions, lasting, count, *rest)
+        self.found = _call("components", *graph, lasting, count, *rest)
         self.parts = ~rank
 
     def demands(self, weak: Flags, strong: Flags) -> tuple[Flags, Flags]:
@@ -116,7 +131,6 @@ class Components:
         unfair, avoided = np.zeros(self.found + 1, np.bool_), np.zeros(len(self.parts), np.bool_)
         enabled, taken = np.zeros(len(weak), np.uint32), np.zeros(len(weak), np.bool_)
         _call(
-            "demand", self.starts, self.targets, self.actions, weak, strong, self.parts, self.members, self.firsts, self.found,
-            enabled, taken, unfair, avoided,
+            "demand", *self.graph, weak, strong, self.parts, self.members, self.firsts, self.found, enabled, taken, unfair, avoided,
         )  # fmt: skip
         return unfair, avoided

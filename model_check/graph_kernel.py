@@ -1,7 +1,7 @@
-"""Compiled functions on a graph of numbered states: numbers for fingerprints, ways back, strongly connected components, fairness.
+"""Compiled functions on a graph of numbered states: recorded steps, numbers for fingerprints, ways back, components, fairness.
 
 They are written in the language of kernel.py, without a spec; graph_code.py compiles and calls them. Steps are arrays of
-equal length; where they are grouped by a state, those of state n have the indices from `starts[n]` to `starts[n + 1] - 1`.
+equal length; those out of state n have the indices from `starts[n]` to `starts[n + 1] - 1`.
 """
 # ruff: noqa: F821  (the compiler defines AHEAD and prefetch)
 # mypy: ignore-errors
@@ -10,8 +10,59 @@ from collections.abc import Callable
 from typing import Any
 
 
+def review(meets, count, ways, claims, places, leading, open_, lacking, owing):
+    """Mark the states that are open for some leads-to claim, and those that lack a recoverable one; count those that owe each.
+
+    Each state has `ways` flags in `meets`, those of the claims first. `places` has the place of each claim's antecedent among them;
+    where that is `ways`, all states meet it.
+    """
+    for i in range(count):
+        row = i * ways
+        for claim in range(claims):
+            if meets[row + claim] == 0:
+                if leading[claim] != 0:
+                    open_[i] = 1
+                else:
+                    lacking[i] = 1
+                if places[claim] == ways:
+                    owing[claim] = owing[claim] + 1
+                else:
+                    owing[claim] = owing[claim] + meets[row + places[claim]]
+    return 0
+
+
+def keep(begin, end, parents, targets, actions, count, marks, open_, lacking, cuts, matter, degrees, kept_targets, kept_actions):
+    """Keep the steps that matter of those out of the states begin..end-1 of a level; return their number.
+
+    These are steps to other states, by actions that matter, out of states that are open, or lack something and are not cut off.
+    `degrees` begins as zeros; it gets the number of each state's steps. Steps must be in the order of their parents: if not, -1 is
+    returned.
+    """
+    kept = 0
+    last = begin
+    for i in range(count):
+        parent = parents[i]
+        if parent < last or parent >= end:
+            return -1
+        last = parent
+        if open_[parent] != 0 or (lacking[parent] != 0 and cuts[parent - begin] == 0):
+            if matter[actions[i]] != 0 and targets[i] != marks[parent]:
+                kept_targets[kept] = targets[i]
+                kept_actions[kept] = actions[i]
+                kept = kept + 1
+                degrees[parent - begin] = degrees[parent - begin] + 1
+    return kept
+
+
+def begin(starts, degrees, first, count):
+    """Write where the steps of the states from `first` on begin and end; where the first of them begins is known."""
+    for i in range(count):
+        starts[first + i + 1] = starts[first + i] + degrees[i]
+    return 0
+
+
 def enter(marks, count, table, slots):
-    """Put the number of each state, plus 1, at the slot of its fingerprint or the next free one; the table begins as zeros."""
+    """Put the index of each fingerprint, plus 1, at its slot or the next free one; the table begins as zeros."""
     for i in range(count):
         if i + AHEAD < count:
             prefetch(table, (marks[i + AHEAD] >> 33) * slots >> 31)
@@ -24,8 +75,12 @@ def enter(marks, count, table, slots):
     return 0
 
 
-def look_up(targets, count, marks, table, slots, numbers):
-    """Write the numbers of the states with these fingerprints; return the index of one that no state has, or -1."""
+def look_up(targets, places, count, marks, table, slots, first, numbers):
+    """Write the number of each fingerprint that the table has to its place in `numbers`; return how many it does not have.
+
+    The state with the index 0 has the number `first`. The fingerprints that are not found move to the front, with their places.
+    """
+    missed = 0
     for i in range(count):
         if i + 2 * AHEAD < count:
             prefetch(table, (targets[i + 2 * AHEAD] >> 33) * slots >> 31)
@@ -40,42 +95,54 @@ def look_up(targets, count, marks, table, slots, numbers):
                 at = 0
             number = table[at]
         if number == 0:
-            return i
-        numbers[i] = number - 1
-    return -1
+            targets[missed] = target
+            places[missed] = places[i]
+            missed = missed + 1
+        else:
+            numbers[places[i]] = first + number - 1
+    return missed
 
 
-def group(keys, values, count, states, starts, grouped):
-    """Group values by the state that is their key, those of one state in their order; `starts` begins as zeros."""
-    for i in range(count):
-        key = keys[i]
-        starts[key] = starts[key] + 1
-    at = 0
-    for state in range(states):
-        own = starts[state]
-        starts[state] = at
-        at = at + own
-    for i in range(count):
-        key = keys[i]
-        grouped[starts[key]] = values[i]
-        starts[key] = starts[key] + 1
-    for i in range(states):
-        starts[states - i] = starts[states - i - 1]
-    starts[0] = 0
-    return 0
+def spread(marked, starts, targets, actions, lasting, waiting, begin, end, kept):
+    """Mark those of the states `waiting[begin:end]` that have a lasting step to a marked one, each at once.
 
-
-def spread(safe, starts, back, queue, begin, end, filled):
-    """Mark the sources of steps to `queue[begin:end]` safe, and put those that were not to the queue's end; return its length."""
+    The others move to `waiting[kept:]`; return where they end.
+    """
     for i in range(begin, end):
-        state = queue[i]
-        for at in range(starts[state], starts[state + 1]):
-            source = back[at]
-            if safe[source] == 0:
-                safe[source] = 1
-                queue[filled] = source
-                filled = filled + 1
-    return filled
+        state = waiting[i]
+        at = starts[state]
+        end_of_steps = starts[state + 1]
+        while at < end_of_steps and (lasting[actions[at]] == 0 or marked[targets[at]] == 0):
+            at = at + 1
+        if at < end_of_steps:
+            marked[state] = 1
+        else:
+            waiting[kept] = state
+            kept = kept + 1
+    return kept
+
+
+def trim(left, starts, targets, actions, lasting, fair, waiting, begin, end, kept, resting):
+    """Take those of the states `waiting[begin:end]` out of `left` that have no lasting step to a state of it, each at once.
+
+    Mark those of them as resting that have no step by a fair action. The others move to `waiting[kept:]`; return where they end.
+    """
+    for i in range(begin, end):
+        state = waiting[i]
+        at = starts[state]
+        end_of_steps = starts[state + 1]
+        demanded = 0
+        while at < end_of_steps and (lasting[actions[at]] == 0 or left[targets[at]] == 0):
+            demanded = demanded + fair[actions[at]]
+            at = at + 1
+        if at < end_of_steps:
+            waiting[kept] = state
+            kept = kept + 1
+        else:
+            left[state] = 0
+            if demanded == 0:
+                resting[state] = 1
+    return kept
 
 
 def components(starts, targets, actions, lasting, count, rank, members, firsts, path, at, own, opened):
@@ -179,10 +246,13 @@ def demand(starts, targets, actions, weak, strong, parts, members, firsts, found
 
 
 SIGNATURES: dict[Callable[..., Any], tuple[int | str, ...]] = {
+    review: (8, "int", "int", "int", 32, 8, 8, 8, 64),
+    keep: ("int", "int", 32, 64, 32, "int", 64, 8, 8, 8, 8, 32, 64, 32),
+    begin: (64, 32, "int", "int"),
     enter: (64, "int", 32, "int"),
-    look_up: (64, "int", 64, 32, "int", 32),
-    group: (32, 32, "int", "int", 64, 32),
-    spread: (8, 64, 32, 32, "int", "int", "int"),
+    look_up: (64, 32, "int", 64, 32, "int", "int", 32),
+    spread: (8, 64, 32, 32, 8, 32, "int", "int", "int"),
+    trim: (8, 64, 32, 32, 8, 8, 32, "int", "int", "int", 8),
     components: (64, 32, 32, 8, "int", 32, 32, 32, 32, 64, 32, 32),
     demand: (64, 32, 32, 8, 8, 32, 32, 32, "int", 32, 8, 8, 8),
 }

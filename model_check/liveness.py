@@ -1,30 +1,33 @@
-"""Leads-to properties: the steps that a search records, and the search for fair cycles in them.
+"""Leads-to properties: the search for fair cycles in the steps that a search recorded.
 
-Works on numbers of states and actions. lasso.py defines a violation and constructs the counterexample; this module decides the
-same over arrays. States are numbered level by level, in the order of the frontier. A state is *open* for a claim if it does not
-meet its predicate, and *owes* if it meets its antecedent. During the search a step is recorded as the number of its source, the
-fingerprint of its target and the number of its action, if the source is open for some claim and the target is another state. At
-the end fingerprints are replaced by numbers and the steps are sorted by source. For each claim the fair components of the open
-states are found and extended backwards over open states. The first state in the result that owes is a violation.
+Works on numbers of states and actions (steps.py). lasso.py defines a violation and constructs the counterexample; this module
+decides the same over arrays. A state is *open* for a claim if it does not meet its predicate; it *owes* if it meets its antecedent.
+For each claim the fair components of the open states are found and extended backwards over open states. The first state in the
+result that owes is a violation.
+
+States from which no protocol step leads on among the open ones are components by themselves. They are taken away, from the last to
+the first, and again, as long as that takes most of what is left. Only the rest is searched for components, and often there is none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from kafka_spec.model_check.arrays import Flags, Numbers, Places, Words
-from kafka_spec.model_check.graph_code import Components, Numbering, grouped
-from kafka_spec.model_check.lasso import Step, lasso
-from kafka_spec.model_check.recovery import NO_STEPS, Exhausted, batches, spread
+from kafka_spec.model_check import graph_code
+from kafka_spec.model_check.arrays import Flags, Numbers
+from kafka_spec.model_check.graph_code import Components
+from kafka_spec.model_check.lasso import lasso
+from kafka_spec.model_check.recovery import PIECE, backwards, spread
+from kafka_spec.model_check.steps import Exhausted, RecordedSteps
 from kafka_spec.spec.table import Rule
 
-STEP_BYTES, STATE_BYTES = 56, 64
-"""Bytes that each recorded step and state take at the end, in addition to the recording (16 bytes a step), which is freed."""
+FEW = 32
+"""Of so many states one must be taken away for another try."""
+Column = Callable[[int], Flags]
+"""Returns for each state whether it is open for a claim, or whether it owes it."""
 
 
 @dataclass(frozen=True)
@@ -37,122 +40,52 @@ class LeadsToViolation:
 
 
 class Liveness:
-    """The recording of a search that decides leads-to claims."""
+    """Decides leads-to claims on recorded steps."""
 
-    def __init__(self, claims: int, rules: Sequence[Rule]) -> None:
-        self.claims = claims
+    def __init__(self, steps: RecordedSteps, rules: Sequence[Rule]) -> None:
+        """Take the steps, and the rule of each number of an action."""
+        self.steps = steps
         self.fairness = [rule.assumed for rule in rules]
         self.protocol: Flags = np.array([rule.kind == "protocol" for rule in rules], np.bool_)
         self.weak, self.strong = (np.array([kind == which for kind in self.fairness], np.bool_) for which in ("weak", "strong"))
-        self.count = 0
-        self.first = 0
-        """The number of the first state of the last level."""
-        self.marks: list[Words] = []
-        self.meets: list[Flags] = []
-        self.owes: list[Flags] = []
-        """For each level, state and claim, whether the state meets the predicate, and whether it meets the antecedent."""
-        self.cuts: list[Flags] = []
-        """For each level and state, whether a bound forbids a protocol step."""
-        self.steps: list[tuple[Numbers, Words, Numbers]] = []
-        """The steps in any order: the numbers of sources, the fingerprints of targets, the numbers of actions."""
 
-    def add_level(self, marks: Words, meets: Flags, owes: Flags) -> None:
-        """Add the states of a level: their fingerprints, and whether each meets each claim's predicate, and antecedent."""
-        self.first, self.count = self.count, self.count + len(marks)
-        if self.count > np.iinfo(np.uint32).max:
-            raise MemoryError
-        self.marks.append(marks)
-        self.meets.append(meets)
-        self.owes.append(owes)
-        self.cuts.append(np.zeros(len(marks), np.bool_))
-
-    def add_steps(self, begin: int, cut: Flags, parents: Numbers, targets: Words, actions: Numbers) -> None:
-        """Add steps out of the states of the last level that start at index `begin`, one for each of `cut`.
-
-        `parents` are indices in the level, `targets` fingerprints. Several threads may call this, for disjoint states.
-        """
-        end = begin + len(cut)
-        self.cuts[-1][begin:end] = cut
-        matters: Flags = np.asarray(~self.meets[-1][begin:end].all(axis=1))
-        kept = matters[parents - np.uint32(begin)] & (targets != self.marks[-1][parents])
-        if kept.any():
-            self.steps.append((parents[kept] + np.uint32(self.first), targets[kept], actions[kept]))
-
-    def newest(self, kept: int, ended: bool) -> dict[str, npt.NDArray[Any]]:
-        """Return the recording of the last level and of the steps that lead to it; `Recovery.newest` says more."""
-        empty = (*NO_STEPS, np.empty(0, np.uint32))
-        sources, targets, actions = (
-            np.concatenate([none, *(step[n] for step in self.steps[kept:])]) for n, none in enumerate(empty)
-        )
-        steps = {"sources": sources, "targets": targets, "actions": actions}
-        if ended:
-            return {"cuts": self.cuts[-1], "meets": self.meets[-1][:0], "owes": self.owes[-1][:0], **steps}
-        cuts = self.cuts[-2] if len(self.cuts) > 1 else self.cuts[-1][:0]
-        return {"cuts": cuts, "meets": self.meets[-1], "owes": self.owes[-1], **steps}
-
-    def restore(self, marks: Words, told: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Add the recording of the next level, as `newest` returned it."""
-        if self.cuts:
-            self.cuts[-1] = told["cuts"].view(np.bool_).copy()
-            kinds = {"sources": np.uint32, "targets": np.uint64, "actions": np.uint32}
-            sources, targets, actions = (told[name].view(kind) for name, kind in kinds.items())
-            self.steps.append((sources, targets, actions))
-        flags = [told[name].view(np.bool_).reshape(-1, self.claims).copy() for name in ("meets", "owes")]
-        self.add_level(marks, *flags)
-
-    def judge(self, exhausted: Exhausted) -> tuple[str, list[LeadsToViolation | None]]:
-        """Return "" and for each claim its violation, or None; the text is the reason if the budget does not allow it.
-
-        This frees the recording.
-        """
-        count = sum(len(sources) for sources, _, _ in self.steps)
-        if reason := exhausted(count * STEP_BYTES + self.count * STATE_BYTES):
-            return reason, []
-        graph = self.graph(count, exhausted)
-        if isinstance(graph, str):
-            return graph, []
+    def judge(
+        self, claims: Sequence[int], open_for: Column, owing: Column, exhausted: Exhausted
+    ) -> tuple[str, list[LeadsToViolation | None]]:
+        """Return "" and for each claim its violation, or None; the text is the reason if the budget does not allow it."""
         # what is in no fair component of the states that are open for some claim is in none of those that are open for this one
-        hopeful = self.fair_parts(graph, ~(np.concatenate(self.cuts) | np.concatenate([m.all(axis=1) for m in self.meets]))) > 0
+        calm = np.concatenate(self.steps.open) & ~np.concatenate(self.steps.cuts)
+        reason, hopeful = self.fair_parts(calm, exhausted)
         found: list[LeadsToViolation | None] = []
-        for claim in range(self.claims):
-            open_ = ~np.concatenate([level[:, claim] for level in self.meets])
-            owes = np.concatenate([level[:, claim] for level in self.owes])
-            if reason := exhausted(0):
+        for claim in claims:
+            if reason or (reason := exhausted(0)):
                 return reason, []
-            parts = self.fair_parts(graph, open_ & hopeful)
+            if not hopeful.any():
+                found.append(None)
+                continue
+            open_ = open_for(claim)
+            reason, parts = self.fair_parts(open_ & (hopeful > 0), exhausted)
             never = parts > 0
-            if never.any():
-                sources = np.repeat(np.arange(self.count, dtype=np.uint32), np.diff(graph.starts))
-                inside = open_[sources] & open_[graph.targets]
-                if reason := spread(never, *grouped(graph.targets[inside], sources[inside], self.count), exhausted):
-                    return reason, []
-            lost = never & owes
-            found.append(self.violation(graph, int(np.argmax(lost)), open_, parts) if lost.any() else None)
-        return "", found
+            reason = reason or spread(never, open_ & ~never, self.steps.graph, np.ones(len(self.protocol), np.bool_), exhausted)
+            if reason:
+                return reason, []
+            lost = never & owing(claim)
+            found.append(self.violation(int(np.argmax(lost)), open_, parts) if lost.any() else None)
+        return reason, found
 
-    def graph(self, count: int, exhausted: Exhausted) -> _Graph | str:
-        """Return the recorded steps by source and action, with state numbers; or why the budget does not allow it."""
-        numbering = Numbering(self.marks)
-        self.marks.clear()
-        sources, targets, actions = (np.empty(count, np.uint32) for _ in range(3))
-        end = count
-        for some, to, by in batches(self.steps):
-            if reason := exhausted(0):
-                return reason
-            # from the end, so that steps which one thread recorded stay in order, and are grouped below in no time
-            at = end - len(some)
-            sources[at:end], targets[at:end], actions[at:end] = some, numbering.of(to), by
-            end = at
-        # the actions of a state were recorded in their order
-        starts, targets = grouped(sources, targets, self.count)
-        return _Graph(starts, targets, grouped(sources, actions, self.count)[1])
-
-    def fair_parts(self, graph: _Graph, left: Flags) -> Numbers:
-        """Return for each state the number of its fair component, or 0; only the states of `left` count."""
-        fair, left = np.zeros(self.count, np.uint32), left.copy()
+    def fair_parts(self, left: Flags, exhausted: Exhausted) -> tuple[str, Numbers]:
+        """Return "" and for each state the number of its fair component, or 0; `left` are the states that count, and is used up."""
+        fair = np.zeros(len(left), np.uint32)
         known = 0
         while left.any():
-            parts = Components(graph.starts, graph.targets, graph.actions, self.protocol, left)
+            reason, resting = self.trim(left, exhausted)
+            if reason:
+                return reason, fair
+            fair[resting] = np.arange(known + 1, known + 1 + len(resting))
+            known += len(resting)
+            if not left.any():
+                break
+            parts = Components(self.steps.graph, self.protocol, left)
             unfair, avoided = parts.demands(self.weak, self.strong)
             again = np.zeros(parts.found + 1, np.bool_)
             again[parts.parts[avoided]] = True
@@ -161,24 +94,26 @@ class Liveness:
             fair[good] = parts.parts[good] + np.uint32(known)
             known += parts.found
             left &= again[parts.parts] & ~avoided
-        return fair
+        return "", fair
 
-    def violation(self, graph: _Graph, state: int, open_: Flags, parts: Numbers) -> LeadsToViolation:
+    def trim(self, left: Flags, exhausted: Exhausted) -> tuple[str, Numbers]:
+        """Take states that are components by themselves out of `left`; return "" and those in which a fair behaviour may rest."""
+        resting, fair = np.zeros(len(left), np.bool_), self.weak | self.strong
+        waiting = backwards(left)
+        while len(waiting):
+            kept = 0
+            for begin in range(0, len(waiting), PIECE):
+                if reason := exhausted(0):
+                    return reason, waiting
+                end = min(len(waiting), begin + PIECE)
+                kept = graph_code.trim(left, self.steps.graph, self.protocol, fair, waiting, begin, end, kept, resting)
+            if len(waiting) - kept <= len(waiting) // FEW:
+                break
+            waiting = waiting[:kept]
+        return "", np.flatnonzero(resting).astype(np.uint32)
+
+    def violation(self, state: int, open_: Flags, parts: Numbers) -> LeadsToViolation:
         """Return the violation of a state that owes: an infinite behaviour from it."""
         protocol = self.protocol.tolist()
-        lead, circle = lasso(state, graph.steps, protocol, self.fairness, lambda n: bool(open_[n]), lambda n: int(parts[n]))
+        lead, circle = lasso(state, self.steps.of, protocol, self.fairness, lambda n: bool(open_[n]), lambda n: int(parts[n]))
         return LeadsToViolation(state, lead, circle)
-
-
-@dataclass(frozen=True)
-class _Graph:
-    """Steps in the order of source, then action; those out of state n begin at `starts[n]`."""
-
-    starts: Places
-    targets: Numbers
-    actions: Numbers
-
-    def steps(self, node: int) -> list[Step]:
-        """Return the steps out of a state."""
-        some = slice(self.starts[node], self.starts[node + 1])
-        return list(zip(self.actions[some].tolist(), self.targets[some].tolist(), strict=True))

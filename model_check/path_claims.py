@@ -1,21 +1,24 @@
 """The claims of a search about paths: what is recorded for them while states are found, and how they are judged at the end.
 
-Depends on numbers of states and steps (recovery.py, liveness.py), not on where they come from: the embedded engine records them
-as it searches, the Spark engine reads them from its levels (spark/paths.py).
+Depends on numbers of states and steps (steps.py), not on where they come from: the embedded engine records them as it searches, the
+Spark engine reads them from its levels (spark/paths.py). recovery.py and liveness.py judge.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from kafka_spec.model_check.arrays import Flags, Words
+from kafka_spec.model_check import graph_code
+from kafka_spec.model_check.arrays import Flags, Numbers, Words
 from kafka_spec.model_check.compile import Program
 from kafka_spec.model_check.exploration import Exploration
 from kafka_spec.model_check.liveness import Liveness
-from kafka_spec.model_check.recovery import Exhausted, Recovery
+from kafka_spec.model_check.recovery import spread
+from kafka_spec.model_check.steps import Exhausted, RecordedSteps
 from kafka_spec.spec.table import Rule
 
 Found = Callable[[str, int, int], None]
@@ -27,61 +30,90 @@ class PathClaims:
 
     def __init__(self, program: Program, rules: Sequence[Rule]) -> None:
         """Begin to record; `rules` has the rule of each number of an action."""
-        self.program, self.claims = program, program.on_graph
-        rules = rules if self.claims else []
+        self.claims, self.rules = program.on_graph, rules if program.on_graph else []
         self.recoverable = [number for number, claim in enumerate(self.claims) if claim.kind == "recoverable"]
         self.leading = [number for number, claim in enumerate(self.claims) if claim.kind == "leads-to"]
         """The indices of both kinds of claims."""
-        self.recovery = Recovery(len(self.recoverable)) if self.recoverable else None
-        self.liveness = Liveness(len(self.leading), rules) if self.leading else None
-        self.kept: dict[str, int] = {}
-        """How many pieces of the steps of each recording the folder of the search has."""
-        self.protocol = np.array([rule.kind == "protocol" for rule in rules], np.bool_)
+        self.leads = np.array([claim.kind == "leads-to" for claim in self.claims], np.bool_)
+        ways = program.ways
+        self.whens = np.array([len(ways) if c.when is None else ways.index(c.when) for c in self.claims], np.uint32)
+        """For each claim the place of its antecedent among the predicates that the judge tells of; their number if it has none."""
+        self.protocol: Flags = np.array([rule.kind == "protocol" for rule in self.rules], np.bool_)
         """For each number of an action whether its rule is a protocol rule; empty if no claim needs it."""
-
-    def recordings(self) -> list[tuple[str, Recovery | Liveness]]:
-        """Return the recordings of steps, each with the name of its files."""
-        both: list[tuple[str, Recovery | Liveness | None]] = [("recovery", self.recovery), ("liveness", self.liveness)]
-        return [(name, graph) for name, graph in both if graph is not None]
+        self.matter: Flags = self.protocol | bool(self.leading)
+        """For each number of an action whether its steps are recorded."""
+        self.meets: list[Flags] = []
+        """For each level and state, which predicates and antecedents it meets."""
+        self.steps: RecordedSteps | None = RecordedSteps(self.matter) if self.claims else None
+        """What is recorded, until it has been judged."""
 
     def add_level(self, marks: Words, meets: Flags) -> list[int]:
         """Record the fingerprints of a level, and which of its states meet predicates and antecedents, as the judge told.
 
         Return for each claim how many states owe what it claims.
         """
-        everywhere = np.ones(len(marks), np.bool_)
-        claims, ways = self.claims, self.program.ways
-        goals = meets[:, : len(claims)]
-        owes = np.stack([everywhere if c.when is None else meets[:, ways.index(c.when)] for c in claims], axis=1)
-        if self.recovery is not None:
-            self.recovery.add_level(marks, goals[:, self.recoverable], owes[:, self.recoverable])
-        if self.liveness is not None:
-            self.liveness.add_level(marks, goals[:, self.leading], owes[:, self.leading])
-        return [int(count) for count in (owes & ~goals).sum(axis=0)]
+        assert self.steps is not None
+        open_, lacking, owing = graph_code.review(meets, self.whens, self.leads)
+        self.meets.append(meets)
+        self.steps.add_level(marks, open_, lacking)
+        return owing
 
-    def add_steps(self, begin: int, cuts: Flags, parents: Any, targets: Words, actions: Any) -> None:
-        """Record steps out of states of the last level from index `begin` on; `cuts` says for each what a bound forbade it."""
-        if self.recovery is not None:
-            self.recovery.add_steps(begin, cuts, parents, targets, self.protocol[actions])
-        if self.liveness is not None:
-            self.liveness.add_steps(begin, cuts, parents, targets, actions)
+    def add_steps(self, begin: int, cuts: Flags, parents: Numbers, targets: Words, actions: Numbers) -> None:
+        """Record the steps out of states of the last level from index `begin` on; `cuts` says for which a bound forbade any.
+
+        The steps of a state are in one call, in the order of parents. Several threads may call this.
+        """
+        assert self.steps is not None
+        self.steps.add_steps(begin, cuts, parents, targets, actions)
+
+    def newest(self, ended: bool) -> dict[str, npt.NDArray[Any]]:
+        """Return the recording of the last level, and of the steps that lead to it.
+
+        With `ended` the last level has been expanded and led to no other, so what is new are its steps.
+        """
+        return (
+            {"meets": self.meets[-1][:0] if ended else self.meets[-1], **self.steps.newest(ended)} if self.steps is not None else {}
+        )
+
+    def restore(self, marks: Words, told: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Add the recording of the next level, as `newest` returned it."""
+        if self.steps is None:
+            return
+        self.steps.restore(told)
+        if len(marks):
+            self.add_level(marks, told["meets"].view(np.bool_).reshape(len(marks), -1).copy())
+
+    def column(self, place: int) -> Flags:
+        """Return which states meet a predicate or an antecedent."""
+        return np.concatenate(
+            [level[:, place] if place < level.shape[1] else np.ones(len(level), np.bool_) for level in self.meets]
+        )
+
+    def owing(self, claim: int) -> Flags:
+        """Return which states meet the antecedent of a claim."""
+        return self.column(int(self.whens[claim]))
 
     def judge(self, result: Exploration, exhausted: Exhausted, found: Found) -> str:
-        """Judge the claims on the recordings; return "", or why the budget does not allow it."""
-        if self.recovery is not None:
-            reason, lost = self.recovery.lost(exhausted)
+        """Judge the claims on the recording, which this frees; return "", or why the budget does not allow it."""
+        if self.steps is None:
+            return ""
+        steps, self.steps = self.steps, None
+        if reason := steps.finish(exhausted):
+            return reason
+        for claim in self.recoverable:
+            safe = self.column(claim) | np.concatenate(steps.cuts)
+            if reason := spread(safe, ~safe, steps.graph, self.protocol, exhausted):
+                return reason
+            if not safe.all() and (lost := self.owing(claim) & ~safe).any():
+                found(self.claims[claim].name, *place_of(result, int(np.argmax(lost))))
+        if self.leading:
+            live = Liveness(steps, self.rules)
+            reason, violations = live.judge(self.leading, lambda claim: ~self.column(claim), self.owing, exhausted)
             if reason:
                 return reason
-            for place, number in zip(self.recoverable, lost, strict=True):
-                if number >= 0:
-                    found(self.claims[place].name, *place_of(result, number))
-        if self.liveness is not None:
-            reason, violations = self.liveness.judge(exhausted)
-            if reason:
-                return reason
-            for place, violation in zip(self.leading, violations, strict=True):
+            for claim, violation in zip(self.leading, violations, strict=True):
                 if violation is not None:
-                    name = self.claims[place].name
+                    name = self.claims[claim].name
                     found(name, *place_of(result, violation.state))
                     result.findings[name] = result.findings[name].going_on(violation.lead, violation.circle)
         return ""

@@ -75,10 +75,8 @@ def on_disk(search: Searching, place: str, resume: bool) -> Checkpoints:
 def commit(search: Searching, folder: Checkpoints, level: int) -> None:
     """Make a level of a search a checkpoint."""
     result = search.result
-    for kind, graph in search.paths.recordings():
-        for name, array in graph.newest(search.paths.kept.get(kind, 0), not search.width).items():
-            folder.write(level, f"{kind}-{name}", [array])
-        search.paths.kept[kind] = len(graph.steps)
+    for name, array in search.paths.newest(not search.width).items():
+        folder.write(level, f"paths-{name}", [array])
     told = [[name, found.start, list(found.actions), found.untold] for name, found in result.findings.items()]
     content = {name: dict(getattr(result, name)) for name in COUNTERS}
     folder.commit(
@@ -105,7 +103,7 @@ def recall(search: Searching, folder: Checkpoints, frontier: OnDisk, finished: l
     for shard in search.shards:
         shard.expect(sum(content["states"] for content in finished) // len(search.shards))
     for content in finished:
-        fill_graphs(search, folder, content)
+        fill_paths(search.paths, folder, content)
         if content["states"]:
             fill(search, folder, content, content is last)
     for name in COUNTERS:
@@ -120,13 +118,12 @@ def recall(search: Searching, folder: Checkpoints, frontier: OnDisk, finished: l
         frontier.open(last["level"], search.width)
 
 
-def fill_graphs(search: Searching, folder: Checkpoints, content: Mapping[str, Any]) -> None:
-    """Verify and restore the steps that were recorded up to a finished level."""
-    for kind, graph in search.paths.recordings():
-        names = {name: name.removeprefix(f"{kind}-") for name in content["files"] if name.startswith((kind, "marks"))}
-        told = {short: np.frombuffer(b"".join(folder.verified(content, name)), np.uint8) for name, short in names.items()}
-        graph.restore(told.get("marks", np.empty(0, np.uint8)).view(np.uint64), told)
-        search.paths.kept[kind] = len(graph.steps)
+def fill_paths(paths: PathClaims, folder: Checkpoints, content: Mapping[str, Any]) -> None:
+    """Verify and restore what was recorded for claims about paths up to a finished level."""
+    if paths.claims:
+        names = [name for name in content["files"] if name.startswith(("paths-", "marks"))]
+        told = {name.removeprefix("paths-"): np.frombuffer(b"".join(folder.verified(content, name)), np.uint8) for name in names}
+        paths.restore(told.get("marks", np.empty(0, np.uint8)).view(np.uint64), told)
 
 
 def fill(search: Searching, folder: Checkpoints, content: Mapping[str, Any], is_frontier: bool) -> None:

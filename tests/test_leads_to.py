@@ -23,7 +23,7 @@ from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.check import Expectation, check
 from kafka_spec.model_check.counterexample import trace_of
 from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding, resident_bytes
-from kafka_spec.model_check.graph_code import Components, Numbering, grouped
+from kafka_spec.model_check.graph_code import Components, Numbering
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.report.plain import model_plain, result_plain
 from kafka_spec.model_check.report.text import model_text, result_text, story_text, trace_text
@@ -136,18 +136,6 @@ def test_claims_are_checked() -> None:
     with pytest.raises(SpecError, match="a rule of kind fault happens finitely often and has no fairness"):
         dataclasses.replace(toys.GET, kind="fault", fairness="weak")
     assert [rule.assumed for rule in toys.OPERATED_LOCK.rules] == ["none", "weak", "weak", "none"]
-
-
-def test_only_what_is_asked_for_is_recorded() -> None:
-    """Without such a claim nothing is recorded."""
-    searches: list[embedded.Search] = []
-    embedded.explore(toys.WEAK_LOCK, {}, properties=[], on_level=searches.append)
-    with_claim: list[embedded.Search] = []
-    result = embedded.explore(toys.WEAK_LOCK, {}, on_level=with_claim.append)
-
-    assert searches[0].paths.liveness is None
-    assert with_claim[0].paths.liveness is not None and not with_claim[0].paths.liveness.steps, "used up"
-    assert result.complete
 
 
 def test_budgets(explore: Explore) -> None:
@@ -384,8 +372,8 @@ def test_components(nodes: int, edges: int, seed: int) -> None:
     random.shuffle(first)
     sources, targets, actions = sources[first], targets[first], actions[first]
     lasting, left = np.array([True, True, True, False]), random.random(nodes) < 0.8
-    starts, order = grouped(sources, np.arange(len(first), dtype=np.uint32), nodes)
-    parts = Components(starts, targets[order], actions[order], lasting, left)
+    order, starts = np.argsort(sources, kind="stable"), np.cumsum([0, *np.bincount(sources, minlength=nodes)])
+    parts = Components((starts, targets[order], actions[order]), lasting, left)
     labels, weak, strong = parts.parts, np.array([True, False, False, False]), np.array([False, True, False, False])
     unfair, avoided = parts.demands(weak, strong)
 
@@ -407,17 +395,20 @@ def test_components(nodes: int, edges: int, seed: int) -> None:
         assert {node for node in inside if avoided[node]} == avoids
 
 
-@given(st.lists(st.lists(st.integers(0, 2**64 - 2), max_size=40), min_size=1, max_size=4), st.integers(0, 60))
+@given(st.lists(st.integers(0, 2**64 - 2), max_size=160), st.integers(0, 60), st.integers(0, 2**16))
 @settings(max_examples=100, deadline=None, derandomize=True, database=None)
-def test_numbers_of_fingerprints(levels: list[list[int]], shift: int) -> None:
-    """Each fingerprint has the number of its state, also where they crowd; one that no state has is an error."""
-    marks = list(dict.fromkeys((mark >> shift) + 1 for level in levels for mark in level))
-    numbering = Numbering([np.array(some, np.uint64) for some in (marks[: len(marks) // 2], marks[len(marks) // 2 :])])
-    asked = list(range(len(marks))) * 2
+def test_numbers_of_fingerprints(some: list[int], shift: int, first: int) -> None:
+    """Each fingerprint has the number of its state, also where they crowd; those that no state has are told with their places."""
+    marks = np.array(list(dict.fromkeys((mark >> shift) + 1 for mark in some)), np.uint64)
+    foreign = np.array([n for n in range(1, 200) if n not in marks.tolist()][:3], np.uint64)
+    asked = np.concatenate([marks, foreign[:2], marks, foreign[2:]])
+    places, numbers = np.arange(len(asked), dtype=np.uint32), np.zeros(len(asked), np.uint32)
 
-    assert numbering.of(np.array([marks[number] for number in asked], np.uint64)).tolist() == asked
-    with pytest.raises(EngineError, match="which the search has not found"):
-        numbering.of(np.array([*marks, next(n for n in range(1, 200) if n not in marks)], np.uint64))
+    assert Numbering(marks, first).find(asked, places, numbers) == 3
+    count = len(marks)
+    assert (asked[:3].tolist(), places[:3].tolist()) == (foreign.tolist(), [count, count + 1, 2 * count + 2])
+    own = np.arange(first, first + count)
+    assert (numbers[:count] == own).all() and (numbers[count + 2 : 2 * count + 2] == own).all()
 
 
 # ---------------------------------------------------------------------------------------------------------------------

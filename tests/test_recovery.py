@@ -19,9 +19,10 @@ from kafka_spec.model_check.check import Expectation, check, compare
 from kafka_spec.model_check.counterexample import trace_of
 from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding, resident_bytes
 from kafka_spec.model_check.oracle import ExecutableSpec
-from kafka_spec.model_check.recovery import PIECE, Recovery
+from kafka_spec.model_check.recovery import PIECE, spread
 from kafka_spec.model_check.report.plain import model_plain, result_plain
 from kafka_spec.model_check.report.text import model_text, result_text, story_text, trace_text
+from kafka_spec.model_check.steps import RecordedSteps
 from kafka_spec.spec.domain import Bound, Range, holds
 from kafka_spec.spec.table import Rule, Spec, recoverable
 from tests import toys
@@ -238,18 +239,50 @@ def test_memory_for_ways_is_asked_for() -> None:
 
 
 def test_only_steps_that_matter_are_recorded() -> None:
-    """Steps of safe states, and steps that do not count, are not recorded; all recorded steps are consumed."""
-    search: list[embedded.Search] = []
-    result = run(embedded.explore, toys.GRID_TRAP, on_level=lambda s: search.append(s) if not search else None)
-    recovery = Recovery(1)
-    recovery.add_level(np.arange(3, dtype=np.uint64), np.array([[True], [False], [False]]), np.ones((3, 1), np.bool_))
-    cuts = np.array([False, True, False])
-    parents, targets = np.array([0, 1, 2, 2], np.uint32), np.array([1, 2, 0, 1], np.uint64)
-    recovery.add_steps(0, cuts, parents, targets, np.array([True, True, True, False]))
+    """Steps of states that lack nothing or are undecided, by actions that do not count, and to the same state are not recorded."""
+    steps = RecordedSteps(np.array([True, False]))
+    nobody, lacking = np.zeros(4, np.bool_), np.array([False, True, True, True])
+    steps.add_level(np.arange(1, 5, dtype=np.uint64), nobody, lacking)
+    cuts = np.array([False, True, False, False])
+    parents, actions = np.array([0, 1, 2, 2, 2, 3], np.uint32), np.array([0, 0, 0, 1, 0, 0], np.uint32)
+    steps.add_steps(0, cuts, parents, np.array([2, 3, 1, 2, 3, 2], np.uint64), actions)
 
-    assert result.complete and search[0].paths.recovery is not None and not search[0].paths.recovery.steps, "used up"
-    assert [(list(sources), list(marks)) for sources, marks in recovery.steps] == [([2], [0])], "only an open state's"
-    assert recovery.lost(lambda _: "") == ("", [-1])
+    assert steps.finish(lambda _: "") == ""
+    assert [steps.of(state) for state in range(4)] == [[], [], [(0, 0)], [(0, 1)]]
+
+
+def test_a_recording_is_used_up() -> None:
+    """What is recorded is there while a search goes on, and gone when it has been judged; without such a claim there is none."""
+    seen: list[RecordedSteps | None] = []
+    searches: list[embedded.Search] = []
+
+    def look(search: embedded.Search) -> None:
+        searches.append(search)
+        seen.append(search.paths.steps)
+
+    result = run(embedded.explore, toys.GRID_TRAP, on_level=look)
+    assert result.complete and all(steps is not None for steps in seen) and searches[0].paths.steps is None
+    run(embedded.explore, toys.GRID_TRAP, properties=[], on_level=look)
+    assert seen[-1] is None
+
+
+def test_steps_must_be_in_order() -> None:
+    """RecordedSteps that are not in the order of their sources, or of a state that is not meant, are refused."""
+    steps = RecordedSteps(np.ones(1, np.bool_))
+    steps.add_level(np.arange(1, 4, dtype=np.uint64), np.ones(3, np.bool_), np.zeros(3, np.bool_))
+    for parents in ([1, 0], [2], [0, 5]):
+        some = np.array(parents, np.uint32)
+        with pytest.raises(EngineError, match="not in the order of their sources"):
+            steps.add_steps(0, np.zeros(2, np.bool_), some, np.ones(len(some), np.uint64), np.zeros(len(some), np.uint32))
+
+
+def test_a_step_to_nowhere_is_refused() -> None:
+    """A step to a state that the search has not found is an error of the engine, which a verdict must not survive."""
+    steps = RecordedSteps(np.ones(1, np.bool_))
+    steps.add_level(np.array([5, 7], np.uint64), np.ones(2, np.bool_), np.zeros(2, np.bool_))
+    steps.add_steps(0, np.zeros(2, np.bool_), np.zeros(1, np.uint32), np.array([6], np.uint64), np.zeros(1, np.uint32))
+    with pytest.raises(EngineError, match="a step leads to the state 0000000000000006, which the search has not found"):
+        steps.finish(lambda _: "")
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -389,50 +422,70 @@ def recordings(draw: st.DrawFn) -> tuple[list[int], list[tuple[int, int]], list[
     return widths, steps, draw(flags), [flag and draw(st.booleans()) for flag in draw(flags)]
 
 
-@given(recordings(), st.integers(0, 2**32))
+@given(recordings(), st.integers(0, 2**32), st.booleans())
 @settings(max_examples=200, deadline=None, derandomize=True, database=None)
-def test_backward_reachability(recorded: tuple[list[int], list[tuple[int, int]], list[bool], list[bool]], seed: int) -> None:
-    """For any recorded steps in any slices, the reported state is the first one from which forward steps reach no goal."""
-    widths, steps, meets, undecided = recorded
-    marks = np.random.default_rng(seed).integers(1, 2**64, sum(widths), np.uint64)
-    recovery = Recovery(2)
+def test_backward_reachability(
+    recorded: tuple[list[int], list[tuple[int, int]], list[bool], list[bool]], seed: int, last_first: bool
+) -> None:
+    """For any recorded steps in any slices, those states are marked from which steps lead to a goal, also after a restart."""
+    widths, edges, meets, undecided = recorded
+    random = np.random.default_rng(seed)
+    marks = random.integers(1, 2**64, sum(widths), np.uint64)
+    steps, again = RecordedSteps(np.ones(1, np.bool_)), RecordedSteps(np.ones(1, np.bool_))
     first = 0
     for width in widths:
-        own = np.array(meets[first : first + width])
-        everybody = np.ones((width, 2), np.bool_)
-        recovery.add_level(marks[first : first + width], np.stack([own, np.ones(width, np.bool_)], axis=1), everybody)
-        for begin, end in ((0, width // 2), (width // 2, width)):
-            some = [(a - first, b) for a, b in steps if begin <= a - first < end]
+        states = slice(first, first + width)
+        level = marks[states], np.zeros(width, np.bool_), ~np.array(meets[states])
+        steps.add_level(*level)
+        again.restore(plain(steps.newest(ended=False)))
+        again.add_level(*level)
+        slices = [(0, width // 2), (width // 2, width)]
+        for begin, end in slices[::-1] if last_first else slices:
+            some = sorted((a - first, b) for a, b in edges if begin <= a - first < end)
             parents = np.array([a for a, _ in some], np.uint32)
             targets = marks[np.array([b for _, b in some], np.intp)]
             cuts = np.array(undecided[first + begin : first + end], np.bool_)
-            recovery.add_steps(begin, cuts, parents, targets, np.ones(len(some), np.bool_))
+            steps.add_steps(begin, cuts, parents, targets, np.zeros(len(some), np.uint32))
         first += width
+    again.restore(plain(steps.newest(ended=True)))
 
-    safe = {state for state, flags in enumerate(zip(meets, undecided, strict=True)) if any(flags)}
+    goals = {state for state, flags in enumerate(zip(meets, undecided, strict=True)) if any(flags)}
+    safe = set(goals)
     for _ in meets:
-        safe |= {a for a, b in steps if b in safe}
-    expected = min(set(range(len(meets))) - safe, default=-1)
-    assert recovery.lost(lambda _: "") == ("", [expected, -1])
+        safe |= {a for a, b in edges if b in safe}
+    for one in (steps, again):
+        marked = np.array([state in goals for state in range(len(meets))])
+        assert one.finish(lambda _: "") == ""
+        assert [sorted(to for _, to in one.of(state)) for state in range(first)] == [
+            [] if state in goals else sorted(b for a, b in edges if a == state != b) for state in range(first)
+        ]
+        assert spread(marked, ~marked, one.graph, one.matter, lambda _: "") == ""
+        assert set(np.flatnonzero(marked).tolist()) == safe
+
+
+def plain(told: dict[str, Any]) -> dict[str, Any]:
+    """Return arrays as they are read from a file."""
+    return {name: np.frombuffer(array.tobytes(), np.uint8) for name, array in told.items()}
 
 
 def test_more_states_than_a_piece() -> None:
     """A level of many pieces, each state with steps to two of the level before, is followed to the end."""
     width = 2 * PIECE + 3
     marks = np.arange(1, 3 * width + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    recovery = Recovery(1)
-    everywhere, no_cuts = np.arange(width, dtype=np.uint32), np.zeros(width, np.bool_)
-    leads = np.ones(width, np.bool_)
+    steps = RecordedSteps(np.array([True, False]))
+    everywhere, nobody = np.repeat(np.arange(width, dtype=np.uint32), 2), np.zeros(width, np.bool_)
     for level in range(3):
-        recovery.add_level(
-            marks[level * width : (level + 1) * width], np.full((width, 1), level == 0), np.ones((width, 1), np.bool_)
-        )
-        for shift in (0, 1) if level else ():
+        steps.add_level(marks[level * width : (level + 1) * width], nobody, np.full(width, level > 0))
+        if level:
             before = marks[(level - 1) * width : level * width]
-            leads[7] = level < 2
-            recovery.add_steps(0, no_cuts, everywhere, np.roll(before, shift), leads)
+            targets = np.stack([before, np.roll(before, 1)], axis=1).reshape(-1)
+            actions = np.where(everywhere == 7, np.uint32(level - 1), np.uint32(0))
+            steps.add_steps(0, nobody, everywhere, targets, actions)
+    assert steps.finish(lambda _: "") == ""
+    safe = np.arange(3 * width) < width
 
-    assert recovery.lost(lambda _: "") == ("", [2 * width + 7])
+    assert spread(safe, ~safe, steps.graph, steps.matter, lambda _: "") == ""
+    assert np.flatnonzero(~safe).tolist() == [2 * width + 7]
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -11,7 +11,8 @@ import pytest
 
 from kafka_spec.model_check import embedded
 from kafka_spec.model_check.counterexample import trace_of
-from kafka_spec.model_check.recovery import Recovery
+from kafka_spec.model_check.recovery import spread
+from kafka_spec.model_check.steps import RecordedSteps
 from kafka_spec.spec.domain import Bound, Flag, Range, holds
 from kafka_spec.spec.table import Rule, Spec, invariant, recoverable, step_invariant
 from tests import toys
@@ -164,12 +165,15 @@ def test_none_of_four_million_steps_is_lost(numbered: Callable[[int], Any]) -> N
     """If each of four million states has a single way back of one step, every one of these steps is recorded."""
     width, levels = 200_000, 20
     marks = np.random.default_rng(7).permutation(np.arange(1, 1 + width * levels, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
-    recovery, everyone = Recovery(1), np.arange(width, dtype=np.uint32)
+    steps, everyone = RecordedSteps(np.ones(1, np.bool_)), np.arange(width, dtype=np.uint32)
+    nobody, actions = np.zeros(width, np.bool_), np.zeros(width, np.uint32)
     for level in range(levels):
-        owes = np.ones((width, 1), np.bool_)
-        recovery.add_level(marks[level * width : (level + 1) * width], np.full((width, 1), level == 0), owes)
+        steps.add_level(marks[level * width : (level + 1) * width], nobody, np.full(width, level > 0))
         if level:
             before = marks[(level - 1) * width : level * width]
-            recovery.add_steps(0, np.zeros(width, np.bool_), everyone, before[numbered(width)], np.ones(width, np.bool_))
+            steps.add_steps(0, nobody, everyone, before[numbered(width)], actions)
+    assert steps.finish(lambda _: "") == ""
+    safe = np.arange(width * levels) < width
 
-    assert recovery.lost(lambda _: "") == ("", [-1])
+    assert spread(safe, ~safe, steps.graph, steps.matter, lambda _: "") == ""
+    assert safe.all()
