@@ -267,7 +267,7 @@ def test_a_recording_is_used_up() -> None:
 
 
 def test_steps_must_be_in_order() -> None:
-    """RecordedSteps that are not in the order of their sources, or of a state that is not meant, are refused."""
+    """Steps that are not in the order of their sources, or of a state that is not meant, are refused."""
     steps = RecordedSteps(np.ones(1, np.bool_))
     steps.add_level(np.arange(1, 4, dtype=np.uint64), np.ones(3, np.bool_), np.zeros(3, np.bool_))
     for parents in ([1, 0], [2], [0, 5]):
