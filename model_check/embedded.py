@@ -219,10 +219,11 @@ class Search:
 
     def count_new(self) -> None:
         """Count the new states by the rule that first reached them."""
-        edges, count = np.array(self.world.actions.first), self.world.actions.count
-        counts = np.sum([shard.by_action(count) for shard in self.shards], axis=0)
-        for index, rule in enumerate(self.world.spec.rules):
-            self.result.new[rule.name] += int(counts[edges[index] : edges[index + 1]].sum())
+        count = self.world.actions.count
+        sums = np.zeros(count + 1, np.int64)
+        np.cumsum(np.sum([shard.by_action(count) for shard in self.shards], axis=0), out=sums[1:])
+        for rule, new in zip(self.world.spec.rules, np.diff(sums[self.world.actions.first]).tolist(), strict=True):
+            self.result.new[rule.name] += new
 
     @property
     def decided(self) -> list[bool]:
@@ -267,8 +268,8 @@ class Search:
         result, program = self.result, self.program
         counters = np.array([part.counters for part in self.slices])
         result.digest = int(counters[:, counted.DIGEST].astype(np.uint64).sum())
-        for index, rule in enumerate(self.world.spec.rules):
-            result.fired[rule.name] = int(counters[:, program.fired + index].sum())
+        fired = counters[:, program.fired : program.bounded].sum(axis=0).tolist()
+        result.fired = Counter({rule.name: times for rule, times in zip(program.rules, fired, strict=True)})
         cuts = counters[:, program.bounded : program.met].sum(axis=0).reshape(len(program.rules), len(program.cut_names))
         for index, cut in zip(*(places.tolist() for places in np.nonzero(cuts)), strict=True):
             name = program.rules[index].name

@@ -166,7 +166,9 @@ class Exploration:
 
     def verdict_of(self, name: str) -> Verdict:
         """Return the verdict on one property."""
-        kind = dict(self.claims)[name]
+        return self._verdict(name, dict(self.claims)[name])
+
+    def _verdict(self, name: str, kind: str) -> Verdict:
         if kind == "reachable":
             return "holds" if name in self.findings else "violated" if self.complete else "inconclusive"
         return "violated" if name in self.findings else "holds" if self.complete else "inconclusive"
@@ -202,7 +204,7 @@ class Exploration:
     @property
     def violated(self) -> list[str]:
         """The names of the violated properties."""
-        return [name for name, _ in self.claims if self.verdict_of(name) == "violated"]
+        return [name for name, kind in self.claims if self._verdict(name, kind) == "violated"]
 
     @property
     def verdict(self) -> Verdict:
