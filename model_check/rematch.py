@@ -2,8 +2,8 @@
 
 A search of a reduced spec finds a path in which each state is a normal form. The real behaviour passes through states with these
 normal forms. It takes the same steps where they are possible. Where they are not, a breadth-first search among the states of the
-same normal form finds what comes before, such as the refusal of a request that the normal form had dropped. Where members are
-interchangeable, the same step may be one of the same rule by another member.
+same normal form finds what comes before, such as the refusal of a request that the normal form had dropped; and after the last step
+what comes behind it. Where members are interchangeable, the same step may be one of the same rule by another member.
 """
 
 from __future__ import annotations
@@ -78,18 +78,22 @@ class _Run:
         return self.world.judge(stated, after) == (stated.kind == "reachable")
 
     def ways(self, wanted: int, target: Any, accepts: Accepts) -> Iterator[tuple[list[int], Any]]:
-        """Yield, shortest first, the ways through states of the present normal form to one whose normal form is the target."""
+        """Yield, shortest first, the ways through states of the present normal form to one whose normal form is the target.
+
+        What the finding claims may be met only later within the target's normal form, such as once a request is received that
+        changes nothing; so a way may go on there.
+        """
         world = self.world
         inside = world.key(self.form)
-        known, left = {world.key(self.state)}, [(self.state, list[int]())]
-        for state, path in left:
+        known, left = {world.key(self.state)}, [(self.state, list[int](), False)]
+        for state, path, arrived in left:
             for number, after in self.steps(state, wanted):
                 form = world.key(world.formed(after))
                 if form == target and accepts(state, after):
                     yield [*path, number], after
-                if form == inside and len(known) < MOST and world.key(after) not in known:
+                if (form == target or (form == inside and not arrived)) and len(known) < MOST and world.key(after) not in known:
                     known.add(world.key(after))
-                    left.append((after, [*path, number]))
+                    left.append((after, [*path, number], form == target))
 
     def leaving(self, wanted: int) -> int:
         """Return the action by which the present state leaves its domains: the wanted one, or one of its rule for other members."""

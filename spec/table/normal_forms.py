@@ -10,8 +10,9 @@ That the search finds the same is no matter of belief: `check --verify normal_fo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from kafka_spec.spec.domain import (
@@ -50,7 +51,10 @@ class Ranks:
 
     With `each`, the label of an array, there is one order for each of its indices: that of a field is the innermost such index
     on its path, or where there is none the value of the field `told_by` of the same record. With `equality` a number is only
-    ever compared for equality with the newest one: all between `keep` and the newest become one.
+    ever compared for equality with the newest one: all older ones become `keep`.
+
+    `limits` are the ends of the paths of fields, such as `readers[].seen`, of which only counts which numbers of other fields
+    are smaller: a limit gets the rank of the smallest of the others that is not smaller. The newest number is never smaller.
     """
 
     of: Name
@@ -59,6 +63,11 @@ class Ranks:
     each: str = ""
     told_by: str = ""
     equality: bool = False
+    limits: tuple[str, ...] = ()
+
+    def is_limit(self, path: str) -> bool:
+        """Whether the field at this path, whose indices are left out, is a limit."""
+        return any(f".{path}".endswith(f".{limit}") for limit in self.limits)
 
 
 Part: TypeAlias = Function | Ranks | Symmetric
@@ -98,43 +107,57 @@ def newest_of(part: Ranks, root: Record, s: Any, order: int) -> int:
 
 def _rank(part: Ranks, root: Record, s: Any) -> None:
     cells = list(_cells(part, root, s, 0))
-    for order in {order for _, _, order in cells}:
-        mine = [(holder, key) for holder, key, whose in cells if whose == order]
-        used = {_content(*cell) for cell in mine}
+    for order in {cell.order for cell in cells}:
+        mine = [cell for cell in cells if cell.order == order]
         newest = newest_of(part, root, s, order)
-        if max(used) > newest:
-            raise SpecError(f"normal form: {part.of} {max(used)} is larger than {newest}, the newest one in {part.newest}")
-        ranks = ranks_of(part, used, newest)
-        for holder, key in mine:
-            _replace(holder, key, ranks[_content(holder, key)])
+        if (largest := max(cell.number for cell in mine)) > newest:
+            raise SpecError(f"normal form: {part.of} {largest} is larger than {newest}, the newest one in {part.newest}")
+        used = {cell.number for cell in mine if not part.is_limit(cell.path)}
+        for cell in mine:
+            _replace(cell.holder, cell.key, rank_of(part, cell.number, used, newest))
 
 
-def ranks_of(part: Ranks, used: set[int], newest: int) -> Mapping[int, int]:
-    """Return the new number of each used one."""
-    above = sorted(number for number in used if number > part.keep)
+def rank_of(part: Ranks, number: int, used: set[int], newest: int) -> int:
+    """Return the new number of one; `used` are those that are not limits."""
+    if number <= part.keep:
+        return number
     if part.equality:
-        older = any(number < newest for number in above)
-        return {number: number if number <= part.keep else part.keep + 1 + (older and number == newest) for number in used}
-    return {number: part.keep + 1 + above.index(number) if number > part.keep else number for number in used}
+        return part.keep + (number == newest)
+    return part.keep + 1 + sum(part.keep < other < number for other in used)
 
 
-def _cells(part: Ranks, type_: Type, value: Any, order: int, known: bool = False) -> Iterator[tuple[Any, Any, int]]:
-    """Yield holder and key of each number of the domain, and its order."""
+@dataclass(frozen=True)
+class _Cell:
+    """A number of the domain: where it stands, its path without indices, and its order."""
+
+    holder: Any
+    key: Any
+    path: str
+    order: int
+
+    @property
+    def number(self) -> int:
+        return _content(self.holder, self.key)
+
+
+def _cells(part: Ranks, type_: Type, value: Any, order: int, known: bool = False, path: str = "") -> Iterator[_Cell]:
+    """Yield each number of the domain."""
     if isinstance(type_, Record):
         for name, field in type_.fields.items():
+            inside = f"{path}.{name}".removeprefix(".")
             if isinstance(field, Scalar) and field.name == part.of:
-                yield value, name, getattr(value, part.told_by) if part.told_by and not known else order
+                yield _Cell(value, name, inside, getattr(value, part.told_by) if part.told_by and not known else order)
             elif not isinstance(field, Scalar) and holds_numbers(field, part.of):
-                yield from _cells(part, field, getattr(value, name), order, known)
+                yield from _cells(part, field, getattr(value, name), order, known, inside)
         return
     assert isinstance(type_, Array | Sequence)
     for index, item in enumerate(items_of(value)):
         labelled = isinstance(type_, Array) and bool(part.each) and type_.label == part.each
         inner = index if labelled else order
         if isinstance(type_.item, Scalar):
-            yield value, index, inner
+            yield _Cell(value, index, f"{path}[]", inner)
         else:
-            yield from _cells(part, type_.item, item, inner, known or labelled)
+            yield from _cells(part, type_.item, item, inner, known or labelled, f"{path}[]")
 
 
 def _content(holder: Any, key: Any) -> int:
@@ -179,7 +202,13 @@ def _check_ranks(part: Ranks, root: Record, where: str) -> None:
     newest = type_at(root, path_of(part.newest, {part.each: 0} if part.each else {}))
     if not isinstance(newest, Scalar) or newest.name != part.of:
         raise SpecError(f"{where}: {part.newest} is no field of this domain")
-    for path, type_, whose in _declared(part, root, ""):
+    declared = list(_declared(part, root, ""))
+    for limit in part.limits:
+        if not any(replace(part, limits=(limit,)).is_limit(path) for path, _, _ in declared):
+            raise SpecError(f"{where}: the limit {limit} is no end of the path of a field of this domain")
+    if part.is_limit(re.sub(r"\[[^]]*\]", "[]", part.newest)):
+        raise SpecError(f"{where}: the newest number is no limit")
+    for path, type_, whose in declared:
         if type_.high - type_.low > MOST_NUMBERS or type_.bound is not None:
             raise SpecError(f"{where}: {path} holds {type_.low}..{type_.high}; give it a fixed domain of {MOST_NUMBERS} numbers")
         if (type_.low, type_.high) != (newest.low, newest.high) or not type_.low <= type_.initial <= part.keep <= type_.high:
