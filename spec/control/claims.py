@@ -20,8 +20,9 @@ REACHED = dataclasses.replace(
     says="what an exploration of fixed must reach: every state of every machine, elections of each kind, zombies, bounces, quiet",
     properties=GOALS,
     bound_sets=beginning_with("goals", FIXED.bound_sets),
+    normal_form=(),
 )
-"""`fixed` with its goals in place of its promises."""
+"""`fixed` with its goals in place of its promises. No normal form: that would forget how many controllers there were."""
 
 LOGS_REACHED = dataclasses.replace(
     REACHED,
