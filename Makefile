@@ -57,7 +57,9 @@ tested: $(VENV)/.check
 docs: $(VENV)/.test
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build -q --strict
 
-PARALLEL := --numprocesses auto --maxprocesses 4 --dist worksteal
+# one worker more than processors, for some tests wait for servers; but no more than five, for each takes memory
+WORKERS = $(shell $(PYTHON) -c 'import os; print(min(os.cpu_count() or 1, 4) + 1)')
+PARALLEL = --numprocesses $(WORKERS) --dist worksteal
 
 PROGRAMS := dot chromium java
 PACKAGES := graphviz chromium default-jre-headless fonts-dejavu-core
