@@ -17,7 +17,6 @@ import functools
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 
@@ -27,7 +26,7 @@ from kafka_spec.model_check.codec import Codec
 from kafka_spec.model_check.compile import Program
 from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding, Progress, check_sums, quiet
 from kafka_spec.model_check.faults import explain_state
-from kafka_spec.model_check.frontier import Frontier, InMemory, Level, PackedInMemory
+from kafka_spec.model_check.frontier import Frontier, InMemory, Level, PackedInMemory, way_to
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.level_judge import Judged, judge_level, judge_new
 from kafka_spec.model_check.machine_code import Tier, note_searched, searched
@@ -38,6 +37,7 @@ from kafka_spec.model_check.resume import commit, on_disk
 from kafka_spec.model_check.sealed import Damaged
 from kafka_spec.model_check.shards import Shard, Slice
 from kafka_spec.model_check.symmetry import refuse_claims
+from kafka_spec.model_check.threads import Threads
 from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Property, Spec, SpecError
 
 SLICE = 16384
@@ -78,8 +78,7 @@ class Search:
         self.ordered = "order" not in leave_out
         result.compile_seconds = self.program.seconds
         shards = 1 << (result.threads - 1).bit_length()
-        bits = shards.bit_length() - 1
-        self.shards = [Shard(self.program, size, world.actions.bits, number, bits) for number in range(shards)]
+        self.shards = [Shard(self.program, size, world.actions.bits, number, shards.bit_length() - 1) for number in range(shards)]
         if not traced:
             for shard in self.shards:
                 shard.counted = np.zeros(world.actions.count, np.int64)
@@ -93,24 +92,13 @@ class Search:
         self.paths = PathClaims(self.program, world.actions.rules)
         part = world.spec.symmetry
         self.renamings = Renamings(world, self.program, self.layout, part) if part is not None else None
-        self.pool = ThreadPoolExecutor(result.threads) if result.threads > 1 else None
+        self.threads = Threads(result.threads)
 
     def close(self) -> None:
         """End the threads; with quick code, keep how many states were searched with it."""
         if self.waits and not self.anew:
             note_searched(self.program.module, self.program.shape.k, self.searched_before + self.result.distinct)
-        if self.pool is not None:
-            self.pool.shutdown()
-
-    def together(self, jobs: Sequence[Callable[[], None]], parallel: bool = True) -> None:
-        """Run some jobs and wait for all; on the threads if there are any and `parallel`."""
-        if self.pool is None or not parallel:
-            for job in jobs:
-                job()
-            return
-        futures: list[Future[None]] = [self.pool.submit(job) for job in jobs]
-        for future in futures:
-            future.result()
+        self.threads.close()
 
     # levels
 
@@ -140,8 +128,8 @@ class Search:
         for part in self.slices:
             part.start_level()
         total = self.width
-        parallel = total >= SMALL_LEVEL
-        threads = len(self.slices) if parallel else 1
+        together = functools.partial(self.threads.together, parallel=total >= SMALL_LEVEL)
+        threads = len(self.slices) if total >= SMALL_LEVEL else 1
         chunk = min(self.chunk, -(-total // threads))
         for begin in range(0, total, chunk * threads):
             planned = max(shard.growth(4 * chunk * threads) for shard in self.shards)
@@ -149,10 +137,10 @@ class Search:
                 return reason
             starts = range(begin, min(total, begin + chunk * threads), chunk)
             slices = self.slices[: len(starts)]
-            self.together([self.expansion(p, b, min(total, b + chunk)) for p, b in zip(slices, starts, strict=True)], parallel)
+            together([self.expansion(p, b, min(total, b + chunk)) for p, b in zip(slices, starts, strict=True)])
             for part in slices:
                 self.raise_fault(part)
-            self.together([self.taking(shard, slices) for shard in self.shards], parallel)
+            together([functools.partial(shard.take, slices) for shard in self.shards])
         return ""
 
     def hasten(self) -> float:
@@ -176,15 +164,11 @@ class Search:
 
         return job
 
-    def taking(self, shard: Shard, slices: Sequence[Slice]) -> Callable[[], None]:
-        """Return a job in which a shard takes its new states from some slices."""
-        return lambda: shard.take(slices)
-
     def end_level(self) -> None:
         """Order the new states, record how they were reached, and make them the frontier."""
         total = sum(shard.new.count for shard in self.shards)
         parallel = total >= SMALL_LEVEL
-        together = functools.partial(self.together, parallel=parallel)
+        together = functools.partial(self.threads.together, parallel=parallel)
         together([functools.partial(shard.sort, self.ordered) for shard in self.shards])
         judged = self.judge_new(together)
         if total:
@@ -242,7 +226,7 @@ class Search:
             return
         if judged is None:
             threads = len(self.slices) if self.width >= SMALL_LEVEL else 1
-            judged = judge_level(self.program, self.frontier, self.width, self.decided, threads, self.together)
+            judged = judge_level(self.program, self.frontier, self.width, self.decided, threads, self.threads.together)
         if judged.fault is not None:
             index, code = judged.fault
             met = self.program.fault_of(code)
@@ -297,21 +281,12 @@ class Search:
 
     # findings
 
-    def way_to(self, level: int, index: int) -> tuple[int, list[int]]:
-        """Return the number of the initial state and the actions that first led to a state."""
-        actions: list[int] = []
-        for how in self.history[level::-1]:
-            assert how is not None
-            actions.insert(0, int(how.actions[index]))
-            index = int(how.parents[index])
-        return index, actions[1:]
-
     def found(self, claim: str, level: int, index: int, *last: int) -> None:
         """Record the shortest path to a state as a finding; `last` are further actions at its end."""
         if not self.traced:
             self.result.findings[claim] = Finding(-1, (), untold=level + len(last))
             return
-        start, actions = self.way_to(level, index)
+        start, actions = way_to(self.history[: level + 1], index)
         self.result.findings[claim] = Finding(start, (*actions, *last))
 
     def raise_fault(self, part: Slice) -> None:

@@ -37,6 +37,16 @@ class Level:
     actions: npt.NDArray[Any]
 
 
+def way_to(history: Sequence[Level | None], index: int) -> tuple[int, list[int]]:
+    """Return the number of the initial state and the actions that first led to a state of the last level."""
+    actions: list[int] = []
+    for how in reversed(history):
+        assert how is not None
+        actions.insert(0, int(how.actions[index]))
+        index = int(how.parents[index])
+    return index, actions[1:]
+
+
 class Starts:
     """Where rows of different lengths begin: for every row of some thousand, and from there by the sizes of the rows between."""
 

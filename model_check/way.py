@@ -13,6 +13,7 @@ import numpy as np
 from kafka_spec.model_check import embedded
 from kafka_spec.model_check.check import need
 from kafka_spec.model_check.exploration import Budget, Finding, Progress, quiet
+from kafka_spec.model_check.frontier import way_to
 from kafka_spec.spec.table import Spec, SpecError
 
 
@@ -47,7 +48,7 @@ def way_to_state(
     def look(search: embedded.Search) -> None:
         (found,) = np.nonzero(search.frontier.marks(search.width) == np.uint64(mark))
         if len(found):
-            start, actions = search.way_to(len(search.history) - 1, int(found[0]))
+            start, actions = way_to(search.history, int(found[0]))
             raise _Met(Finding(start, tuple(actions)))
 
     try:
