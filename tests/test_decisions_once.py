@@ -57,9 +57,12 @@ def branches_in(text: str) -> Iterator[tuple[str, int]]:
 
 
 def branches(folder: str) -> dict[str, list[str]]:
-    """Return the places where the modules of a folder branch on a decision, by its name."""
+    """Return the places where the modules of a folder branch on a decision, by its name.
+
+    The normal form decides nothing: it asks in which eras states are alike.
+    """
     found = defaultdict(list)
-    for path in sorted((ROOT / folder).rglob("*.py")):
+    for path in sorted({*(ROOT / folder).rglob("*.py")} - {ROOT / MODEL / "normal_form.py"}):
         for name, line in branches_in(path.read_text()):
             found[name].append(f"{path.relative_to(ROOT)}:{line}")
     return found
