@@ -201,7 +201,7 @@ STATERIGHT = Peer(
     "Stateright breadth first",
     tools=("cargo",),
     write=write_rust,
-    build=("cargo build --release --locked --offline",),
+    build=("cargo build --release --offline",),
     command="target/release/kip_320 breadth 1",
     clean="StrongIsr holds",
     states=r"(\d+) states, \d+ steps",
@@ -209,7 +209,7 @@ STATERIGHT = Peer(
     more_states=0,
     rounds=5,
     at_least=4,
-    fetch="cargo fetch --locked",
+    fetch="cargo fetch",
     environment={"RUSTFLAGS": "-C target-cpu=native", "CARGO_TARGET_DIR": "target"},
 )
 PEERS: Mapping[str, tuple[Peer, ...]] = {
