@@ -11,7 +11,8 @@ from llvmlite import ir
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.model_check.lowering.hashing import Hashing
-from kafka_spec.model_check.lowering.values import I32, I64, POINTER, WORD, ZERO, Ref
+from kafka_spec.model_check.lowering.unpacking import Unpack
+from kafka_spec.model_check.lowering.values import I32, I64, POINTER, ZERO, Ref
 
 
 class _LightRows(Hashing):
@@ -74,38 +75,11 @@ class LightPack(_LightRows):
             self.loop(ZERO, self.length(sequence), item)
 
 
-class LightUnpack(_LightRows):
-    """unpack(rows, size, marks, known, count, seed, states): restores records from light rows of so many bytes.
+class LightUnpack(_LightRows, Unpack):
+    """`unpack` of light rows."""
 
-    Returns the first whose fingerprint is another, or that has no row, or -1. If no fingerprints are known, they are written.
-    """
-
-    def __init__(self, compiler: Compiler, layout: Layout) -> None:
-        types = [POINTER, I64, WORD, I64, I64, I64, POINTER]
-        code = ir.Function(compiler.module, ir.FunctionType(I64, types), "unpack")
-        super().__init__(compiler, code, None)
-        rows, size, marks, known, count, self.seed, states = code.args
-        self.begin(layout)
-        read = self.slot(I64, ZERO)
-
-        def record(now: ir.Value) -> None:
-            state, start, mark = self.at(states, self.b.mul(now, I64(layout.size))), self.b.load(read), self.b.gep(marks, [now])
-            with self.b.if_then(self.b.icmp_unsigned(">=", start, size), likely=False):
-                self.b.ret(now)
-            self.clear(state, I64(layout.size))
-            self.restore(state, self.at(rows, start))
-            found = self.hash(state)
-            with self.b.if_then(self.b.icmp_signed("==", known, ZERO)):
-                self.b.store(found, mark)
-            with self.b.if_then(self.b.icmp_signed("!=", found, self.b.load(mark)), likely=False):
-                self.b.ret(now)
-            self.b.store(self.b.add(start, self.b.load(self.end)), read)
-
-        self.loop(ZERO, count, record)
-        self.b.ret(I64(-1))
-
-    def restore(self, state: ir.Value, row: ir.Value) -> None:
-        """Emit the writing of one record over zeros."""
+    def restore(self, state: ir.Value, row: ir.Value) -> ir.Value:
+        """Emit the writing of one record over zeros; return the bytes of its row."""
         at = 0
         for offset, size in self.layout.always:
             self.copy(self.at(state, offset), self.at(row, at), size)
@@ -122,3 +96,4 @@ class LightUnpack(_LightRows):
 
             # a damaged row may tell a length that does not fit
             self.loop(ZERO, self.b.select(self.b.icmp_unsigned("<", length, most), length, most), item)
+        return self.b.load(self.end)

@@ -18,6 +18,7 @@ from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.model_check.lowering.emit import Emitter
 from kafka_spec.model_check.lowering.hashing import Hashing
 from kafka_spec.model_check.lowering.light_rows import LightPack, LightUnpack
+from kafka_spec.model_check.lowering.unpacking import Unpack
 from kafka_spec.model_check.lowering.values import I8, I64, POINTER, WORD, ZERO, Ref
 from kafka_spec.spec.domain import Array, Scalar, Sequence
 
@@ -177,37 +178,15 @@ class _Pack(_Codec):
         self.b.store(self.b.or_(old, self.b.shl(value, first)), word).align = 1
 
 
-class _Unpack(_Codec):
-    """unpack(rows, size, marks, known, count, seed, states): restores records from rows of so many bytes.
+class _Unpack(_Codec, Unpack):
+    """`unpack` of rows of bits."""
 
-    Returns the first whose fingerprint is another, or that has no row, or -1. If no fingerprints are known, they are written.
-    """
-
-    def __init__(self, compiler: Compiler, layout: Layout) -> None:
-        types = [POINTER, I64, WORD, I64, I64, I64, POINTER]
-        code = ir.Function(compiler.module, ir.FunctionType(I64, types), "unpack")
-        super().__init__(compiler, code, None)
-        rows, size, marks, known, count, self.seed, states = code.args
-        self.begin(layout)
-        read = self.slot(I64, ZERO)
-
-        def record(now: ir.Value) -> None:
-            state, start, mark = self.at(states, self.b.mul(now, I64(layout.size))), self.b.load(read), self.b.gep(marks, [now])
-            with self.b.if_then(self.b.icmp_unsigned(">=", start, size), likely=False):
-                self.b.ret(now)
-            self.room = self.at(rows, start)
-            self.b.store(ZERO, self.place)
-            self.clear(state, I64(layout.size))
-            self.walk(layout.root, state)
-            found = self.hash(state)
-            with self.b.if_then(self.b.icmp_signed("==", known, ZERO)):
-                self.b.store(found, mark)
-            with self.b.if_then(self.b.icmp_signed("!=", found, self.b.load(mark)), likely=False):
-                self.b.ret(now)
-            self.b.store(self.b.add(start, self.bytes_used()), read)
-
-        self.loop(ZERO, count, record)
-        self.b.ret(I64(-1))
+    def restore(self, state: ir.Value, row: ir.Value) -> ir.Value:
+        """Emit the writing of one record over zeros; return the bytes of its row."""
+        self.room = row
+        self.b.store(ZERO, self.place)
+        self.walk(self.layout.root, state)
+        return self.bytes_used()
 
     def numbers(self, run: list[tuple[Packed, ir.Value, int]], word: ir.Value, first: ir.Value) -> None:
         """Restore numbers from the word that holds their bits."""

@@ -239,7 +239,7 @@ LEVELS = (
         SEEN + "test_fingerprints_that_are_not_random_end_the_search",
     ),
     mutant(
-        "unpacked-unseen", "a packed state that has changed is searched", PACKING,
+        "unpacked-unseen", "a packed state that has changed is searched", LOWERING + "unpacking.py",
         "self.b.icmp_signed(\"!=\", found, self.b.load(mark))", "self.b.icmp_signed(\"!=\", found, found)",
         KEPT + "test_a_changed_row_is_noticed",
     ),
