@@ -71,9 +71,7 @@ class Code:
             setattr(self, function.__name__, self._entry(function.__name__, integer, arguments))
 
     insert: Callable[..., int]
-    keys: Callable[..., int]
-    places: Callable[..., int]
-    gather: Callable[..., int]
+    append: Callable[..., int]
     fill: Callable[..., int]
     widen: Callable[..., int]
     on_graph: Sequence[Property] = ()

@@ -35,10 +35,9 @@ class Codec:
         """The type of the numbers that count the bytes of a row."""
         self._library = load(text, anew=anew).engine
         pointer, integer = ctypes.c_void_p, ctypes.c_int64
-        pack, unpack, gather = (self._library.get_function_address(name) for name in ("pack", "unpack", "gather"))
+        pack, unpack = (self._library.get_function_address(name) for name in ("pack", "unpack"))
         self._pack = ctypes.CFUNCTYPE(integer, pointer, pointer, integer, pointer, pointer)(pack)
         self._unpack = ctypes.CFUNCTYPE(integer, pointer, integer, pointer, *[integer] * 3, pointer)(unpack)
-        self._gather = ctypes.CFUNCTYPE(integer, pointer, pointer, pointer, integer, pointer, pointer)(gather)
 
     @classmethod
     def of(cls, layout: Layout, seed: int, anew: bool = False, quick: bool = False) -> Codec:
@@ -72,8 +71,3 @@ class Codec:
         if self._unpack(address(rows), size, address(marks), False, count, self.seed, address(states)) >= 0:
             raise EngineError("packed states are missing: they are damaged")
         return states, marks
-
-    def gather(self, rows: Bytes, starts: Words, order: npt.NDArray[np.intp], into: Bytes, sizes: npt.NDArray[Any]) -> int:
-        """Copy rows in another order; return the bytes of all, and set that of each. Row n ends where row n + 1 starts."""
-        places = address(rows), address(starts), address(order)
-        return int(self._gather(*places, len(order), address(into), address(sizes)))

@@ -2,13 +2,13 @@
 
 Works on packed records and fingerprints. Its results equal the oracle's, level by level and edge by edge.
 
-Theory of operation. A level is an array of records in the order of their fingerprints. The successor function expands slices of
-the level, in order, into candidates. Each shard of the set of fingerprints then takes those of its candidates that are new. The
-first of equal candidates wins. The frontier is ordered and slices are taken in order, so the first is the one with the smallest
-parent, rule and binding: parents are the same for any number of threads, and no comparison is needed. At the end of a level its
-records are ordered, checked, and become the frontier; the old records are dropped. Of each state only its fingerprint (in the
-set) and the index of its parent with the number of the action (in the history) are kept. If a claim needs the graph, steps are
-recorded too, and the claim is checked at the end: backward reachability (recovery.py) and leads-to (liveness.py).
+Theory of operation. A level is an array of records in the order in which they were found. The successor function expands slices
+of the level, in order, into candidates. Each shard of the set of fingerprints then says which of its candidates are new; the first
+of equal ones is. The new ones of all shards are appended to the next level in the order of the candidates. So a state has the
+smallest parent, rule and binding, parents and order are the same for any number of threads, and nothing is compared or sorted. At
+the end of a level the next one is judged and becomes the frontier; the old records are dropped. Of each state only its fingerprint
+(in the set) and the index of its parent with the number of the action (in the history) are kept. If a claim needs the graph, steps
+are recorded too, and the claim is checked at the end: backward reachability (recovery.py) and leads-to (liveness.py).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from kafka_spec.model_check import counted, frontier
+from kafka_spec.model_check.arrays import Numbers
 from kafka_spec.model_check.checkpoints import Checkpoints
 from kafka_spec.model_check.codec import Codec
 from kafka_spec.model_check.compile import Program
@@ -28,14 +29,14 @@ from kafka_spec.model_check.exploration import Budget, EngineError, Exploration,
 from kafka_spec.model_check.faults import explain_state
 from kafka_spec.model_check.frontier import Frontier, InMemory, Level, PackedInMemory, way_to
 from kafka_spec.model_check.layout import Layout
-from kafka_spec.model_check.level_judge import Judged, judge_level, judge_new
+from kafka_spec.model_check.level_judge import judge_level
 from kafka_spec.model_check.machine_code import Tier, note_searched, searched
-from kafka_spec.model_check.oracle import ExecutableSpec
+from kafka_spec.model_check.oracle import ExecutableSpec, orders_by_mark
 from kafka_spec.model_check.path_claims import PathClaims
 from kafka_spec.model_check.renamings import Renamings
 from kafka_spec.model_check.resume import commit, on_disk
 from kafka_spec.model_check.sealed import Damaged
-from kafka_spec.model_check.shards import Shard, Slice
+from kafka_spec.model_check.shards import Records, Shard, Slice, Together
 from kafka_spec.model_check.symmetry import refuse_claims
 from kafka_spec.model_check.threads import Threads
 from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Property, Spec, SpecError
@@ -75,20 +76,19 @@ class Search:
         """Whether the search goes on with quick code until it is large."""
         self.searched_before = searched(self.program.module, self.program.shape.k) if self.waits and not anew else 0
         """The states that earlier searches with these bounds have found with quick code."""
-        self.ordered = "order" not in leave_out
         result.compile_seconds = self.program.seconds
         shards = 1 << (result.threads - 1).bit_length()
-        self.shards = [Shard(self.program, size, world.actions.bits, number, shards.bit_length() - 1) for number in range(shards)]
-        if not traced:
-            for shard in self.shards:
-                shard.counted = np.zeros(world.actions.count, np.int64)
+        self.shards = [Shard(self.program, number, shards.bit_length() - 1) for number in range(shards)]
         self.chunk = max(1, min(SLICE, SLICE_BYTES // (max(1, world.actions.count) * (size + 16))))
         room = self.chunk * max(1, world.actions.count)
         self.slices = [Slice(self.program, size, room) for _ in range(result.threads)]
         self.width = 0
+        self.by_mark = orders_by_mark(world.spec, seed)
         self.frontier: Frontier = InMemory(size, world.actions.bits, traced)
         self.history: list[Level | None] = []
         """How the states of each level were reached; None where that is not kept."""
+        self.firsts = np.zeros(world.actions.count, np.int64)
+        """How many states of the next level each action reached first."""
         self.paths = PathClaims(self.program, world.actions.rules)
         part = world.spec.symmetry
         self.renamings = Renamings(world, self.program, self.layout, part) if part is not None else None
@@ -115,8 +115,7 @@ class Search:
             part.marks[: len(some)] = marks[begin : begin + len(some)]
             part.parents[: len(some)] = np.arange(begin, begin + len(some))
             part.actions[: len(some)] = 0
-            for shard in self.shards:
-                shard.take([part])
+            self.take([part], self.threads.together)
         self.end_level()
         self.tested_at_start = self.result.tested.copy()
 
@@ -127,12 +126,14 @@ class Search:
         """Find the successors of the frontier; return "", or why the budget does not allow it."""
         for part in self.slices:
             part.start_level()
+        self.firsts[:] = 0
         total = self.width
         together = functools.partial(self.threads.together, parallel=total >= SMALL_LEVEL)
         threads = len(self.slices) if total >= SMALL_LEVEL else 1
         chunk = min(self.chunk, -(-total // threads))
         for begin in range(0, total, chunk * threads):
-            planned = max(shard.growth(4 * chunk * threads) for shard in self.shards)
+            likely = 4 * chunk * threads
+            planned = max(shard.growth(likely) for shard in self.shards) + likely * (self.layout.size + 16)
             if reason := self.budget.exhausted(self.result.distinct, planned):
                 return reason
             starts = range(begin, min(total, begin + chunk * threads), chunk)
@@ -140,8 +141,20 @@ class Search:
             together([self.expansion(p, b, min(total, b + chunk)) for p, b in zip(slices, starts, strict=True)])
             for part in slices:
                 self.raise_fault(part)
-            together([functools.partial(shard.take, slices) for shard in self.shards])
+            self.take(slices, together)
         return ""
+
+    def take(self, slices: Sequence[Slice], together: Together) -> None:
+        """Append the new states among the candidates of some slices to the next level."""
+        fresh: list[list[Numbers]] = [[] for _ in self.shards]
+
+        def sifting(shard: Shard, into: list[Numbers]) -> Callable[[], None]:
+            return lambda: into.extend(shard.sift(part.marks[: part.count]).copy() for part in slices)
+
+        together([sifting(shard, into) for shard, into in zip(self.shards, fresh, strict=True)])
+        places = [np.sort(np.concatenate(found)) if len(found) > 1 else found[0] for found in zip(*fresh, strict=True)]
+        actions = self.frontier.new.take(self.program, slices, places, together)
+        self.firsts += np.bincount(actions, minlength=len(self.firsts))
 
     def hasten(self) -> float:
         """Load faster code if searches with the quick code have become large together; return the seconds that this took."""
@@ -165,47 +178,38 @@ class Search:
         return job
 
     def end_level(self) -> None:
-        """Order the new states, record how they were reached, and make them the frontier."""
-        total = sum(shard.new.count for shard in self.shards)
-        parallel = total >= SMALL_LEVEL
-        together = functools.partial(self.threads.together, parallel=parallel)
-        together([functools.partial(shard.sort, self.ordered) for shard in self.shards])
-        judged = self.judge_new(together)
-        if total:
-            level = self.frontier.replace(self.shards, len(self.history), together)
-            self.history.append(level)
-            self.result.levels.append(total)
-            if len(self.history) > 1:
-                self.count_new()
-        for shard in self.shards:
-            shard.forget_new()
-        self.width = total
+        """Make the new states the frontier, record how they were reached, and judge them."""
+        new = self.frontier.new
+        self.width = new.count
+        if not self.width:
+            return
+        if self.by_mark and isinstance(new, Records):
+            new.sort()
+        self.history.append(self.frontier.advance(len(self.history)))
+        self.result.levels.append(self.width)
+        if len(self.history) > 1:
+            self.count_new()
         if not self.world.spec.view:
             self.pack_large(self.frontier)
-        if total:
-            self.judge(judged)
-            if self.renamings is not None:
-                self.renamings.judge(self.frontier, self.width)
+        self.judge()
+        if self.renamings is not None:
+            self.renamings.judge(self.frontier, self.width)
 
     def pack_large(self, level: Frontier) -> None:
         """Pack a level that is large: records with wide sequences quickly, and tight only when they are many more."""
         if isinstance(level, InMemory) and self.width * self.layout.size > frontier.PACK_FROM:
             self.pack(level, quick=bool(self.layout.wide))
-        elif isinstance(level, PackedInMemory) and level.codec.quick and level.records.used > frontier.TIGHTEN_FROM:
+        elif isinstance(level, PackedInMemory) and level.codec.quick and level.now.used > frontier.TIGHTEN_FROM:
             self.pack(level, quick=False)
 
     def pack(self, level: InMemory | PackedInMemory, quick: bool) -> None:
         """Keep packed states from now on."""
         codec = Codec.of(self.layout, self.program.seed, self.anew, quick)
         self.frontier = PackedInMemory(codec, level)
-        for shard in self.shards:
-            shard.pack(codec, self.world.actions.bits)
 
     def count_new(self) -> None:
         """Count the new states by the rule that first reached them."""
-        count = self.world.actions.count
-        sums = np.zeros(count + 1, np.int64)
-        np.cumsum(np.sum([shard.by_action(count) for shard in self.shards], axis=0), out=sums[1:])
+        sums = np.cumsum([0, *self.firsts])
         for rule, new in zip(self.world.spec.rules, np.diff(sums[self.world.actions.first]).tolist(), strict=True):
             self.result.new[rule.name] += new
 
@@ -214,19 +218,13 @@ class Search:
         """For each claim that the judge decides, whether it is decided."""
         return [claim.name in self.result.findings for claim in self.program.states]
 
-    def judge_new(self, together: frontier.Together) -> Judged | None:
-        """Judge the new states before they are the frontier, if there is anything to judge and no claim is decided now."""
-        judges = self.program.states or self.program.on_graph
-        return judge_new(self.program, self.shards, self.decided, together) if judges else None
-
-    def judge(self, judged: Judged | None) -> None:
-        """Check the properties in the states of the frontier, if they were not `judged` before."""
+    def judge(self) -> None:
+        """Check the properties in the states of the frontier."""
         claims, on_graph = self.program.states, self.program.on_graph
         if not claims and not on_graph:
             return
-        if judged is None:
-            threads = len(self.slices) if self.width >= SMALL_LEVEL else 1
-            judged = judge_level(self.program, self.frontier, self.width, self.decided, threads, self.threads.together)
+        threads = len(self.slices) if self.width >= SMALL_LEVEL else 1
+        judged = judge_level(self.program, self.frontier, self.width, self.decided, threads, self.threads.together)
         if judged.fault is not None:
             index, code = judged.fault
             met = self.program.fault_of(code)
@@ -338,7 +336,7 @@ def explore(
         progress: called after each level.
         seed: the seed of the fingerprints; repeating a search with another seed exposes collisions.
         on_level: called with the search after each level, for tests and tools that read the states.
-        leave_out: parts of "digest", "checks" and "order" to skip, to measure their cost; the result is then not a verdict.
+        leave_out: "digest" or "checks", to skip, to measure their cost; the result is then not a verdict.
         anew: compile even if this process or the cache holds the code.
         covering: count what the code runs, for coverage; on one thread.
         traces: keep how each state was reached, 5 to 8 bytes a state; without, findings are counts and verdicts.

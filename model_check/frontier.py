@@ -5,18 +5,17 @@ Depends on bytes, not on the order of the search. A level is read in pieces, as 
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from kafka_spec.model_check.arrays import Bytes, Words, address
+from kafka_spec.model_check.arrays import Bytes, Words
 from kafka_spec.model_check.checkpoints import Checkpoints
 from kafka_spec.model_check.codec import Codec
-from kafka_spec.model_check.shards import Columns, PackedRecords, Records, Shard
+from kafka_spec.model_check.shards import Columns, PackedRecords, Records
 
 PACK_FROM = 256 << 20
 """Bytes of a level from which on it is packed; a state-dir holds packed states only."""
@@ -24,9 +23,6 @@ TIGHTEN_FROM = 1 << 30
 """Bytes of the light rows of a level from which on it is packed tighter."""
 PIECE = 1 << 14
 """States that are packed, or written, at a time."""
-
-Together = Callable[[Sequence[Callable[[], None]]], None]
-"""Runs some jobs, on several threads if there are any."""
 
 
 @dataclass(frozen=True)
@@ -64,120 +60,79 @@ class Starts:
 
 
 class InMemory:
-    """A level in memory. Its room is that of the level before, which has been expanded when it is replaced."""
+    """A level in memory, and the next one while it is found. When that becomes the frontier, they change their places."""
 
     def __init__(self, record_bytes: int, action_bits: int, traced: bool) -> None:
-        self.records, self.action_bits, self.traced = Records(record_bytes, action_bits), action_bits, traced
+        self.now: Records = Records(record_bytes, action_bits, traced=traced)
+        self.new: Records = Records(record_bytes, action_bits, traced=traced)
 
     def read(self, begin: int, end: int, room: Bytes | None = None) -> tuple[Bytes, Words]:
         """Return the states begin..end-1 with their fingerprints."""
-        return self.records.states[begin:end], self.records.marks[begin:end]
+        return self.now.states[begin:end], self.now.marks[begin:end]
 
     def marks(self, count: int) -> Words:
         """Return a copy of the fingerprints."""
-        return self.records.marks[:count].copy()
+        return self.now.marks[:count].copy()
 
-    def replace(self, shards: Sequence[Shard], level: int, together: Together) -> Level | None:
-        """Take the ordered new states of the shards; return how they were reached, if that is kept."""
-        into = self.records
-
-        def settle(shard: Shard, at: int, end: int) -> None:
-            assert isinstance(shard.new, Records)
-            shard.program.gather(address(shard.order), end - at, address(shard.new.states), address(into.states[at:]))
-
-        total, how = settled(into, shards, settle, self.traced, together)
-        into.release(total, into.count)
-        into.count = total
-        return how
+    def advance(self, level: int) -> Level | None:
+        """Make the new states the frontier; return how they were reached, if that is kept."""
+        old, self.now = self.now, self.new
+        old.clear()
+        self.new = old
+        return how(self.now)
 
 
 class PackedInMemory:
-    """A level in memory, packed. Its room is that of the level before."""
+    """A level in memory, packed, and the next one while it is found."""
 
     def __init__(self, codec: Codec, old: InMemory | PackedInMemory) -> None:
         """Pack a level, or pack it with another codec."""
-        self.codec = codec
-        self.action_bits: int = old.action_bits
-        self.traced: bool = old.traced
-        self.records = PackedRecords(codec, old.action_bits)
-        count = old.records.count
-        self.records.marks[:count] = old.records.marks[:count]
+        self.codec, count, action_bits = codec, old.now.count, 8 * old.now.actions.itemsize
+        self.now: PackedRecords = PackedRecords(codec, action_bits, old.now.traced)
+        self.new: PackedRecords = PackedRecords(codec, action_bits, old.now.traced)
+        self.now.marks[:count] = old.now.marks[:count]
         for begin in range(0, count, PIECE):
             states, _ = old.read(begin, min(count, begin + PIECE))
-            self.records.add(states, np.arange(len(states), dtype=np.uint32))
-            self.records.count += len(states)
+            self.now.pack(states)
         self.find_starts()
 
     def find_starts(self) -> None:
         """Note where rows begin."""
-        sizes, count = self.records.sizes, self.records.count
+        sizes, count = self.now.sizes, self.now.count
         self.starts = Starts(sizes[at : min(count, at + PIECE)] for at in range(0, count, PIECE))
 
     def read(self, begin: int, end: int, room: Bytes | None = None) -> tuple[Bytes, Words]:
         """Return the states begin..end-1 with their fingerprints, unpacked, into `room` if it is given."""
-        marks = self.records.marks[begin:end]
-        start = self.starts.of(begin, lambda first, last: self.records.sizes[first:last])
-        return self.codec.unpack(self.records.rows[start:], self.records.used - start, marks, room), marks
+        marks = self.now.marks[begin:end]
+        start = self.starts.of(begin, lambda first, last: self.now.sizes[first:last])
+        return self.codec.unpack(self.now.rows[start:], self.now.used - start, marks, room), marks
 
     def marks(self, count: int) -> Words:
         """Return a copy of the fingerprints."""
-        return self.records.marks[:count].copy()
+        return self.now.marks[:count].copy()
 
-    def replace(self, shards: Sequence[Shard], level: int, together: Together) -> Level | None:
-        """Take the ordered new states of the shards; return how they were reached, if that is kept."""
-        into = self.records
-        places = np.cumsum([0, *(used_by(shard) for shard in shards)]).tolist()
-        begins = dict(zip((shard.number for shard in shards), places, strict=False))
-
-        def settle(shard: Shard, at: int, end: int) -> None:
-            new = shard.new
-            assert isinstance(new, PackedRecords)
-            self.codec.gather(new.rows, new.starts(), shard.order, into.rows[begins[shard.number] :], into.sizes[at:end])
-
-        total, how = settled(into, shards, settle, self.traced, together)
-        used = sum(used_by(shard) for shard in shards)
-        into.release(total, into.count, used)
-        into.count, into.used = total, used
+    def advance(self, level: int) -> Level | None:
+        """Make the new states the frontier; return how they were reached, if that is kept."""
+        old, self.now = self.now, self.new
+        old.clear()
+        self.new = old
         self.find_starts()
-        return how
+        return how(self.now)
 
 
-def used_by(shard: Shard) -> int:
-    """Return the bytes of the new packed states of a shard."""
-    assert isinstance(shard.new, PackedRecords)
-    return shard.new.used
-
-
-def settled(
-    into: Columns, shards: Sequence[Shard], settle: Callable[[Shard, int, int], None], traced: bool, together: Together
-) -> tuple[int, Level | None]:
-    """Let `settle` take the ordered new states of each shard to a range of places, with their fingerprints.
-
-    Returns their number, and how they were reached, if that is kept.
-    """
-    starts = np.cumsum([0, *(shard.new.count for shard in shards)]).tolist()
-    kept = starts[-1] if traced else 0
-    parents, actions = np.empty(kept, np.uint32), np.empty(kept, into.actions.dtype)
-
-    def job(shard: Shard, at: int) -> None:
-        new, order, end = shard.new, shard.order, at + shard.new.count
-        settle(shard, at, end)
-        np.take(new.marks, order, out=into.marks[at:end], mode="clip")
-        if kept:
-            np.take(new.parents, order, out=parents[at:end], mode="clip")
-            np.take(new.actions, order, out=actions[at:end], mode="clip")
-
-    # the shards differ in the leading bits, so their concatenation is in order
-    together([functools.partial(job, shard, at) for shard, at in zip(shards, starts, strict=False)])
-    return starts[-1], Level(parents, actions) if traced else None
+def how(records: Columns) -> Level | None:
+    """Return how the states of a level were reached, if that is kept."""
+    if not records.traced:
+        return None
+    return Level(records.parents[: records.count].copy(), records.actions[: records.count].copy())
 
 
 class OnDisk:
-    """A level in the files of a state-dir, always packed."""
+    """A level in the files of a state-dir, always packed; the next one is in memory while it is found."""
 
     def __init__(self, folder: Checkpoints, codec: Codec, action_bits: int, traced: bool) -> None:
         self.folder, self.codec, self.traced = folder, codec, traced
-        self.kind = np.dtype(f"u{action_bits // 8}")
+        self.new = PackedRecords(codec, action_bits, traced)
         self.level = -1
 
     def read(self, begin: int, end: int, room: Bytes | None = None) -> tuple[Bytes, Words]:
@@ -197,22 +152,15 @@ class OnDisk:
         found: Words = self.folder.read(self.level, "marks", 0, count, np.uint64)
         return found
 
-    def replace(self, shards: Sequence[Shard], level: int, together: Together) -> Level | None:
-        """Write the ordered new states of the shards; return how they were reached, if that is kept."""
-        self.folder.write(level, "states", (row for shard in shards for row in self.gathered(shard)))
+    def advance(self, level: int) -> Level | None:
+        """Write the new states, and make them the frontier; return how they were reached, if that is kept."""
+        new = self.new
+        self.folder.write(level, "states", [new.rows[: new.used]])
         for name in ("sizes", "marks", *(("parents", "actions") if self.traced else ())):
-            self.folder.write(level, name, (getattr(s.new, name)[p] for s in shards for p in s.pieces(PIECE)))
-        self.open(level, sum(shard.new.count for shard in shards))
+            self.folder.write(level, name, [getattr(new, name)[: new.count]])
+        self.open(level, new.count)
+        new.clear()
         return self.history(level) if self.traced else None
-
-    def gathered(self, shard: Shard) -> Iterator[Bytes]:
-        """Yield the rows of a shard in their order, in pieces."""
-        new = shard.new
-        assert isinstance(new, PackedRecords)
-        starts, sizes = new.starts(), np.empty(PIECE, self.codec.counter)
-        room = np.empty(PIECE * self.codec.most, np.uint8)
-        for places in shard.pieces(PIECE):
-            yield room[: self.codec.gather(new.rows, starts, places, room, sizes)]
 
     def open(self, level: int, states: int) -> None:
         """Read a level that is written."""
@@ -221,7 +169,8 @@ class OnDisk:
 
     def history(self, level: int) -> Level:
         """Return how the states of a level were reached; it stays in its files."""
-        return Level(self.folder.mapped(level, "parents", np.uint32), self.folder.mapped(level, "actions", self.kind))
+        kind = self.new.actions.dtype
+        return Level(self.folder.mapped(level, "parents", np.uint32), self.folder.mapped(level, "actions", kind))
 
 
 Frontier: TypeAlias = InMemory | PackedInMemory | OnDisk

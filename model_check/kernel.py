@@ -22,28 +22,11 @@ SLACK = 1024
 up, unless fingerprints are not random; then the search ends with an error."""
 
 
-def insert(
-    table,
-    slots,
-    bits,
-    shard,
-    states,
-    fingerprints,
-    parents,
-    actions,
-    count,
-    new_states,
-    new_fingerprints,
-    new_parents,
-    new_actions,
-    known,
-    mine,
-    copied,
-):
-    """Append the candidates of a shard that are not in the table to the new states; return their number, or -1 without slack.
+def insert(table, slots, bits, shard, fingerprints, count, mine):
+    """Put the fingerprints of a shard that are not in the table into it; return their number, or -1 without slack.
 
-    The first of equal candidates wins. `mine` is a buffer for the numbers of the shard's candidates; at the end it begins with
-    those of the appended ones. Their records are appended only if `copied` is 1.
+    The first of equal ones is new. `mine` is a buffer for the numbers of the shard's candidates; at the end it begins with those of
+    the new ones, in order.
     """
     own = count
     if bits > 0:
@@ -51,7 +34,7 @@ def insert(
         for i in range(count):
             mine[own] = i
             own = own + (fingerprints[i] >> (63 - bits) >> 1 == shard)
-    before = known
+    fresh = 0
     for j in range(own):
         i = j
         ahead = j + AHEAD
@@ -68,44 +51,37 @@ def insert(
         if table[at] != fingerprint:
             if table[slots + SLACK - 1] != 0:
                 return -1
-            if copied == 1:
-                copy_record(new_states, known, states, i)
-            new_fingerprints[known] = fingerprint
-            new_parents[known] = parents[i]
-            new_actions[known] = actions[i]
-            mine[known - before] = i
-            known = known + 1
+            mine[fresh] = i
+            fresh = fresh + 1
             while fingerprint != 0:
                 larger = table[at]
                 table[at] = fingerprint
                 fingerprint = larger
                 at = at + 1
-    return known
+    return fresh
 
 
-def keys(fingerprints, count, low, into):
-    """Store the leading bits of each fingerprint, with its place in the other bits, which `low` has; return 0."""
-    for i in range(count):
-        into[i] = (fingerprints[i] | low) ^ low | i
-    return 0
-
-
-def places(keys, count, low):
-    """Turn ordered keys into the places in them; return 0, or -1 if leading bits are equal, so that the order is not known."""
-    for i in range(count):
-        if i + 1 < count and keys[i] | low == keys[i + 1] | low:
-            return -1
-        keys[i] = keys[i] & low
-    return 0
-
-
-def gather(order, count, states, into):
-    """Copy records in an order, which is one of their places; return 0."""
-    for i in range(count):
-        if i + AHEAD < count:
-            prefetch(states, order[i + AHEAD] * RECORD_BYTES)
-            prefetch(states, order[i + AHEAD] * RECORD_BYTES + RECORD_BYTES - 1)
-        copy_record(into, i, states, order[i])
+def append(
+    places,
+    count,
+    states,
+    fingerprints,
+    parents,
+    actions,
+    new_states,
+    new_fingerprints,
+    new_parents,
+    new_actions,
+    copied,
+):
+    """Append the candidates at some places to the new states, in order; their records only if `copied` is 1; return 0."""
+    for j in range(count):
+        i = places[j]
+        if copied == 1:
+            copy_record(new_states, j, states, i)
+        new_fingerprints[j] = fingerprints[i]
+        new_parents[j] = parents[i]
+        new_actions[j] = actions[i]
     return 0
 
 
@@ -157,10 +133,8 @@ def widen(table, slots, more, bits):
 def signatures(action_bits: int) -> dict[Callable[..., Any], tuple[int | str, ...]]:
     """Return the kinds of each function's arguments: bits of an array's items, or "int"."""
     return {
-        insert: (64, "int", "int", "int", 8, 64, 32, 32, "int", 8, 64, 32, action_bits, "int", 32, "int"),
-        keys: (64, "int", "int", 64),
-        places: (64, "int", "int"),
-        gather: (64, "int", 8, 8),
+        insert: (64, "int", "int", "int", 64, "int", 32),
+        append: (32, "int", 8, 64, 32, 32, 8, 64, 32, action_bits, "int"),
         fill: (64, "int", 64, "int", "int"),
         widen: (64, "int", "int", "int"),
     }

@@ -14,8 +14,7 @@ import numpy.typing as npt
 
 from kafka_spec.model_check.arrays import Bytes, Words, address
 from kafka_spec.model_check.compile import Program
-from kafka_spec.model_check.frontier import Together
-from kafka_spec.model_check.shards import Records, Shard
+from kafka_spec.model_check.shards import Together
 
 PIECE_BYTES = 4 << 20
 """Bytes of states that are judged at a time."""
@@ -27,17 +26,6 @@ class Readable(Protocol):
     def read(self, begin: int, end: int, room: Bytes | None = None) -> tuple[Bytes, Words]:
         """Return the states begin..end-1 with their fingerprints, in `room` if they are unpacked and it is given."""
         ...
-
-
-@dataclass(frozen=True)
-class AsFound:
-    """New states as they were found."""
-
-    new: Records
-
-    def read(self, begin: int, end: int, room: Bytes | None = None) -> tuple[Bytes, Words]:
-        """Return the states begin..end-1 with their fingerprints, in `room` if they are unpacked and it is given."""
-        return self.new.states[begin:end], self.new.marks[begin:end]
 
 
 @dataclass(frozen=True)
@@ -94,26 +82,3 @@ def judge_level(
     first = [min(found, default=-1) for found in hits]
     met = firsts[:, claims + 1 :].sum(axis=0).tolist()
     return Judged(first, met, meets, (faults[0], int(firsts[0][claims])) if faults[0] >= 0 else None)
-
-
-def judge_new(program: Program, shards: Sequence[Shard], known: Sequence[bool], together: Together) -> Judged | None:
-    """Judge the new states of a level, which have an order but are still as they were found; None if that does not suffice.
-
-    Where they were found, states of one parent stand together. They are much alike, and a processor judges them in half of the
-    time. It does not suffice if some state decides a claim, for the first one is meant in the order, or if there is a fault.
-    """
-    judged: list[Judged | None] = [None] * len(shards)
-
-    def job(place: int, new: Records) -> Callable[[], None]:
-        def judge() -> None:
-            judged[place] = judge_level(program, AsFound(new), new.count, known, 1, together)
-
-        return judge
-
-    together([job(place, shard.new) for place, shard in enumerate(shards) if isinstance(shard.new, Records)])
-    found = [one for one in judged if one is not None and one.fault is None]
-    start = [0 if decided else -1 for decided in known]
-    if len(found) < len(shards) or any(list(one.firsts) != start for one in found):
-        return None
-    ways = np.concatenate([one.ways[shard.order] for one, shard in zip(found, shards, strict=True)])
-    return Judged(start, [sum(counts) for counts in zip(*(one.met for one in found), strict=True)], ways)

@@ -300,12 +300,18 @@ def explore(
     return result
 
 
+def orders_by_mark(spec: Spec, seed: int | None) -> bool:
+    """Whether a search orders each level by fingerprints: with a view, so that another seed explores other states of one view."""
+    return bool(spec.view) and seed is not None
+
+
 class _Search:
     """The frontier, the seen states, and how each state was first reached."""
 
     def __init__(self, world: ExecutableSpec, result: Exploration, seed: int | None) -> None:
         self.world, self.result = world, result
         self.layout = Layout(world.space, seed)
+        self.by_mark = orders_by_mark(world.spec, seed)
         self.frontier: list[tuple[int, Any]] = []
         self.history: list[list[tuple[int, int]]] = []
         """For each level and state, the index of its parent in the level before (or of the initial state), and the action."""
@@ -315,6 +321,10 @@ class _Search:
     def mark(self, state: Any) -> int:
         return self.layout.fingerprint(self.layout.pack(self.world.viewed(state)))
 
+    def rank(self, state: Any) -> int:
+        """Return by what the states of a level are ordered before the order in which they are found."""
+        return self.mark(state) if self.by_mark else 0
+
     def known_by(self, state: Any) -> Key:
         """Return the values by which the search knows a state."""
         return self.world.key(self.world.viewed(state))
@@ -322,7 +332,7 @@ class _Search:
     def begin(self) -> None:
         states = [self.world.formed(state) for state in self.world.initial()]
         first = {self.known_by(state): index for index, state in reversed(list(enumerate(states)))}
-        order = sorted(first.values(), key=lambda index: self.mark(states[index]))
+        order = sorted(first.values(), key=lambda index: (self.rank(states[index]), index))
         self.frontier = [(self.mark(states[index]), states[index]) for index in order]
         self.history.append([(index, -1) for index in order])
         self.seen.update(self.known_by(state) for state in states)
@@ -384,7 +394,7 @@ class _Search:
             self.found(claim.name, *place)
 
     def next_level(self, budget: Budget) -> str:
-        fresh: dict[Key, tuple[int, Any, tuple[int, int]]] = {}
+        fresh: list[tuple[int, Any, tuple[int, int]]] = []
         for index, (_, state) in enumerate(self.frontier):
             if reason := budget.exhausted():
                 return reason
@@ -392,14 +402,14 @@ class _Search:
                 key = self.known_by(after)
                 if key not in self.seen:
                     self.seen.add(key)
-                    fresh[key] = (mark, after, (index, action))
-        ordered = sorted(fresh.values(), key=lambda entry: entry[0])
-        self.frontier = [(mark, state) for mark, state, _ in ordered]
-        for _, _, (_, action) in ordered:
+                    fresh.append((mark, after, (index, action)))
+        fresh.sort(key=lambda entry: self.rank(entry[1]))
+        self.frontier = [(mark, state) for mark, state, _ in fresh]
+        for _, _, (_, action) in fresh:
             self.result.new[self.world.actions.decode(action)[0].name] += 1
-        if ordered:
-            self.history.append([parent for _, _, parent in ordered])
-            self.result.levels.append(len(ordered))
+        if fresh:
+            self.history.append([parent for _, _, parent in fresh])
+            self.result.levels.append(len(fresh))
             self.judge_level()
         return ""
 

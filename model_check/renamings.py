@@ -1,18 +1,19 @@
 """Judges the claim that members are interchangeable in the states that a search of compiled code visits.
 
 If it is right, a state under other names of its members can do the same under those names, and every claim says the same of it. All
-states are compared while the search is small, and some of each level then; they stand in the order of their fingerprints, so those
-some are like chosen at random. `check --verify normal_form` compares all states, where those can be searched.
+states are compared while the search is small, and some of each level then, chosen at random. `check --verify normal_form` compares
+all states, where those can be searched.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from kafka_spec.model_check.arrays import Words, address
+from kafka_spec.model_check.arrays import Bytes, Words, address
 from kafka_spec.model_check.compile import Program
 from kafka_spec.model_check.counted import HEADER, STUCK, UNTYPED
 from kafka_spec.model_check.exploration import EngineError
@@ -47,11 +48,9 @@ class Renamings:
         Raises:
             SpecError: the members are not interchangeable.
         """
-        count = width if self.compared + width <= ALL else min(width, SOME)
-        self.compared += count
-        for begin in range(0, count, SOME):
-            states, marks = frontier.read(begin, min(count, begin + SOME))
-            states = np.ascontiguousarray(states)
+        everything = self.compared + width <= ALL or width <= SOME
+        self.compared += width if everything else SOME
+        for states, marks in whole(frontier, width) if everything else [spread(frontier, width)]:
             plain = self.account(states, marks)
             for to in self.several:
                 if self.account(self.renamed(states, to), marks) != plain:
@@ -88,3 +87,18 @@ class Renamings:
         for record in states:
             refuse_difference(self.world, claims, self.layout.unpack(record.tobytes()), to)
         raise EngineError(f"{self.world.spec.name}: compiled code tells its {self.part.of.name} apart, and the oracle does not")
+
+
+def whole(frontier: Frontier, width: int) -> Iterator[tuple[Bytes, Words]]:
+    """Yield all states of a level in groups, with their fingerprints."""
+    for begin in range(0, width, SOME):
+        states, marks = frontier.read(begin, min(width, begin + SOME))
+        yield np.ascontiguousarray(states), marks
+
+
+def spread(frontier: Frontier, width: int) -> tuple[Bytes, Words]:
+    """Return some states of a level with their fingerprints, from places chosen at random, always the same ones."""
+    places = np.random.default_rng(width).choice(width, SOME, replace=False)
+    read = [frontier.read(place, place + 1) for place in sorted(places.tolist())]
+    states, marks = (np.concatenate(column) for column in zip(*read, strict=True))
+    return np.ascontiguousarray(states), marks

@@ -61,8 +61,6 @@ def on_disk(search: Searching, place: str, resume: bool) -> Checkpoints:
     folder = Checkpoints(place, {**about, "traces": search.traced}, resume)
     bits = search.world.actions.bits
     search.frontier = OnDisk(folder, codec, bits, search.traced)
-    for shard in search.shards:
-        shard.pack(codec, bits)
     try:
         if finished := folder.finished():
             recall(search, folder, search.frontier, finished)

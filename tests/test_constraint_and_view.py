@@ -240,7 +240,7 @@ def test_a_view_says_what_identifies_a_state() -> None:
     assert (result.distinct, result.verdict) == (100, "holds")
     trace = trace_of(result, "Five")
     assert trace is not None
-    assert any("last" in change.path for step in trace.steps for change in step.changed)
+    assert all("last" in dict(step.state) for step in trace.steps)
 
 
 def test_a_view_does_not_hide_what_is_claimed() -> None:

@@ -12,7 +12,6 @@ from unittest import mock
 import pytest
 
 from kafka_spec.model_check import embedded, oracle
-from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.spec.lint import source_of
 from kafka_spec.spec.table import Spec
@@ -69,8 +68,7 @@ def test_the_search_is_independent() -> None:
 def test_independent_search(spec: Spec, everything: bool) -> None:
     """The independent search agrees with the oracle on every toy: counts, verdicts and the steps of findings."""
     world = ExecutableSpec(spec, {**toys.bounds_of(spec), **({"limit": 3} if spec in (toys.GRID, toys.GRID_TRAP) else {})})
-    layout = Layout(world.space)
-    plain = Independent(spec, world.bounds, lambda s: layout.fingerprint(layout.pack(s)), everything, 10**6, deadlock=False)
+    plain = Independent(spec, world.bounds, everything, 10**6, deadlock=False)
     result = oracle.explore(spec, world.bounds, properties=plain.claims, everything=everything)
 
     assert [(what, one) for what, one, _ in compared(world, result, plain)] == [
@@ -84,7 +82,7 @@ def test_independent_search_notes_what_cannot_be_executed(claim: str) -> None:
     """Rules and properties that cannot be executed in some state are recorded by name."""
     spec = toys.BROKEN[claim]
 
-    assert [*Independent(spec, toys.bounds_of(spec), lambda _: 0, True, 10**6).faults] == [claim]
+    assert [*Independent(spec, toys.bounds_of(spec), True, 10**6).faults] == [claim]
 
 
 @pytest.mark.slow

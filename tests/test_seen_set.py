@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 
 import numpy as np
@@ -23,6 +24,12 @@ def _program() -> Program:
     return Program(world.spec, Layout(world.space), world.actions, (), world.k)
 
 
+def at_once(jobs: Sequence[Callable[[], None]]) -> None:
+    """Run some jobs one after the other."""
+    for job in jobs:
+        job()
+
+
 def candidates(program: Program, marks: np.ndarray) -> SimpleNamespace:
     """Return candidates with these fingerprints; each record tells the number of its candidate."""
     count, size = len(marks), program.shape.record_bytes
@@ -39,9 +46,8 @@ def test_a_shard_takes_each_of_its_fingerprints_once(
 ) -> None:
     """Of all candidates each shard takes the first with a fingerprint of its own, whatever came before and however it has grown."""
     monkeypatch.setattr(shards, "LARGE", large)
-    size = program.shape.record_bytes
     random = np.random.default_rng(bits + large)
-    parts = [Shard(program, size, 8, number, bits, Records(size, 8, 200_000)) for number in range(1 << bits)]
+    parts = [Shard(program, number, bits, huge=False) for number in range(1 << bits)]
     known: set[int] = set()
     for _ in range(6):
         marks = np.maximum(random.integers(0, 1 << 64, 9000, np.uint64), np.uint64(1))
@@ -54,67 +60,69 @@ def test_a_shard_takes_each_of_its_fingerprints_once(
         expected = [number for number, mark in enumerate(marks.tolist()) if not (mark in known or known.add(mark))]  # type: ignore[func-returns-value]
         taken = []
         for part in parts:
-            part.new.count = 0
-            part.take([candidates(program, marks)])
-            new = part.new
-            taken += new.parents[: new.count].tolist()
-            assert (new.marks[: new.count] >> np.uint64(63 - bits) >> np.uint64(1) == part.number).all()
-            assert new.parents[: new.count].tolist() == new.states[: new.count, :4].copy().view(np.uint32).ravel().tolist()
+            places = part.sift(marks)
+            assert (marks[places] >> np.uint64(63 - bits) >> np.uint64(1) == part.number).all()
+            assert (np.diff(places.astype(np.int64)) > 0).all()
+            taken += places.tolist()
         assert sorted(taken) == expected
         held = np.concatenate([part.table[part.table != 0] for part in parts])
         assert held.tolist() == sorted(known)
     assert sum(part.seen for part in parts) == len(known)
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, 255, 256, 5000])
-def test_new_states_are_ordered_by_their_fingerprints(program: Program, count: int) -> None:
-    """The order is that of all 64 bits, also where fingerprints differ in their last bits only; records are copied in it."""
+@pytest.mark.parametrize("traced", [True, False])
+def test_new_states_are_taken_in_the_order_of_slices(program: Program, traced: bool) -> None:
+    """What is taken of several slices stands in their order, records and all; what is not traced is told and not kept."""
     size = program.shape.record_bytes
-    random = np.random.default_rng(count)
-    crowded = (random.permutation(count) // 2 * 2**40 + random.permutation(count) + 1).astype(np.uint64)
-    shard = Shard(program, size, 8, 0, 0, Records(size, 8, 1 << 16))
-    for marks in (random.permutation(np.unique(random.integers(1, 1 << 64, count, np.uint64))), crowded, np.sort(crowded)[::-1]):
-        shard.new.count = len(marks)
-        shard.new.marks[: len(marks)] = marks
-        shard.new.states[: len(marks)] = states = random.integers(0, 256, (len(marks), size), np.uint8)
-        shard.sort()
-        assert (marks[shard.order] == np.sort(marks)).all() and sorted(shard.order) == list(range(len(marks)))
-        ordered = np.empty_like(states)
-        program.gather(address(shard.order), len(marks), address(shard.new.states), address(ordered))
-        assert (ordered == states[shard.order]).all()
+    random = np.random.default_rng(1)
+    new = Records(size, 8, 1 << 16, traced)
+    told: list[int] = []
+    expected: list[tuple[int, int]] = []
+    for _ in range(3):
+        slices = [candidates(program, random.integers(1, 1 << 64, count, np.uint64)) for count in (300, 1, 40)]
+        for part in slices:
+            part.actions = random.integers(0, 1 << 8, part.count).astype(np.uint32)
+        places = [np.flatnonzero(random.integers(0, 2, part.count)).astype(np.uint32) for part in slices]
+        told += new.take(program, slices, places, at_once).tolist()
+        expected += [(int(part.marks[n]), int(part.actions[n])) for part, some in zip(slices, places, strict=True) for n in some]
+    assert new.count == len(expected)
+    assert list(zip(new.marks[: new.count].tolist(), told, strict=True)) == expected
+    numbers = new.states[: new.count, :4].copy().view(np.uint32).ravel().tolist()
+    if traced:
+        assert new.parents[: new.count].tolist() == numbers
+        assert new.actions[: new.count].tolist() == told
+    else:
+        assert not new.parents[341:].any()
 
 
 def test_a_state_takes_at_most_ten_bytes(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many states a large table holds, it has at most ten bytes for each, while it grows too."""
     monkeypatch.setattr(shards, "LARGE", 1 << 14)
-    shard = Shard(program, program.shape.record_bytes, 8, 0, 0, Records(program.shape.record_bytes, 8, 1 << 20))
+    shard = Shard(program, 0, 0, huge=False)
     random = np.random.default_rng(1)
-    shard.make_room(int(0.9 * (1 << 14)))
+    shard.expect(int(0.9 * (1 << 14)))
     while shard.slots < 1 << 17:
         marks = random.integers(1, 1 << 64, 400, np.uint64)
-        shard.new.count = 0
-        shard.take([candidates(program, marks)])
+        shard.sift(marks)
         if shard.seen > 1 << 15:
             assert 8 * shard.slots <= 10.1 * shard.seen
 
 
 def test_fingerprints_that_are_not_random_end_the_search(program: Program) -> None:
     """Where more fingerprints crowd at the end of a table than fit there, no state is dropped in silence: the search ends."""
-    size = program.shape.record_bytes
-    shard = Shard(program, size, 8, 0, 0, Records(size, 8, 1 << 16))
+    shard = Shard(program, 0, 0, huge=False)
     marks = ~np.arange(1 + 2 * SLACK, dtype=np.uint64)
     with pytest.raises(EngineError, match="crowd at one place"):
-        shard.take([candidates(program, marks)])
+        shard.sift(marks)
     assert not (shard.area[len(shard.table) : len(shard.table) + 4096]).any()
 
 
 def test_a_table_is_filled_as_it_is_taken(program: Program) -> None:
     """Fingerprints read from storage, in order, give the table that taking them one by one gave."""
-    size = program.shape.record_bytes
     marks = np.unique(np.random.default_rng(2).integers(1, 1 << 64, 9000, np.uint64))
-    one, other = (Shard(program, size, 8, 0, 0, Records(size, 8, 1 << 16)) for _ in range(2))
-    one.take([candidates(program, np.random.default_rng(3).permutation(marks))])
-    other.make_room(len(marks))
+    one, other = (Shard(program, 0, 0, huge=False) for _ in range(2))
+    one.sift(np.random.default_rng(3).permutation(marks))
+    other.expect(len(marks))
     assert program.fill(address(marks), len(marks), address(other.table), other.slots, 0) == 0
     assert one.slots == other.slots
     assert (one.table == other.table).all()

@@ -107,22 +107,6 @@ def test_states_are_packed_by_their_domains(name: str, bounds: str, most: int) -
     assert (room[-1] == 0x5A).all()
 
 
-def test_rows_are_gathered_in_another_order() -> None:
-    """Rows of different lengths that are copied in an order are the states in that order."""
-    layout, states, marks, seed = family("replication/kip_320", "large", 500)
-    codec = Codec.of(layout, seed)
-    everything, order = np.arange(len(states)), np.random.default_rng(1).permutation(len(states))
-    rows, sizes = packed(codec, states, everything)
-    starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.uint64)]).astype(np.uint64)
-    into, found = np.zeros_like(rows), np.zeros_like(sizes)
-
-    assert codec.gather(rows, starts, order, into, found) == sizes.sum(dtype=np.uint64)
-
-    assert len(set(sizes.tolist())) > 1
-    assert (found == sizes[order]).all()
-    assert (codec.unpack(into, len(into) - codec.reach, marks[order]) == states[order]).all()
-
-
 @pytest.mark.parametrize("least", [1, 64])
 def test_the_quick_codec_writes_what_records_hold(least: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A light row is the parts that are always there and the items that are there; the record is restored to the last byte."""

@@ -15,7 +15,6 @@ from llvmlite import ir
 
 from kafka_spec.model_check.layout import Layout, Packed
 from kafka_spec.model_check.lowering.compiler import Compiler
-from kafka_spec.model_check.lowering.emit import Emitter
 from kafka_spec.model_check.lowering.hashing import Hashing
 from kafka_spec.model_check.lowering.light_rows import LightPack, LightUnpack
 from kafka_spec.model_check.lowering.unpacking import Unpack
@@ -69,7 +68,7 @@ def size_bits(most: int) -> int:
 
 
 def codec_text(layout: Layout, quick: bool = False) -> str:
-    """Return the text of the module with `pack`, `unpack` and `gather` for the records of a layout; `quick`: into light rows."""
+    """Return the text of the module with `pack` and `unpack` for the records of a layout; `quick`: into light rows."""
     compiler = Compiler(layout.root, ())
     counter = ir.IntType(size_bits(layout.size if quick else packed_bytes(layout)))
     if quick:
@@ -78,7 +77,6 @@ def codec_text(layout: Layout, quick: bool = False) -> str:
     else:
         _Pack(compiler, layout)
         _Unpack(compiler, layout)
-    _Gather(compiler, counter)
     return str(compiler.module)
 
 
@@ -198,28 +196,3 @@ class _Unpack(_Codec, Unpack):
             number = self.b.add(self.b.and_(self.b.lshr(value, I64(shift)), mask), self.lowest(packed))
             narrow = self.b.trunc(number, ir.IntType(8 * packed.size))
             self.b.store(narrow, self.b.bitcast(pointer, narrow.type.as_pointer())).align = 1
-
-
-class _Gather(Emitter):
-    """gather(rows, starts, order, count, into, sizes): copies rows in another order, one after the other; returns their bytes.
-
-    Row n begins at starts[n] and ends at starts[n + 1].
-    """
-
-    def __init__(self, compiler: Compiler, counter: ir.IntType) -> None:
-        types = [POINTER, WORD, WORD, I64, POINTER, counter.as_pointer()]
-        code = ir.Function(compiler.module, ir.FunctionType(I64, types), "gather")
-        super().__init__(compiler, code, None)
-        rows, starts, order, count, into, sizes = code.args
-        written = self.slot(I64, ZERO)
-
-        def row(now: ir.Value) -> None:
-            place = self.b.gep(starts, [self.b.load(self.b.gep(order, [now]))])
-            start, at = self.b.load(place), self.b.load(written)
-            size = self.b.sub(self.b.load(self.b.gep(place, [I64(1)])), start)
-            self.copy(self.at(into, at), self.at(rows, start), size)
-            self.b.store(self.b.trunc(size, counter), self.b.gep(sizes, [now]))
-            self.b.store(self.b.add(at, size), written)
-
-        self.loop(ZERO, count, row)
-        self.b.ret(self.b.load(written))

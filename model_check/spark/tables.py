@@ -8,6 +8,7 @@ from __future__ import annotations
 import fcntl
 import mmap
 import os
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,7 +20,7 @@ from kafka_spec.model_check.code import Code
 from kafka_spec.model_check.codec import Codec
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.kernel import SLACK
-from kafka_spec.model_check.shards import Records, Shard, slack, slots_for
+from kafka_spec.model_check.shards import Candidates, Records, Shard, slack, slots_for
 from kafka_spec.model_check.spark.state_dir import Rows
 from kafka_spec.model_check.spark.task import NoRoom, Task
 
@@ -32,8 +33,29 @@ Mapped: TypeAlias = dict[int, tuple[int, mmap.mmap]]
 """Tables that a process has mapped into memory: by the number of the shard the number of the file, and its content."""
 
 
-class Sieve(Shard):
+class Keeper(Shard):
+    """A shard that keeps its new states."""
+
+    new: Records
+
+    def take(self, slices: Sequence[Candidates]) -> None:
+        """Take the new states of this shard from the candidates of some slices, in order."""
+        for part in slices:
+            self.new.take(self.program, [part], [self.sift(part.marks[: part.count])], at_once)
+
+
+def at_once(jobs: Sequence[Callable[[], None]]) -> None:
+    """Run some jobs one after the other."""
+    for job in jobs:
+        job()
+
+
+class Sieve(Keeper):
     """Drops candidates that the task has already sent."""
+
+    def __init__(self, program: Code, new: Records) -> None:
+        super().__init__(program, 0, 0, huge=False)
+        self.new = new
 
     def start(self, number: int, bits: int, expected: int) -> None:
         """Clear the table, and make room for the expected number of candidates."""
@@ -44,7 +66,6 @@ class Sieve(Shard):
     def empty(self, frontier: Words) -> Rows:
         """Return and remove the candidates; their fingerprints remain in the table."""
         new, count = self.new, self.new.count
-        assert isinstance(new, Records)
         new.count = 0
         return Rows(new.marks[:count], frontier[new.parents[:count]], new.actions[:count], new.states[:count])
 
@@ -90,12 +111,12 @@ class Blob:
         self.forget()
 
 
-class Table(Shard):
+class Table(Keeper):
     """The seen fingerprints of a shard, in a file that the workers of an executor share; locked as a context manager."""
 
     def __init__(self, task: Task, code: Code, new: Records, mapped: Mapped, number: int) -> None:
         """Name the table of a shard; `mapped` has the tables that this process has mapped into memory, by number."""
-        self.program, self.record_bytes, self.number, self.mapped = code, task.shape.record_bytes, number, mapped
+        self.program, self.number, self.mapped = code, number, mapped
         self.bits = task.shards.bit_length() - 1
         self.new, self.mine = new, np.empty(0, np.uint32)
         self.path = task.folder / f"shard-{number:04d}.table"

@@ -117,7 +117,7 @@ class Worker:
         while len(self.sieves) < parts:
             shape, room = self.task.shape, self.blob_size + len(self.slice.marks)
             new = Records(shape.record_bytes, shape.action_bits, room)
-            self.sieves.append(Sieve(self.code, shape.record_bytes, shape.action_bits, 0, 0, new))
+            self.sieves.append(Sieve(self.code, new))
         for number, sieve in enumerate(self.sieves[:parts]):
             sieve.start(number, bits, 3 * states // parts)
         return self.sieves[:parts]

@@ -1,7 +1,7 @@
 """An independent search of a spec: whole states, nothing packed, no line of model_check, slow and plain.
 
 It uses the objects of spec/ (rules, domains, states that check their stores) and judges properties by their definitions, all of
-them. `rank` orders the states of a level, so that first findings can be compared; it decides nothing else.
+them. The states of a level are in the order in which they are found, so that first findings can be compared.
 """
 
 from __future__ import annotations
@@ -61,13 +61,12 @@ class Independent:
         self,
         spec: table.Spec,
         bounds: Mapping[str, int],
-        rank: Callable[[Any], int],
         everything: bool,
         most: int,
         deadlock: bool = True,
     ) -> None:
         self.deadlock = deadlock
-        self.spec, self.bounds, self.rank = spec, bounds, rank
+        self.spec, self.bounds = spec, bounds
         self.space, self.k = spec.space(bounds), spec.constants(bounds)
         self.claims = spec.properties
         self.levels: list[int] = []
@@ -233,9 +232,8 @@ class Independent:
         return fresh
 
     def judged(self, level: list[Node]) -> list[Node]:
-        """Count and judge the states of a level, and return them in order."""
+        """Count and judge the states of a level, and return them."""
         self.levels += [len(level)] if level else []
-        level = sorted(level, key=lambda node: self.rank(self.viewed(node.state)))
         for claim in self.claims:
             for node in level if claim.kind != "step invariant" else ():
                 applies = self.applies(claim, s=node.state, k=self.k)
@@ -262,8 +260,7 @@ class Independent:
                     safe |= more
                 lost = [node for key, node in self.nodes.items() if key not in safe and claim.name in node.owes]
                 if lost:
-                    first = min(lost, key=lambda node: (len(node.way), self.rank(node.state)))
-                    self.ways.setdefault(claim.name, first.way)
+                    self.ways.setdefault(claim.name, lost[0].way)
 
     def judge_progress(self) -> None:
         """Find for each leads-to claim the first state that owes and from which a fair behaviour never meets the claim."""
@@ -275,8 +272,7 @@ class Independent:
                     never |= more
                 lost = [node for key, node in self.nodes.items() if key in never and claim.name in node.owes]
                 if lost:
-                    first = min(lost, key=lambda node: (len(node.way), self.rank(node.state)))
-                    self.ways.setdefault(claim.name, first.way)
+                    self.ways.setdefault(claim.name, lost[0].way)
 
     def fair(self, left: set[Any]) -> set[Any]:
         """Return the states that a fair behaviour may visit for ever without another state than those that are left."""
