@@ -29,7 +29,7 @@ from kafka_spec.model_check.exploration import Budget, EngineError, Exploration,
 from kafka_spec.model_check.faults import explain_state
 from kafka_spec.model_check.frontier import Frontier, InMemory, Level, PackedInMemory, way_to
 from kafka_spec.model_check.layout import Layout
-from kafka_spec.model_check.level_judge import judge_level
+from kafka_spec.model_check.level_judge import LevelJudge, judge_again
 from kafka_spec.model_check.machine_code import Tier, note_searched, searched
 from kafka_spec.model_check.oracle import ExecutableSpec, orders_by_mark
 from kafka_spec.model_check.path_claims import PathClaims
@@ -43,7 +43,7 @@ from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Property, Spec, Spec
 
 SLICE = 16384
 """States of the frontier that a thread expands at a time."""
-SLICE_BYTES = 256 << 20
+SLICE_BYTES = 384 << 20
 """The most bytes that the candidates of a slice could take if every action were enabled in every state."""
 LARGE_SEARCH = 400_000
 """States from which searches of the same code take longer, all together, than to generate faster code for them."""
@@ -107,7 +107,7 @@ class Search:
         states = [self.world.formed(state) for state in self.world.initial()]
         records = [self.layout.pack(state) for state in states]
         marks = [self.layout.fingerprint(self.layout.pack(self.world.viewed(state))) for state in states]
-        part = self.slices[0]
+        part, self.judging = self.slices[0], LevelJudge(self.program, self.decided, len(self.slices))
         for begin in range(0, len(records), len(part.marks)):
             some = records[begin : begin + len(part.marks)]
             part.count = len(some)
@@ -127,6 +127,7 @@ class Search:
         for part in self.slices:
             part.start_level()
         self.firsts[:] = 0
+        self.judging = LevelJudge(self.program, self.decided, len(self.slices))
         total = self.width
         together = functools.partial(self.threads.together, parallel=total >= SMALL_LEVEL)
         threads = len(self.slices) if total >= SMALL_LEVEL else 1
@@ -153,7 +154,7 @@ class Search:
 
         together([sifting(shard, into) for shard, into in zip(self.shards, fresh, strict=True)])
         places = [np.sort(np.concatenate(found)) if len(found) > 1 else found[0] for found in zip(*fresh, strict=True)]
-        actions = self.frontier.new.take(self.program, slices, places, together)
+        actions = self.frontier.new.take(self.program, slices, places, together, self.judging.look)
         self.firsts += np.bincount(actions, minlength=len(self.firsts))
 
     def hasten(self) -> float:
@@ -223,8 +224,10 @@ class Search:
         claims, on_graph = self.program.states, self.program.on_graph
         if not claims and not on_graph:
             return
-        threads = len(self.slices) if self.width >= SMALL_LEVEL else 1
-        judged = judge_level(self.program, self.frontier, self.width, self.decided, threads, self.threads.together)
+        judged = self.judging.said
+        if judged.fault is not None or self.by_mark:
+            # which faults threads meet may depend on their findings: tell the one that a single thread meets
+            judged = judge_again(self.program, self.decided, self.frontier, self.width)
         if judged.fault is not None:
             index, code = judged.fault
             met = self.program.fault_of(code)

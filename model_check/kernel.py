@@ -72,13 +72,11 @@ def append(
     new_fingerprints,
     new_parents,
     new_actions,
-    copied,
 ):
-    """Append the candidates at some places to the new states, in order; their records only if `copied` is 1; return 0."""
+    """Append the candidates at some places to the new states, in order; return 0."""
     for j in range(count):
         i = places[j]
-        if copied == 1:
-            copy_record(new_states, j, states, i)
+        copy_record(new_states, j, states, i)
         new_fingerprints[j] = fingerprints[i]
         new_parents[j] = parents[i]
         new_actions[j] = actions[i]
@@ -134,7 +132,7 @@ def signatures(action_bits: int) -> dict[Callable[..., Any], tuple[int | str, ..
     """Return the kinds of each function's arguments: bits of an array's items, or "int"."""
     return {
         insert: (64, "int", "int", "int", 64, "int", 32),
-        append: (32, "int", 8, 64, 32, 32, 8, 64, 32, action_bits, "int"),
+        append: (32, "int", 8, 64, 32, 32, 8, 64, 32, action_bits),
         fill: (64, "int", 64, "int", "int"),
         widen: (64, "int", "int", "int"),
     }

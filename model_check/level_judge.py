@@ -1,20 +1,20 @@
-"""Judges the states of a level by the compiled properties, on several threads.
+"""Judges the states of a level by the compiled properties: while they are found, or all again.
 
-Depends on a level that can be read in pieces, not on the order of the search.
+Depends on records, not on the order of the search. States are judged where they were just written, since the processor's cache
+still holds them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from kafka_spec.model_check.arrays import Bytes, Words, address
+from kafka_spec.model_check.arrays import Bytes, Flags, Words, address
 from kafka_spec.model_check.compile import Program
-from kafka_spec.model_check.shards import Together
 
 PIECE_BYTES = 4 << 20
 """Bytes of states that are judged at a time."""
@@ -36,49 +36,53 @@ class Judged:
     """For each claim the first state that decides it, or -1."""
     met: Sequence[int]
     """How many states met each antecedent."""
-    ways: npt.NDArray[np.bool_]
+    ways: Flags
     """For each state, which predicates of claims about paths it meets."""
     fault: tuple[int, int] | None = None
     """The first state in which a property cannot be evaluated, and the code of the fault."""
 
 
-def judge_level(
-    program: Program, frontier: Readable, width: int, known: Sequence[bool], threads: int, together: Together
-) -> Judged:
-    """Judge the states of a level; `known` says which claims are decided."""
-    claims = len(known)
-    share, size = -(-width // threads), program.shape.record_bytes
-    piece = max(1, min(share, PIECE_BYTES // size))
-    start = [*(0 if decided else -1 for decided in known), *[0] * (1 + len(program.state_tests))]
-    firsts = np.array([start] * threads, np.int64)
-    faults = [-1] * threads
-    meets = np.zeros((width, len(program.ways)), np.bool_)
+class LevelJudge:
+    """What the judge has said so far of the states of a level. Several threads may show it states, each with a number."""
 
-    def job(thread: int) -> Callable[[], None]:
-        row, end = firsts[thread], min(width, (thread + 1) * share)
+    def __init__(self, program: Program, known: Sequence[bool], threads: int) -> None:
+        """Begin a level; `known` says which claims are decided."""
+        self.program, self.claims = program, len(known)
+        self.judges = bool(program.states or program.on_graph)
+        start = [*(0 if decided else -1 for decided in known), *[0] * (1 + len(program.state_tests))]
+        self.rows: npt.NDArray[np.int64] = np.array([start] * threads, np.int64)
+        self.ways: list[tuple[int, Flags]] = []
+        self.faults: list[int] = []
 
-        def judge() -> None:
-            room = np.empty((piece, size), np.uint8)
-            for begin in range(thread * share, end, piece):
-                last = min(end, begin + piece)
-                states, _ = frontier.read(begin, last, room)
-                found = np.flatnonzero(row[:claims] < 0)
-                fault = program.judge(address(states), len(states), address(row), address(meets[begin:last]))
-                row[found] += np.where(row[found] >= 0, begin, 0)
-                if fault >= 0:
-                    faults[thread] = begin + fault
-                    return
+    def look(self, thread: int, begin: int, states: Bytes) -> None:
+        """Judge some states; the first has the index `begin` in the level, and no index of a thread is before an earlier one."""
+        if not self.judges or self.faults:
+            return
+        row, meets = self.rows[thread], np.zeros((len(states), len(self.program.ways)), np.bool_)
+        open_ = np.flatnonzero(row[: self.claims] < 0)
+        fault = self.program.judge(address(states), len(states), address(row), address(meets))
+        row[open_] += np.where(row[open_] >= 0, begin, 0)
+        if fault >= 0:
+            self.faults.append(begin + fault)
+        if self.program.ways:
+            self.ways.append((begin, meets))
 
-        return judge
+    @property
+    def said(self) -> Judged:
+        """What all threads were told together."""
+        firsts = [min((int(row[n]) for row in self.rows if row[n] >= 0), default=-1) for n in range(self.claims)]
+        met = self.rows[:, self.claims + 1 :].sum(axis=0).tolist()
+        found = [meets for _, meets in sorted(self.ways, key=lambda one: one[0])]
+        ways = np.concatenate(found) if found else np.zeros((0, len(self.program.ways)), np.bool_)
+        fault = (min(self.faults), int(self.rows[0, self.claims])) if self.faults else None
+        return Judged(firsts, met, ways, fault)
 
-    if threads > 1:
-        together([job(thread) for thread in range(threads)])
-        if max(faults) >= 0:
-            # which faults threads meet may depend on their findings: report the fault that a single thread would meet
-            return judge_level(program, frontier, width, known, 1, together)
-    else:
-        job(0)()
-    hits = [[int(row[n]) for row in firsts if row[n] >= 0] for n in range(claims)]
-    first = [min(found, default=-1) for found in hits]
-    met = firsts[:, claims + 1 :].sum(axis=0).tolist()
-    return Judged(first, met, meets, (faults[0], int(firsts[0][claims])) if faults[0] >= 0 else None)
+
+def judge_again(program: Program, known: Sequence[bool], frontier: Readable, width: int) -> Judged:
+    """Judge all states of a level in its order, on one thread."""
+    judge = LevelJudge(program, known, 1)
+    piece = max(1, min(width, PIECE_BYTES // program.shape.record_bytes))
+    room = np.empty((piece, program.shape.record_bytes), np.uint8)
+    for begin in range(0, width, piece):
+        judge.look(0, begin, frontier.read(begin, min(width, begin + piece), room)[0])
+    return judge.said

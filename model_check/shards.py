@@ -46,6 +46,12 @@ class Candidates(Protocol):
 
 Together = Callable[[Sequence[Callable[[], None]]], None]
 """Runs some jobs, on several threads if there are any."""
+Look = Callable[[int, int, npt.NDArray[np.uint8]], None]
+"""Is shown new states where they were just written: the number of their slice, the index of the first in the level, the records."""
+
+
+def unseen(number: int, begin: int, states: npt.NDArray[np.uint8]) -> None:
+    """Look at nothing."""
 
 
 class Columns:
@@ -63,13 +69,12 @@ class Columns:
         self.actions: npt.NDArray[Any] = reserve(room, np.dtype(f"u{action_bits // 8}"), huge)
         self.count = 0
 
-    def append(self, program: Code, part: Candidates, places: Numbers, at: int, states: npt.NDArray[np.uint8] | None) -> None:
-        """Write the candidates at some places from index `at` on; their records to `states`, unless that is None."""
+    def append(self, program: Code, part: Candidates, places: Numbers, at: int, states: npt.NDArray[np.uint8]) -> None:
+        """Write the candidates at some places from index `at` on; their records to `states`."""
         way = at if self.traced else at - self.count
         program.append(
             address(places), len(places), address(part.states), address(part.marks), address(part.parents), address(part.actions),
-            0 if states is None else address(states[at:]), address(self.marks[at:]),
-            address(self.parents[way:]), address(self.actions[way:]), states is not None,
+            address(states), address(self.marks[at:]), address(self.parents[way:]), address(self.actions[way:]),
         )  # fmt: skip
 
     def taken(self, count: int) -> npt.NDArray[Any]:
@@ -100,13 +105,23 @@ class Records(Columns):
         super().__init__(most if room is None else room, action_bits, room is None, traced)
         self.states: npt.NDArray[np.uint8] = reserve(self.room * record_bytes, np.uint8, room is None).reshape(-1, record_bytes)
 
-    def take(self, program: Code, slices: Sequence[Candidates], places: Sequence[Numbers], together: Together) -> npt.NDArray[Any]:
+    def take(
+        self,
+        program: Code,
+        slices: Sequence[Candidates],
+        places: Sequence[Numbers],
+        together: Together,
+        look: Look = unseen,
+    ) -> npt.NDArray[Any]:
         """Take the candidates at some places of each slice, in order; return the actions that led to them."""
         starts = self.starts(places)
-        together([
-            functools.partial(self.append, program, part, some, at, self.states)
-            for part, some, at in zip(slices, places, starts, strict=False)
-        ])  # fmt: skip
+
+        def job(number: int) -> None:
+            at, end = starts[number : number + 2]
+            self.append(program, slices[number], places[number], at, self.states[at:])
+            look(number, at, self.states[at:end])
+
+        together([functools.partial(job, number) for number in range(len(places))])
         return self.taken(starts[-1] - starts[0])
 
     def sort(self) -> None:
@@ -138,8 +153,13 @@ class PackedRecords(Columns):
         self.used += self.codec.pack(states, places, self.rows[self.used :], self.sizes[self.count :])
         self.count += len(states)
 
-    def take(self, program: Code, slices: Sequence[Candidates], places: Sequence[Numbers], together: Together) -> npt.NDArray[Any]:
-        """Take the candidates at some places of each slice, in order; return the actions that led to them."""
+    def take(
+        self, program: Code, slices: Sequence[Slice], places: Sequence[Numbers], together: Together, look: Look = unseen
+    ) -> npt.NDArray[Any]:
+        """Take the candidates at some places of each slice, in order; return the actions that led to them.
+
+        On their way they are where the slice's sources were.
+        """
         starts = self.starts(places)
         rooms = (np.array(starts) - starts[0]) * self.codec.most + self.used
         if rooms[-1] + self.codec.reach > len(self.rows):
@@ -148,8 +168,11 @@ class PackedRecords(Columns):
 
         def job(number: int) -> None:
             part, some, at = slices[number], places[number], starts[number]
-            sizes[number] = self.codec.pack(part.states, some, self.rows[rooms[number] :], self.sizes[at:])
-            self.append(program, part, some, at, None)
+            self.append(program, part, some, at, part.sources)
+            states = part.sources[: len(some)]
+            look(number, at, states)
+            everything = np.arange(len(some), dtype=np.uint32)
+            sizes[number] = self.codec.pack(states, everything, self.rows[rooms[number] :], self.sizes[at:])
 
         together([functools.partial(job, number) for number in range(len(places))])
         for room, size in zip(rooms.tolist(), sizes, strict=False):
