@@ -107,7 +107,8 @@ class Search:
         states = [self.world.formed(state) for state in self.world.initial()]
         records = [self.layout.pack(state) for state in states]
         marks = [self.layout.fingerprint(self.layout.pack(self.world.viewed(state))) for state in states]
-        part, self.judging = self.slices[0], LevelJudge(self.program, self.decided, len(self.slices))
+        part = self.slices[0]
+        self.start_level()
         for begin in range(0, len(records), len(part.marks)):
             some = records[begin : begin + len(part.marks)]
             part.count = len(some)
@@ -122,12 +123,16 @@ class Search:
     tested_at_start: Counter[str]
     """How many initial states met each antecedent."""
 
-    def expand_level(self) -> str:
-        """Find the successors of the frontier; return "", or why the budget does not allow it."""
+    def start_level(self) -> None:
+        """Forget what was found of the level before."""
         for part in self.slices:
             part.start_level()
         self.firsts[:] = 0
         self.judging = LevelJudge(self.program, self.decided, len(self.slices))
+
+    def expand_level(self) -> str:
+        """Find the successors of the frontier; return "", or why the budget does not allow it."""
+        self.start_level()
         total = self.width
         together = functools.partial(self.threads.together, parallel=total >= SMALL_LEVEL)
         threads = len(self.slices) if total >= SMALL_LEVEL else 1

@@ -105,8 +105,9 @@ def edges(
     kinds = np.array([model.spec.rules.index(actions[number][0]) for number in actions])
     lacking = dict.fromkeys(set(kinds[wanted].tolist()), FEW)
     search.begin()
-    (some,), (shard,) = search.slices, search.shards
+    (some,) = search.slices
     while search.width:
+        search.start_level()
         for begin in range(0, search.width, search.chunk):
             some.start_level()
             end = min(search.width, begin + search.chunk)
@@ -129,7 +130,7 @@ def edges(
                     rule, binding = actions[int(some.actions[place])]
                     bound = dict(zip(rule.params, binding, strict=True))
                     yield Edge(source, rule, bound, decoder.world(some.states[place].tobytes()))
-            shard.take([some])
+            search.take([some], search.threads.together)
         search.end_level()
 
 

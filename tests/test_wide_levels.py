@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kafka_spec.model_check import embedded
+from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.counterexample import trace_of
 from kafka_spec.model_check.recovery import spread
 from kafka_spec.model_check.steps import RecordedSteps
@@ -177,3 +177,25 @@ def test_none_of_four_million_steps_is_lost(numbered: Callable[[int], Any]) -> N
 
     assert spread(safe, ~safe, steps.graph, steps.matter, lambda _: "") == ""
     assert safe.all()
+
+
+def last_are_little(s: toys.Grid) -> bool:
+    """The last two counters have not counted four; states where they have stand at the end of a level."""
+    return s.cells[2] + s.cells[3] < 4
+
+
+def outer_are_little(s: toys.Grid) -> bool:
+    """The outer two counters have not counted four; states where they have stand anywhere in a level."""
+    return s.cells[0] + s.cells[3] < 4
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_of_states_from_many_slices_the_first_is_told(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
+    """Of violating states that steps out of different slices lead to, the first in the order is told, as the oracle tells it."""
+    monkeypatch.setattr(embedded, "SLICE", 5)
+    monkeypatch.setattr(embedded, "SMALL_LEVEL", 2)
+    claims = [invariant("LastAreLittle", last_are_little, "", ""), invariant("OuterAreLittle", outer_are_little, "", "")]
+    mine = embedded.explore(toys.GRID, {"limit": 5}, properties=claims, threads=threads)
+
+    assert mine.findings == oracle.explore(toys.GRID, {"limit": 5}, properties=claims).findings
+    assert [finding.states for finding in mine.findings.values()] == [5, 5]

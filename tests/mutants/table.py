@@ -56,7 +56,7 @@ COMPARISONS = (
     *(
         mutant(
             f"compare-without-{kind}", f"engines are compared without {kind}", CHECK,
-            *{"levels": ('kinds = ["levels", ', "kinds = ["), "tested": (', "tested"', ""), "findings": (', "findings"', "")}.get(kind, (f'"{kind}", ', "")), COMPARED + "test_the_other_engine_finds_the_same",
+            *{"levels": ('kinds = ["levels", ', "kinds = ["), "tested": (', "tested"', ""), "findings": (', "findings"', ""), "digest": ('["digest"] if exact', "[] if exact")}.get(kind, (f'"{kind}", ', "")), COMPARED + "test_the_other_engine_finds_the_same",
         )
         for kind in ("levels", "fired", "bounded", "tested", "new", "digest", "findings")
     ),
@@ -211,14 +211,13 @@ LEVELS = (
         WIDE + "test_none_of_five_million_states_is_lost",
     ),
     mutant(
-        "order-of-leading-bits", "states whose fingerprints differ in the last bits only stand in any order", KERNEL,
-        "if i + 1 < count and keys[i] | low == keys[i + 1] | low:", "if i + 1 < 0 and keys[i] | low == keys[i + 1] | low:",
-        SEEN + "test_new_states_are_ordered_by_their_fingerprints",
+        "view-by-one-order", "with a view another seed explores the same states", EMBEDDED,
+        "        if self.by_mark and isinstance(new, Records):", "        if False:",
+        "tests/test_constraint_and_view.py::test_a_view_that_hides_too_much_is_seen_by_another_seed",
     ),
     mutant(
-        "decided-out-of-order", "the state that decides a claim is not looked for in the order", LEVEL_JUDGE,
-        "    if len(found) < len(shards) or any(list(one.firsts) != start for one in found):", "    if len(found) < len(shards):",
-        WIDE + "test_the_one_state_of_a_wide_level",
+        "place-in-a-slice", "the state that decides a claim is told by its place among those judged with it", LEVEL_JUDGE,
+        "np.where(row[open_] >= 0, begin, 0)", "0", WIDE + "test_of_states_from_many_slices_the_first_is_told",
     ),
     mutant(
         "loss-in-growth", "when the set grows, one fingerprint is lost", KERNEL,
@@ -235,7 +234,7 @@ LEVELS = (
     ),
     mutant(
         "table-without-end", "fingerprints that have no room at the end of the set overwrite what stands behind it", KERNEL,
-        "            if table[slots + SLACK - 1] != 0:\n                return -1\n            if copied", "            if copied",
+        "            if table[slots + SLACK - 1] != 0:\n                return -1\n            mine", "            mine",
         SEEN + "test_fingerprints_that_are_not_random_end_the_search",
     ),
     mutant(
@@ -269,14 +268,12 @@ LEVELS = (
         "tests/test_fingerprint.py::test_compiled_hash_is_the_pythons",
     ),
     mutant(
-        "frontier-upside-down", "a level is in the order of fingerprints, the largest first", SHARDS,
-        "self.order = keys.view(np.intp) if known", "self.order = keys.view(np.intp)[::-1].copy() if known",
-        TOYS + "test_engines_find_the_same", TOYS + "test_levels_hold_the_states_that_the_oracle_finds",
+        "shard-by-shard", "new states stand in the order of the shards that took them", EMBEDDED,
+        "np.sort(np.concatenate(found))", "np.concatenate(found)", "tests/test_replication.py::test_threads_change_nothing",
     ),
     mutant(
         "last-of-many-threads", "of what several threads find in a level the last is told", LEVEL_JUDGE,
-        "first = [min(found, default=-1) for found in hits]", "first = [max(found, default=-1) for found in hits]",
-        WIDE + "test_of_many_states_the_first_is_told",
+        "firsts = [min((", "firsts = [max((", WIDE + "test_of_states_from_many_slices_the_first_is_told",
     ),
     mutant(
         "last-step-of-many-threads", "of the steps that several threads find the last is told", EMBEDDED,
