@@ -184,13 +184,13 @@ def test_lines_fit(trace: Trace) -> None:
 
 
 def test_reasons_lead_from_the_property_to_the_logs() -> None:
-    """StrongIsr fails for leader 2 and member 0, since their logs do not agree: three functions, each with what decided."""
+    """StrongIsr fails for leader 0 and member 2, since their logs do not agree: three functions, each with what decided."""
     trace, spec = kip_279()
     found = reasons(trace, spec)
 
     assert [reason.function for reason in found] == ["strong_isr", "members_hold_committed", "holds_same_prefix"]
-    assert dict(found[0].values) == {"leader": "2"}
-    assert dict(found[1].values) == {"leader": "2", "isr": "{0, 1, 2}", "end": "1", "member": "0"}
+    assert dict(found[0].values) == {"leader": "0"}
+    assert dict(found[1].values) == {"leader": "0", "isr": "{0, 1, 2}", "end": "1", "member": "2"}
     assert found[2].because == "end > len(other)"
     assert found[0].place.startswith("kafka_spec/spec/replication/properties.py:")
 

@@ -194,7 +194,7 @@ def test_the_reason_names_the_thing() -> None:
     (first, second) = reasons(trace, EACH)
 
     assert first.function == "is_dim_everywhere" and first.says == "In each lamp: LEDs of this lamp shine at most at level 1."
-    assert first.values == (("lamp", "1"),) and second.function == "is_dim"
+    assert first.values == (("lamp", "0"),) and second.function == "is_dim"
 
 
 @pytest.mark.slow

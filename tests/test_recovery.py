@@ -77,12 +77,10 @@ def test_a_bounded_step_leaves_it_undecided(explore: Explore, spec: Spec, rule: 
 
 
 def test_the_first_of_several_in_a_level_is_told(explore: Explore) -> None:
-    """Of four lost states in one level the one with the smallest fingerprint is found."""
+    """Of four lost states in one level the one that was found first is told."""
     result = run(explore, toys.FALLS)
-    layout = embedded.Layout(ExecutableSpec(toys.FALLS, {}).space)
 
-    expected = min(range(2, 6), key=lambda at: layout.fingerprint(layout.pack(toys.Walker(at))))
-    assert end_of(result, "Home").at == expected
+    assert end_of(result, "Home").at == 2
     assert len(result.findings["Home"].actions) == 1
 
 
