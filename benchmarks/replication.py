@@ -1,7 +1,7 @@
 """Measure the checker on replication/kip_320, and other checkers on the same model in the same run; print a Markdown table.
 
-Everything is on in our runs: all properties, the type invariant, the digest, deterministic parents. Every run has its own process.
-Compared programs run alternately, and the figure is the median of the ratios of neighbouring runs: on a machine with other load,
+Everything is on in our runs: all properties, the type invariant, the digest, how each state was reached. Every run has
+its own process. Compared programs run alternately, and the figure is the median of the ratios of neighbouring runs: on a machine with other load,
 such a ratio is meaningful, and a time alone is not. README.md explains the table.
 """
 
@@ -38,7 +38,7 @@ BOUNDS: dict[str, Bounds] = {
 STATES = {"medium": 737_794, "large": 4_093_531, "huge": 64_739_578}
 SMALL = dict(zip(NAMES, (2, 2, 2, 1), strict=True))
 """A model of 957 states, for the time of a first check."""
-PARTS = {"digest": "the digest", "checks": "the checks of indices and stores", "order": "deterministic parents"}
+PARTS = {"digest": "the digest", "checks": "the checks of indices and stores"}
 """Parts of the checker that can be turned off, with their descriptions."""
 DISTURBED = 0.2
 """If other programs use more cores than this, a run of two threads does not have two cores."""
@@ -224,7 +224,7 @@ class Benchmark:
             self.report.notes.append(f"{pairs} {counted}: other programs took a core or part of it (median {median:.3g}x)")
 
     def measure_parts(self) -> None:
-        """Measure the cost of the digest, the checks and the order."""
+        """Measure the cost of the digest and of the checks."""
         for part, what in PARTS.items():
             ratios = []
             for _ in range(self.pairs):

@@ -111,6 +111,21 @@ def test_the_commands_print_what_is_shown(
         assert fits(shown, printed.out), f"{command}\n{printed.out}{printed.err}"
 
 
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+SHOWN = re.findall(r"^```\n\$ \.venv/bin/kafka-spec (check [^\n]*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize(("command", "shown"), SHOWN, ids=[command for command, _ in SHOWN])
+def test_the_readme_shows_what_checks_print(
+    command: str, shown: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each check whose result README shows prints these lines, in order, so that no counterexample there is of another day."""
+    monkeypatch.chdir(ROOT)
+    kafka_spec(command.split())
+
+    assert fits(shown, capsys.readouterr().out)
+
+
 def fits(shown: str, printed: str) -> bool:
     """Whether a text is what was printed, where `...` stands for any lines, or for the rest of a line."""
     parts = ["(?:.*\n)*?" if line == "..." else re.escape(line).replace(r"\.\.\.", ".*") + "\n" for line in shown.splitlines()]

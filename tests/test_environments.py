@@ -222,6 +222,7 @@ traces = { OneHolder = 5 }
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SPARK = "kafka-spec check replication/kip_320 --bounds large --engine spark --state-dir states"
 COMMANDS = {
+    "kafka-spec check high_watermark-small --traces": ("check", 0),
     "kafka-spec check replication/kip_279 --bounds three_replicas": ("check", 1),
     "kafka-spec check examples.tutorial:LOCK": ("check", 1),
     "kafka-spec check --output junit:report.xml --output markdown:summary.md": ("check", 0),
