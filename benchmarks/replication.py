@@ -1,8 +1,8 @@
 """Measure the checker on replication/kip_320, and other checkers on the same model in the same run; print a Markdown table.
 
-Everything is on in our runs: all properties, the type invariant, the digest, how each state was reached. Every run has
-its own process. Compared programs run alternately, and the figure is the median of the ratios of neighbouring runs: on a machine with other load,
-such a ratio is meaningful, and a time alone is not. README.md explains the table.
+Everything is on in our runs: all properties, the type invariant, the digest, how each state was reached. Every run has its own
+process. Compared programs run alternately, and the figure is the median of the ratios of neighbouring runs: on a machine with other
+load, such a ratio is meaningful, and a time alone is not. README.md explains the table.
 """
 
 from __future__ import annotations
