@@ -63,7 +63,7 @@ class Code:
         """Load the machine code, and use it from now on; the arguments are those of `machine_code.load`."""
         self.loaded = load(self.module, self.shape.k, tier, anew)
         integer, pointer = ctypes.c_int64, ctypes.c_void_p
-        self.expand = self._entry("expand", integer, [pointer, pointer, integer, integer, integer, *[pointer] * 6])
+        self.expand = self._entry("expand", integer, [pointer, pointer, *[integer] * 4, *[pointer] * 3])
         self.form = self._entry("form", integer, [pointer, integer, integer, pointer, pointer])
         self.judge = self._entry("judge", integer, [pointer, integer, pointer, pointer])
         for function, shapes in self.functions(self.shape.action_bits).items():

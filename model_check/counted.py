@@ -11,8 +11,11 @@ from kafka_spec.model_check.cuts import cut_names
 from kafka_spec.spec.lint import Function
 from kafka_spec.spec.table import Property, Spec
 
-DIGEST, FAULT, FAULT_STATE, FAULT_ACTION, STUCK, UNTYPED, UNTYPED_ACTION, UNTYPED_FAULT, HEADER = range(9)
+DIGEST, FAULT, FAULT_STATE, FAULT_ACTION, STUCK, UNTYPED, UNTYPED_ACTION, UNTYPED_FAULT, STEPS, HEADER = range(10)
 """The first counters of the successor function; those of step invariants and rules follow."""
+
+RECENT = 1 << 12
+"""How many fingerprints of successors are remembered, each at the place that its last bits give."""
 
 
 class Plan:

@@ -176,10 +176,9 @@ class Search:
         """Return a job that expands a slice of the frontier."""
 
         def job() -> None:
-            part.expand(*self.frontier.read(begin, end, part.sources), begin)
+            part.expand(*self.frontier.read(begin, end, part.sources), begin, every=False)
             if self.program.on_graph and part.count >= 0:
-                cuts, actions = part.cuts[: end - begin].view(np.bool_), part.actions[: part.count]
-                self.paths.add_steps(begin, cuts, part.parents[: part.count], part.marks[: part.count], actions)
+                self.paths.add_steps(begin, part.cuts[: end - begin].view(np.bool_), *part.steps)
 
         return job
 

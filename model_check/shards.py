@@ -278,7 +278,7 @@ def slack(result: int) -> int:
 
 
 class Slice:
-    """The candidates of a slice of the frontier, and the counters of the successor function."""
+    """The candidates of a slice of the frontier, the steps to them and to others, and the counters of the successor function."""
 
     def __init__(self, program: Code, record_bytes: int, room: int) -> None:
         self.program = program
@@ -286,11 +286,21 @@ class Slice:
         self.sources = np.empty((room, record_bytes), np.uint8)
         """Room for the states of the slice, where they are unpacked."""
         self.marks: Words = np.empty(room, np.uint64)
-        self.parents = np.empty(room, np.uint32)
-        self.actions = np.empty(room, np.uint32)
+        self.parents: Numbers = np.empty(room, np.uint32)
+        self.actions: Numbers = np.empty(room, np.uint32)
+        self.count = 0
+        self.recent: Words = np.zeros(counted.RECENT, np.uint64)
+        """Fingerprints of successors that were candidates before."""
+        steps = room if program.on_graph else 0
+        self.targets: Words = np.empty(steps, np.uint64)
+        """The steps, only if a claim needs the graph: the fingerprints of their targets, their parents and actions."""
+        self.step_parents: Numbers = np.empty(steps, np.uint32)
+        self.step_actions: Numbers = np.empty(steps, np.uint32)
         self.cuts = np.zeros(room, np.uint8)
         """For each state of the slice, whether a bound forbade a protocol step; only used if a claim needs the graph."""
-        self.count = 0
+        written: list[npt.NDArray[Any]] = [self.states, self.marks, self.parents, self.actions, self.recent]
+        written += [self.targets, self.step_parents, self.step_actions]
+        self.written = np.array([address(array) for array in written], np.int64)
         self.counters = np.zeros(program.counters, np.int64)
         self.start_level()
 
@@ -299,13 +309,22 @@ class Slice:
         self.counters[counted.STUCK] = self.counters[counted.UNTYPED] = -1
         self.counters[counted.HEADER : self.program.fired : 2] = -1
 
-    def expand(self, states: npt.NDArray[np.uint8], marks: Words, begin: int) -> None:
-        """Fill the slice with the successors of some states, of which the first has the number `begin` in the frontier."""
+    def expand(self, states: npt.NDArray[np.uint8], marks: Words, begin: int, every: bool = True) -> None:
+        """Fill the slice with the successors of some states, of which the first has the number `begin` in the frontier.
+
+        Without `every` a successor may be left out that was a candidate of this slice before; then the sources of all calls are
+        in the order of a search, which knows what came before.
+        """
         program = self.program
         if program.on_graph:
             self.cuts[: len(states)] = 0
         self.count = program.expand(
-            address(states), address(marks), len(states), begin, program.seed,
-            address(self.states), address(self.marks), address(self.parents), address(self.actions),
-            address(self.cuts), address(self.counters),
+            address(states), address(marks), len(states), begin, program.seed, every,
+            address(self.written), address(self.cuts), address(self.counters),
         )  # fmt: skip
+
+    @property
+    def steps(self) -> tuple[Numbers, Words, Numbers]:
+        """The steps out of the states of the slice: parents, fingerprints of targets, actions."""
+        count = int(self.counters[counted.STEPS])
+        return self.step_parents[:count], self.targets[:count], self.step_actions[:count]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from kafka_spec.model_check.counted import DIGEST, Plan
+from kafka_spec.model_check.counted import DIGEST, RECENT, STEPS, Plan
 from kafka_spec.model_check.layout import Actions, Layout
 from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.model_check.lowering.normal_form import Former
@@ -16,14 +16,18 @@ from kafka_spec.spec.table import Rule
 class Successors(Firings):
     """The successor function: for each state of a slice of the frontier, fires every rule with every binding.
 
-    expand(states, fingerprints, count, base, seed, out_states, out_fingerprints, out_parents, out_actions, cuts, counters)
-    returns the number of successors it wrote, or -1 after a fault that ends the search. `base` is the number of the slice's first
-    state. Where a claim is checked on the graph, the byte of a state in `cuts` becomes 1 if a bound forbade a protocol step there.
+    expand(states, fingerprints, count, base, seed, every, out, cuts, counters) returns the number of candidates it wrote, or -1
+    after a fault that ends the search. `base` is the number of the slice's first state. `out` has the addresses of what is written:
+    of each candidate its record, fingerprint, parent and action; then the fingerprints that were written lately; then of each step
+    the fingerprint of its target, parent and action. A successor with a fingerprint written lately was a candidate before, of this
+    parent or an earlier one: it is not new, and no candidate unless `every` is 1. Steps are written where a claim is checked on
+    the graph; then the byte of a state in `cuts` becomes 1 if a bound forbade a protocol step there.
     """
 
     carried = (
         "number", "now", "mark", "counters", "cuts", "written", "digest",
-        "out_states", "out_fingerprints", "out_parents", "out_actions", "seed",
+        "out_states", "out_fingerprints", "out_parents", "out_actions", "recent", "every", "seed",
+        "recorded", "step_targets", "step_parents", "step_actions",
     )  # fmt: skip
 
     def __init__(
@@ -36,18 +40,23 @@ class Successors(Firings):
         viewer: Former,
         fingerprint: ir.Function,
     ) -> None:
-        arguments = [POINTER, WORD, I64, I64, I64, POINTER, WORD, I32.as_pointer(), I32.as_pointer(), POINTER, WORD]
+        arguments = [POINTER, WORD, I64, I64, I64, I64, WORD, POINTER, WORD]
         super().__init__(
             program, compiler, layout, actions, ir.Function(compiler.module, ir.FunctionType(I64, arguments), "expand")
         )
         code = self.code
         self.former, self.viewer, self.fingerprint = former, viewer, fingerprint
-        (self.states, self.fingerprints, count, self.base, self.seed, *out, self.cuts, self.counters) = code.args
-        self.out_states, self.out_fingerprints, self.out_parents, self.out_actions = out
-        for argument in (self.states, self.out_states, self.fingerprints, *out[1:], self.cuts, self.counters):
+        self.states, self.fingerprints, count, self.base, self.seed, self.every, out, self.cuts, self.counters = code.args
+        for argument in (self.states, self.fingerprints, out, self.cuts, self.counters):
             argument.add_attribute("noalias")
+        numbers = I32.as_pointer()
+        kinds = (POINTER, WORD, numbers, numbers, WORD, WORD, numbers, numbers)
+        written = [self.b.inttoptr(self.b.load(self.b.gep(out, [I64(place)])), kind) for place, kind in enumerate(kinds)]
+        self.out_states, self.out_fingerprints, self.out_parents, self.out_actions, self.recent, *steps = written
+        self.step_targets, self.step_parents, self.step_actions = steps
         self.fault = self.fault_cell()
         self.written = self.slot(I64, ZERO)
+        self.recorded = self.slot(I64, ZERO)
         self.digest = self.slot(I64, self.b.load(self.counter(DIGEST)))
         self.moves = self.slot(I64, ZERO)
         self.share_guards()
@@ -57,6 +66,7 @@ class Successors(Firings):
         self.stop = code.append_basic_block("stop")
         self.loop(ZERO, count, self.state)
         self.b.store(self.b.load(self.digest), self.counter(DIGEST))
+        self.b.store(self.b.load(self.recorded), self.counter(STEPS))
         self.b.ret(self.b.load(self.written))
         self.b.position_at_end(self.stop)
         self.b.ret(I64(-1))
@@ -85,11 +95,25 @@ class Successors(Firings):
         mark = self.b.call(self.fingerprint, [self.viewed(target, action), self.seed])
         if self.program.digests:
             self.b.store(self.b.add(self.b.load(self.digest), self.edge_hash(self.mark, action, mark)), self.digest)
-        self.b.store(mark, self.b.gep(self.out_fingerprints, [slot]))
-        self.b.store(self.b.trunc(self.number, I32), self.b.gep(self.out_parents, [slot]))
-        self.b.store(self.b.trunc(action, I32), self.b.gep(self.out_actions, [slot]))
-        self.b.store(self.b.add(slot, ONE), self.written)
+        self.write(slot, mark, action, self.out_fingerprints, self.out_parents, self.out_actions)
+        self.b.store(self.b.add(slot, self.b.or_(self.every, self.unfamiliar(mark))), self.written)
+        if self.program.on_graph:
+            step = self.b.load(self.recorded)
+            self.write(step, mark, action, self.step_targets, self.step_parents, self.step_actions)
+            self.b.store(self.b.add(step, ONE), self.recorded)
         self.add(self.program.fired + index)
+
+    def write(self, place: ir.Value, mark: ir.Value, action: ir.Value, *columns: ir.Value) -> None:
+        """Write fingerprint, parent and action of a successor at a place of three arrays."""
+        for value, column in zip((mark, self.b.trunc(self.number, I32), self.b.trunc(action, I32)), columns, strict=True):
+            self.b.store(value, self.b.gep(column, [place]))
+
+    def unfamiliar(self, mark: ir.Value) -> ir.Value:
+        """Return 0 if a successor with this fingerprint was written lately, else 1; remember the fingerprint."""
+        place = self.b.gep(self.recent, [self.b.and_(mark, I64(RECENT - 1))])
+        before = self.b.load(place)
+        self.b.store(mark, place)
+        return self.b.zext(self.b.icmp_signed("!=", before, mark), I64)
 
     def viewed(self, state: ir.Value, action: ir.Value) -> ir.Value:
         """Return the address of what identifies a state: its copy as the view changes it, or the state itself."""

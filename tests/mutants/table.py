@@ -202,7 +202,7 @@ LEVELS = (
     ),
     mutant(
         "parents-of-16-bits", "the numbers of parents are cut to 16 bits", SUCCESSORS,
-        "self.b.store(self.b.trunc(self.number, I32)", "self.b.store(self.b.and_(self.b.trunc(self.number, I32), I32(0xFFFF))",
+        "in zip((mark, self.b.trunc(self.number, I32)", "in zip((mark, self.b.and_(self.b.trunc(self.number, I32), I32(0xFFFF))",
         WIDE + "test_the_one_state_of_a_wide_level",
     ),
     mutant(
@@ -214,6 +214,11 @@ LEVELS = (
         "view-by-one-order", "with a view another seed explores the same states", EMBEDDED,
         "        if self.by_mark and isinstance(new, Records):", "        if False:",
         "tests/test_constraint_and_view.py::test_a_view_that_hides_too_much_is_seen_by_another_seed",
+    ),
+    mutant(
+        "familiar-by-place", "a successor is left out that shares only the last bits with an earlier one", LOWERING + "successors.py",
+        'self.b.icmp_signed("!=", before, mark)', 'self.b.icmp_signed("==", before, ZERO)',
+        WIDE + "test_none_of_five_million_states_is_lost",
     ),
     mutant(
         "place-in-a-slice", "the state that decides a claim is told by its place among those judged with it", LEVEL_JUDGE,
