@@ -158,7 +158,9 @@ class Search:
             return lambda: into.extend(shard.sift(part.marks[: part.count]).copy() for part in slices)
 
         together([sifting(shard, into) for shard, into in zip(self.shards, fresh, strict=True)])
-        places = [np.sort(np.concatenate(found)) if len(found) > 1 else found[0] for found in zip(*fresh, strict=True)]
+        places = [np.concatenate(found) if len(found) > 1 else found[0] for found in zip(*fresh, strict=True)]
+        if len(fresh) > 1:
+            together([some.sort for some in places])
         actions = self.frontier.new.take(self.program, slices, places, together, self.judging.look)
         self.firsts += np.bincount(actions, minlength=len(self.firsts))
 
