@@ -12,8 +12,10 @@ from __future__ import annotations
 import argparse
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+import llvmlite.binding as llvm
 
 from kafka_spec.model_check import machine_code
 from kafka_spec.model_check.check import check
@@ -43,15 +45,15 @@ def tell_perf() -> None:
     """From now on, add the functions of loaded machine code to the map of this process."""
     link = machine_code._link
 
-    def told(content: bytes) -> object:
-        engine = link(content)
+    def told(content: bytes, k: Sequence[int], tier: machine_code.Tier) -> llvm.ExecutionEngine:
+        engine = link(content, k, tier)
         functions = list(functions_of(content))
         base = next(at - value for name, value, _ in functions if (at := engine.get_function_address(name)))
         with Path(f"/tmp/perf-{os.getpid()}.map").open("a", encoding="utf-8") as file:
             file.writelines(f"{base + value:x} {length:x} {name.rpartition('.')[0] or name}\n" for name, value, length in functions)
         return engine
 
-    machine_code._link = told  # type: ignore[assignment]
+    machine_code._link = told
 
 
 def main() -> None:

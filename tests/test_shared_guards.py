@@ -79,7 +79,7 @@ def rule(name: str, guards: tuple[Callable[..., bool], ...], effect: Callable[..
     return Rule(name, "board", name, effects=(effect,), guards=guards, params=params)
 
 
-KIND, CELL = Range(-1, 2), Range(0, 2)
+KIND, CELL, NUMBER = Range(-1, 2), Range(0, 2), Range(0, 2)
 SOME: Mapping[str, Any] = {"kind": Range(0, 1), "cell": Range(1, 2)}
 
 RULES = (
@@ -92,7 +92,10 @@ RULES = (
     rule("NoteSome", (cell_is_above,), note, **SOME),
     rule("RaiseSome", (cell_is_above,), raise_it, **SOME),
     rule("Chosen", (cell_is_above,), note, kind=Among(KIND, kind_is_odd), cell=CELL),
-    rule("ThatNumber", (cell_is_above, cell_is_the_number), raise_it, kind=KIND, cell=CELL, number=Range(0, 2)),
+    rule("ThatNumber", (cell_is_above, cell_is_the_number), raise_it, kind=KIND, cell=CELL, number=NUMBER),
+    rule("EvenKind", (cell_is_above, cell_is_even), note, kind=KIND, cell=CELL),
+    rule("EvenNumber", (cell_is_above, cell_is_even, cell_is_the_number), raise_it, kind=KIND, cell=CELL, number=NUMBER),
+    rule("NoteNumber", (cell_is_above, cell_is_even, cell_is_the_number), note, kind=KIND, cell=CELL, number=NUMBER),
 )
 
 
@@ -111,9 +114,10 @@ def test_rules_take_turns(rules: tuple[Rule, ...]) -> None:
     assert one.findings == other.findings and trace_of(other, "LastIsSmall") is not None
 
 
-def test_a_fault_names_its_rule() -> None:
+@pytest.mark.parametrize("guards", [(outside_is_above,), (cell_is_above, outside_is_above)], ids=["first", "behind-another"])
+def test_a_fault_names_its_rule(guards: tuple[Callable[..., bool], ...]) -> None:
     """A shared guard that cannot be evaluated is an error in each engine, told of the first rule that asks it."""
-    fails = [rule(name, (outside_is_above,), note, kind=KIND, cell=CELL) for name in ("Fails", "FailsToo")]
+    fails = [rule(name, guards, note, kind=KIND, cell=CELL) for name in ("Fails", "FailsToo")]
     for engine in (oracle, embedded):
         with pytest.raises(SpecError, match=r"Fails\(-1, 0\)"):
             engine.explore(board(RULES[0], *fails), {}, everything=True)

@@ -98,14 +98,14 @@ class Firings(SharedGuards, Hashing):
             for guard in [g for g in left if set(parameters_of(g)) <= scope.keys()]:
                 left.remove(guard)
                 on = self.code.append_basic_block("on")
-                holds = self.guard(guard, scope, self.ranges_of(guard, index))
+                holds = self.predicate(guard, scope)
                 self.tally_answer(holds, "rule", rule.name, guard.__name__)
                 self.b.cbranch(holds, on, out)
                 self.b.position_at_end(on)
             if depth == len(names):
                 self.fire(index, rule, scope, action)
             elif depth == 0 and opening is not None:
-                left.remove(opening.guard)
+                left[:] = [guard for guard in left if guard not in opening.guards]
                 behind = count_of(tuple(self.actions.ranges[index][len(opening.ranges) :]))
 
                 def on_list(ordinal: ir.Value, values: list[ir.Value]) -> None:

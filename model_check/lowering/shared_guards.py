@@ -1,7 +1,8 @@
-"""Compiles guards that several rules ask: each is asked once in a state, and its answer is kept for the other rules.
+"""Compiles guards that several rules ask first: they are asked once in a state, and the rules run only through where they hold.
 
-A guard that several rules ask before any other is asked for all values of its parameters by the first of them. All of them then
-run only through the values for which it holds: in most states few requests have arrived, and ten rules wait for one.
+A rule's *opening* is the longest row of guards with which another rule begins, too. The first rule that comes to an opening lists
+the values of its parameters for which all its guards hold. A longer opening begins with the list of a shorter one: in most states
+few requests have arrived, few of them are of one kind, and three rules wait for those that are news.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from llvmlite import ir
 from kafka_spec.model_check.counted import Plan
 from kafka_spec.model_check.layout import Actions, Layout
 from kafka_spec.model_check.lowering.emit import Emitter
-from kafka_spec.model_check.lowering.values import I8, I64, ONE, POINTER, ZERO, Buffer, K, Ref, Value
+from kafka_spec.model_check.lowering.values import I8, I64, ONE, POINTER, ZERO, K, Ref
 from kafka_spec.spec.lint import Function, parameters_of
-from kafka_spec.spec.table import Among, ElementOf, ItemOf
+from kafka_spec.spec.table import Among, ElementOf, ItemOf, Rule
 
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
 """The lowest and the highest value of each parameter."""
@@ -30,11 +31,24 @@ MOST = 254
 
 
 @dataclass(frozen=True)
-class Opening:
-    """The guard that a rule asks first, of the rule's first parameters; and their ranges."""
+class Asked:
+    """A guard, and for each of its parameters which one of the rule it is."""
 
     guard: Function
+    places: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Opening:
+    """The guards that a rule asks first, in their order, and the ranges of the rule's first parameters, which they are about."""
+
+    asked: tuple[Asked, ...]
     ranges: Ranges
+
+    @property
+    def guards(self) -> list[Function]:
+        """The guards."""
+        return [asked.guard for asked in self.asked]
 
 
 class SharedGuards(Emitter):
@@ -46,75 +60,42 @@ class SharedGuards(Emitter):
     source: Ref
     """The state before the step."""
     answers: ir.Value
-    """The answers of shared guards in this state, then the lists of values for which openings hold."""
-    shared: dict[tuple[Function, Ranges], int]
-    """The place of the answers of each shared guard."""
+    """The lists of values for which openings hold, behind what is known of their lengths."""
     openings: list[Opening | None]
-    """What each rule asks first, where another asks the same first."""
+    """The opening of each rule; None where no other rule begins so."""
     lists: dict[Opening, tuple[int, int, ir.Function]]
     """For each opening the place of the length of its list plus 1, or 0; the place of the list; and what fills it."""
-    forgotten: int
-    """The bytes of what is forgotten after a state."""
 
     def share_guards(self) -> None:
-        """Make room for the answers; `forget` is needed before the first state and each next.
-
-        A guard is asked once in a state for each value of its parameters, when the first rule comes to it.
-        """
+        """Make room for the lists; `forget` is needed before the first state and each next."""
         rules = [] if self.unit.covering else list(enumerate(self.program.rules))  # coverage counts what each rule asks
-        asked = Counter((guard, self.ranges_of(guard, index)) for index, rule in rules for guard in rule.guards)
-        room, self.shared, self.lists = 0, {}, {}
-        for (guard, ranges), times in asked.items():
-            if times > 1 and ranges is not None:
-                self.shared[guard, ranges] = room
-                room += count_of(ranges)
-        first = [self.opening(index) for index, _ in rules]
-        self.openings = [opening if first.count(opening) > 1 else None for opening in first] or [None] * len(self.program.rules)
-        openings = list(dict.fromkeys(opening for opening in self.openings if opening is not None))
-        self.forgotten = at = room + len(openings)
-        for length, opening in enumerate(openings, room):
+        rows = [list(self.rows_of(index, rule)) for index, rule in rules]
+        shared = Counter(opening for row in rows for opening in row)
+        longest = [next((opening for opening in reversed(row) if shared[opening] > 1), None) for row in rows]
+        self.openings = longest or [None] * len(self.program.rules)
+        # shorter ones first, with which others begin
+        used = sorted(dict.fromkeys(opening for opening in longest if opening is not None), key=lambda o: len(o.asked))
+        self.lists, at = {}, len(used)
+        self.answers = self.b.bitcast(self.slot(ir.ArrayType(I8, max(1, at + sum(count_of(o.ranges) for o in used)))), POINTER)
+        for length, opening in enumerate(used):
             self.lists[opening] = length, at, self.where(opening, length, at)
             at += count_of(opening.ranges)
-        self.answers = self.b.bitcast(self.slot(ir.ArrayType(I8, max(1, at))), POINTER)
 
     def forget(self) -> None:
-        """Emit that the answers of the state before are forgotten."""
-        self.clear(self.answers, I64(self.forgotten))
+        """Emit that the lists of the state before are forgotten."""
+        self.clear(self.answers, I64(len(self.lists)))
 
-    def ranges_of(self, guard: Function, index: int) -> Ranges | None:
-        """Return the ranges of a guard's parameters in a rule, in the guard's order; None if one of them is no number."""
-        rule = self.program.rules[index]
-        ranges = dict(zip(rule.params, self.actions.ranges[index], strict=True))
-        names = asked_of(guard)
-        numbers = not any(isinstance(rule.params[name], ItemOf | ElementOf) for name in names)
-        return tuple(ranges[name] for name in names) if numbers else None
-
-    def opening(self, index: int) -> Opening | None:
-        """Return what a rule asks first, if that is of the rule's first parameters, and they run through all numbers of ranges."""
-        rule = self.program.rules[index]
-        names = list(rule.params)
-        bound = {guard: 1 + max(map(names.index, asked_of(guard))) for guard in rule.guards if asked_of(guard)}
-        guard = min(bound, key=lambda guard: bound[guard], default=None)
-        if guard is None or asked_of(guard) != names[: bound[guard]]:
-            return None
-        if any(isinstance(rule.params[name], Among | ItemOf | ElementOf) for name in asked_of(guard)):
-            return None
-        ranges = tuple(self.actions.ranges[index][: bound[guard]])
-        return Opening(guard, ranges) if count_of(ranges) <= MOST else None
-
-    def guard(self, guard: Function, scope: dict[str, Value], ranges: Ranges | None) -> ir.Value:
-        """Return whether a guard of a rule holds; ask it unless another rule has asked it in this state."""
-        if ranges is None or (guard, ranges) not in self.shared:
-            return self.predicate(guard, scope)
-        place: ir.Value = ZERO
-        for name, (low, high) in zip(asked_of(guard), ranges, strict=True):
-            value = scope[name]
-            assert not isinstance(value, Ref | Buffer | K)
-            place = self.b.add(self.b.mul(place, I64(high - low + 1)), self.b.sub(value, I64(low)))
-        cell = self.at(self.answers, self.b.add(place, I64(self.shared[guard, ranges])))
-        with self.b.if_then(self.b.icmp_unsigned("==", self.b.load(cell), I8(0))):
-            self.b.store(self.b.select(self.predicate(guard, scope), I8(2), I8(1)), cell)
-        return self.b.icmp_unsigned("==", self.b.load(cell), I8(2))
+    def rows_of(self, index: int, rule: Rule) -> Iterator[Opening]:
+        """Yield the openings that a rule could have: the rows of guards that it asks first and that are of its first parameters."""
+        names, ranges, asked = list(rule.params), self.actions.ranges[index], list[Asked]()
+        for depth in range(1, len(names) + 1):
+            if isinstance(rule.params[names[depth - 1]], Among | ItemOf | ElementOf) or count_of(tuple(ranges[:depth])) > MOST:
+                return
+            for guard in rule.guards:
+                places = tuple(names.index(name) for name in asked_of(guard))
+                if places and max(places) == depth - 1:
+                    asked.append(Asked(guard, places))
+                    yield Opening(tuple(asked), tuple(ranges[:depth]))
 
     @contextlib.contextmanager
     def within_function(self, code: ir.Function) -> Iterator[None]:
@@ -129,35 +110,51 @@ class SharedGuards(Emitter):
     def where(self, opening: Opening, length: int, at: int) -> ir.Function:
         """Return a function that lists the values for which an opening holds, by their numbers in order."""
         types = [POINTER, self.fault.type, POINTER]
-        name = f"{self.code.name}.where.{opening.guard.__name__}.{at}"
+        name = f"{self.code.name}.where.{opening.guards[-1].__name__}.{at}"
         code = ir.Function(self.unit.module, ir.FunctionType(ir.VoidType(), types), name)
         code.linkage = "internal"
         code.attributes.add("nounwind")
+        begin = max((o for o in self.lists if begins(o, opening)), key=lambda o: len(o.asked), default=None)
         with self.within_function(code):
             self.answers = code.args[2]
             count = self.slot(I64, ZERO)
-            scope: dict[str, Value] = {"s": self.source, "k": K()}
 
-            def bind(names: list[str], ranges: Ranges, number: ir.Value) -> None:
-                if names:
-                    (low, high), *others = ranges
+            def bind(values: list[ir.Value], number: ir.Value, left: tuple[Asked, ...]) -> None:
+                out = self.code.append_basic_block("next")
+                while left and max(left[0].places) < len(values):
+                    asked, *others = left
+                    on = self.code.append_basic_block("on")
+                    self.b.cbranch(self.holds(asked, values), on, out)
+                    self.b.position_at_end(on)
+                    left = tuple(others)
+                if len(values) < len(opening.ranges):
+                    low, high = opening.ranges[len(values)]
 
                     def inside(now: ir.Value) -> None:
-                        scope[names[0]] = now
                         place = self.b.mul(number, I64(high - low + 1))
-                        bind(names[1:], tuple(others), self.b.add(place, self.b.sub(now, I64(low))))
+                        bind([*values, now], self.b.add(place, self.b.sub(now, I64(low))), left)
 
                     self.loop(I64(low), I64(high + 1), inside)
-                    return
-                with self.b.if_then(self.guard(opening.guard, scope, opening.ranges)):
+                else:
                     found = self.b.load(count)
                     self.b.store(self.b.trunc(number, I8), self.at(self.answers, self.b.add(I64(at), found)))
                     self.b.store(self.b.add(found, ONE), count)
+                self.b.branch(out)
+                self.b.position_at_end(out)
 
-            bind(asked_of(opening.guard), opening.ranges, ZERO)
+            if begin is None:
+                bind([], ZERO, opening.asked)
+            else:
+                more = opening.asked[len(begin.asked) :]
+                self.where_it_holds(begin, lambda number, values: bind(values, number, more))
             self.b.store(self.b.trunc(self.b.add(self.b.load(count), ONE), I8), self.at(self.answers, length))
             self.b.ret_void()
         return code
+
+    def holds(self, asked: Asked, values: list[ir.Value]) -> ir.Value:
+        """Return whether a guard holds for some values of a rule's first parameters."""
+        given = {name: values[place] for name, place in zip(asked_of(asked.guard), asked.places, strict=True)}
+        return self.predicate(asked.guard, {"s": self.source, "k": K(), **given})
 
     def where_it_holds(self, opening: Opening, body: Callable[[ir.Value, list[ir.Value]], None]) -> None:
         """Run the body for the values for which an opening holds, with their number among all values, in order."""
@@ -176,6 +173,11 @@ class SharedGuards(Emitter):
             body(number, values)
 
         self.loop(ZERO, self.b.sub(self.b.zext(self.b.load(cell), I64), ONE), inside)
+
+
+def begins(one: Opening, other: Opening) -> bool:
+    """Return whether an opening is the beginning of another."""
+    return one.asked == other.asked[: len(one.asked)] and one.ranges == other.ranges[: len(one.ranges)]
 
 
 def asked_of(guard: Function) -> list[str]:

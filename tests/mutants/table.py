@@ -372,6 +372,10 @@ STEPS = (
         "I64), ONE), inside)", "I64), I64(2)), inside)", "tests/test_shared_guards.py::test_rules_take_turns",
     ),
     mutant(
+        "first-guard-behind-an-opening", "a longer opening leaves out the guard behind the shorter one", OPENINGS,
+        "opening.asked[len(begin.asked) :]", "opening.asked[len(begin.asked) + 1 :]", "tests/test_shared_guards.py::test_rules_take_turns",
+    ),
+    mutant(
         "steps-of-the-protocol", "step invariants are judged on protocol rules only", RULES,
         "self.judge_steps(after, action)", 'rule.kind == "protocol" and self.judge_steps(after, action)',
         TOYS + "test_step_invariant_binds_operators_and_faults",
