@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from kafka_spec.impl.broker.data_plane import DataPlane, Produces
+from kafka_spec.impl.broker.data_plane import DataPlane
+from kafka_spec.impl.broker.record_requests import Produces
 from kafka_spec.impl.broker.replica_manager import ReplicaManager
 from kafka_spec.impl.log import batches
 from kafka_spec.impl.log.log import PartitionLog

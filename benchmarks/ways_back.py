@@ -23,7 +23,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=4, help="steps out of each state")
     args = parser.parse_args()
     random, width = np.random.default_rng(1), args.states // LEVELS
-    marks = [np.sort(random.integers(1, 2**64, width, np.uint64)) for _ in range(LEVELS)]
+    marks = [random.integers(1, 2**64, width, np.uint64) for _ in range(LEVELS)]
     before = resident_bytes()
     steps = RecordedSteps(np.ones(1, np.bool_))
     recording = 0.0
