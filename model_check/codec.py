@@ -61,13 +61,11 @@ class Codec:
             raise EngineError(f"the packed state {int(marks[wrong]):016x} has changed: its memory or its file is damaged")
         return states
 
-    def restore(self, rows: Bytes, size: int, count: int) -> tuple[Bytes, Words]:
-        """Return the records of rows whose fingerprints are not known, and these; the rows are of so many bytes.
+    def restore(self, rows: Bytes, size: int, states: Bytes, marks: Words) -> None:
+        """Write the records of rows whose fingerprints are not known, and these; the rows are of so many bytes.
 
         Raises:
             EngineError: there are fewer rows.
         """
-        states, marks = np.empty((count, self.record_bytes), np.uint8), np.empty(count, np.uint64)
-        if self._unpack(address(rows), size, address(marks), False, count, self.seed, address(states)) >= 0:
+        if self._unpack(address(rows), size, address(marks), False, len(states), self.seed, address(states)) >= 0:
             raise EngineError("packed states are missing: they are damaged")
-        return states, marks

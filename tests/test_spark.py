@@ -357,7 +357,7 @@ def test_damage(finished: Path, harm: Callable[[Path], object]) -> None:
         resume(finished)
 
 
-@pytest.mark.parametrize("column", ["fingerprint", "parent", "action", "record"])
+@pytest.mark.parametrize("column", ["fingerprint", "place", "parent", "action", "record"])
 @pytest.mark.parametrize("level", [0, 9])
 def test_one_flipped_byte_of_a_finished_level(finished: Path, column: str, level: int) -> None:
     """One flipped bit in any column of any finished level is found before the search goes on, and refused by one clear line."""
@@ -377,7 +377,7 @@ def test_one_flipped_byte_of_a_finished_level(finished: Path, column: str, level
 def test_damage_to_records_is_told_when_they_are_read(finished: Path) -> None:
     """A checksum detects a flipped bit in the records themselves."""
     file = finished / "levels/level=00009/part-000-of-001.parquet"
-    place = pq.ParquetFile(file).metadata.row_group(0).column(3)
+    place = pq.ParquetFile(file).metadata.row_group(0).column(4)
     _flip(file, place.data_page_offset + place.total_compressed_size - 3)
 
     with pytest.raises(Damaged, match=r"part-000-of-001\.parquet is damaged"):

@@ -30,8 +30,8 @@ from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.manifest import named_bounds
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.spark import exchange
-from kafka_spec.model_check.spark.state_dir import Rows, Storage
-from kafka_spec.model_check.spark.tables import Blob, sent
+from kafka_spec.model_check.spark.state_dir import Storage
+from kafka_spec.model_check.spark.tables import Blob, Outgoing, sent
 from kafka_spec.model_check.spark.task import Refused
 from kafka_spec.spec.domain import Range
 from kafka_spec.spec.models import MODELS
@@ -122,7 +122,8 @@ def test_the_quick_codec_writes_what_records_hold(least: int, monkeypatch: pytes
     expected = [layout.light(states[place].tobytes()) for place in places]
     assert rows[: -codec.reach].tobytes() == b"".join(expected)
     assert sizes.tolist() == [len(row) for row in expected]
-    restored, marks = codec.restore(rows, len(rows) - codec.reach, len(states))
+    restored, marks = np.empty_like(states), np.empty(len(states), np.uint64)
+    codec.restore(rows, len(rows) - codec.reach, restored, marks)
     assert (restored == states[places]).all()
     room = np.full((len(states) + 1, layout.size), 0x5A, np.uint8)
     assert (codec.unpack(rows, len(rows) - codec.reach, marks, room) == states[places]).all()
@@ -190,13 +191,15 @@ def test_states_that_are_sent_arrive_or_are_missed() -> None:
     """States that a task sends are those that another receives, with their fingerprints; a byte that changes one is an error."""
     layout, states, marks, seed = family("replication/kip_320", "large", 500)
     codec, kind = Codec.of(layout, seed), np.dtype(np.uint16)
-    columns = [marks.tobytes(), np.zeros(len(states), kind).tobytes()]
+    parents, actions = np.arange(len(states), dtype=np.uint32), np.zeros(len(states), kind)
 
     def received(content: bytes) -> tuple[np.ndarray, np.ndarray]:
-        with Blob(len(states), pa.py_buffer(b"".join((content, *columns))), len(content), codec, kind) as blob:
-            return blob.states, blob.marks
+        whole = pa.py_buffer(b"".join((content, parents.tobytes(), actions.tobytes())))
+        arrived = np.empty_like(states), np.empty_like(marks)
+        Blob(len(states), whole, len(content), codec, kind, 0).unpack(*arrived)
+        return arrived
 
-    content = sent(codec, Rows(marks, marks, np.zeros(len(states), kind), states))
+    content = sent(codec, Outgoing(marks, parents, actions, states))
     assert len(content) < states.nbytes / 3
     assert (received(content)[0] == states).all()
     assert (received(content)[1] == marks).all()
@@ -216,24 +219,24 @@ def test_files_of_candidates(tmp_path: Path) -> None:
     """A task reads the candidates for its part in the order in which they were sent; any changed or missing byte is an error."""
     layout, states, marks, seed = family("replication/kip_320", "large", 300)
     codec, kind, storage = Codec.of(layout, seed), np.dtype(np.uint16), Storage(str(tmp_path))
-    actions = np.arange(len(states), dtype=kind)
+    actions, parents = np.arange(len(states), dtype=kind), np.arange(len(states), dtype=np.uint32) * 7
     name = exchange.file_of(7, 1, 2, 4)
     with exchange.outbox(storage, name, codec, lambda: None) as box:
         for begin in range(0, len(states), 50):
-            some = slice(begin, begin + 50)
-            box.send(begin // 50 % 3, Rows(marks[some], marks[some] + np.uint64(1), actions[some], states[some]))
+            box.send(begin // 50 % 3, Outgoing(marks, parents, actions, states)[begin : begin + 50])
 
     def received(target: int) -> list[tuple[Any, ...]]:
         found = []
-        for blob in exchange.received(storage, name, target, codec, kind):
-            with blob:
-                rows = zip(blob.states.tolist(), blob.marks.tolist(), blob.mothers.tolist(), blob.actions.tolist(), strict=True)
-                found += [(bytes(state), *more) for state, *more in rows]
+        for blob in exchange.received(storage, name, target, codec, kind, 1000):
+            arrived = np.empty((blob.count, layout.size), np.uint8), np.empty(blob.count, np.uint64)
+            blob.unpack(*arrived)
+            rows = zip(*(column.tolist() for column in (*arrived, blob.rows, blob.actions)), strict=True)
+            found += [(bytes(state), *more) for state, *more in rows]
         return found
 
     def sent_to(target: int) -> list[tuple[Any, ...]]:
         places = [n for n in range(len(states)) if n // 50 % 3 == target]
-        return [(states[n].tobytes(), int(marks[n]), int(marks[n]) + 1, int(actions[n])) for n in places]
+        return [(states[n].tobytes(), int(marks[n]), 1000 + 7 * n, int(actions[n])) for n in places]
 
     for target in range(4):
         assert received(target) == sent_to(target)

@@ -40,6 +40,7 @@ from kafka_spec.model_check.spark import paths as paths_on_spark
 from kafka_spec.model_check.spark import state_dir as store
 from kafka_spec.model_check.spark.cluster import JobFailed, SparkCluster, Stopped, check_java
 from kafka_spec.model_check.spark.folder import RunFolder, recall
+from kafka_spec.model_check.spark.order import Files
 from kafka_spec.model_check.spark.state_dir import Rows, Storage
 from kafka_spec.model_check.spark.task import Task
 from kafka_spec.model_check.symmetry import refuse_claims
@@ -101,7 +102,8 @@ class Expanded:
     """A level whose candidates for the next one wait on storage."""
 
     level: int
-    parts: int
+    firsts: Sequence[int]
+    """For each task that found some, the row (order.py) in the level of the first state that it expanded."""
     next_parts: int
     reports: Sequence[Mapping[str, Any]]
     """What its tasks told of the edges out of it."""
@@ -172,7 +174,7 @@ class Run:
         if not paths.claims:
             return
         self.storage.remove_folder(paths_on_spark.FOLDER)
-        pieces = paths_on_spark.pieces(self.storage, self.result.depth)
+        pieces = paths_on_spark.pieces(self.storage)
         kept = [True] * len(paths.protocol) if paths.leading else paths.protocol.tolist()
         arguments = [dataclasses.astuple(piece) for piece in pieces], kept
         if self.cluster is None:
@@ -181,13 +183,14 @@ class Run:
             self.cluster.wait(self.job_budget)
             reports = self.cluster.parallel("paths", arguments, len(pieces), self.job_budget)
         told = [(pieces[report["number"]], report["digest"]) for report in sorted(reports, key=lambda report: report["number"])]
-        paths_on_spark.record(paths, self.storage, told, self.check_budget)
+        actions = self.program.shape.actions
+        paths_on_spark.record(paths, self.storage, told, actions, self.check_budget)
 
         def exhausted(planned: int) -> str:
             return self.budget.exhausted(planned_bytes=planned)
 
         def found(claim: str, level: int, index: int) -> None:
-            self.found(claim, level, paths_on_spark.mark_at(self.storage, level, index))
+            self.found(claim, level, paths_on_spark.mark_at(self.storage, level, index, actions))
 
         if reason := paths.judge(self.result, exhausted, found):
             raise Stopped(reason)
@@ -266,7 +269,7 @@ class Run:
             how = search.history[-1]
             assert how is not None
             parents = self.before[how.parents] if level else how.parents.astype(np.uint64)
-            rows = Rows(marks, parents, how.actions, states)
+            rows = Rows(marks, how.parents.astype(np.int64), parents, how.actions, states)
             name = store.part_name(level, 0, 1)
             told = finished[level]["files"] if level < len(finished) else None
             files = told or [store.write_part(self.storage, name, rows)]
@@ -291,18 +294,23 @@ class Run:
         self.before = np.empty(0, np.uint64)
         base, width = self.last["level"], self.last["states"]
         growth = min(8.0, max(0.125, width / (self.result.levels[-2] if len(self.result.levels) > 1 else width)))
+        before = [(told["name"], told["rows"]) for told in self.last["files"]]
         if self.expanded is None:
-            parts, next_parts = self.parts(width), self.parts(width * growth)
-            reports = self.cluster.run("source", parts, (base, parts, next_parts), self.job_budget)
-            self.expanded = Expanded(base, parts, next_parts, reports)
-        level, sources, parts = base + 1, self.expanded.parts, self.expanded.next_parts
+            pieces, next_parts = pieces_of(before, self.parts(width)), self.parts(width * growth)
+            reports = self.cluster.run("source", len(pieces), (base, pieces, next_parts), self.job_budget)
+            firsts = np.cumsum([0, *(end - begin for _, begin, end in pieces)])[:-1].tolist()
+            self.expanded = Expanded(base, firsts, next_parts, reports)
+        level, firsts, parts = base + 1, self.expanded.firsts, self.expanded.next_parts
         next_parts = self.parts(width * growth**2)
         known = [0 if claim.name in self.result.findings else -1 for claim in self.program.states]
-        reports = self.cluster.run("stage", parts, (level, sources, parts, next_parts, known), self.job_budget)
+        reports = self.cluster.run("stage", parts, (level, firsts, before, parts, next_parts, known), self.job_budget)
         self.count_edges(base, self.expanded.reports)
         self.end_level(level, [report for report in reports if report["kind"] == "level"])
         self.storage.remove_folder(exchange.folder_of(level))
-        self.expanded = Expanded(level, parts, next_parts, [report for report in reports if report["kind"] == "expanded"])
+        rows = {told["name"]: told["rows"] for told in self.last["files"]}
+        counts = [rows.get(store.part_name(level, part, parts), 0) for part in range(parts)]
+        firsts = np.cumsum([0, *counts])[:-1].tolist()
+        self.expanded = Expanded(level, firsts, next_parts, [report for report in reports if report["kind"] == "expanded"])
         self.progress(self.result, time.perf_counter() - self.began)
 
     def start_cluster(self) -> None:
@@ -329,8 +337,7 @@ class Run:
     def count_edges(self, level: int, reports: Sequence[Mapping[str, Any]]) -> None:
         """Add up the counts of the edges out of a level, and record the findings on them."""
         result, program = self.result, self.program
-        faults = sorted((int(r["fault"][0], 16), *r["fault"][1:]) for r in reports if r["fault"])
-        for mark, code, action in faults:
+        for _, mark, code, action in sorted(r["fault"] for r in reports if r["fault"]):
             fault, (rule, _) = program.fault_of(code), self.world.actions.decode(action)
             self.explain(fault.message, fault.place, f"rule {rule.name}", level, mark)
         result.digest = (result.digest + sum(r["digest"] for r in reports)) & store.TOP
@@ -345,9 +352,9 @@ class Run:
             places.insert(0, (DEADLOCK, lambda r: r["stuck"]))
         places += [(claim.name, lambda r, n=n: r["steps"][n]) for n, claim in enumerate(program.steps)]  # type: ignore[misc]
         for name, place in places:
-            hits = [(int(hit[0], 16), hit[1]) for r in reports if (hit := place(r)) is not None]
+            hits = [hit for r in reports if (hit := place(r)) is not None]
             if hits and name not in result.findings:
-                mark, action = min(hits)
+                _, mark, action = min(hits)
                 self.found(name, level, mark, *([] if name == DEADLOCK else [action]))
 
     def count_tests(
@@ -370,13 +377,14 @@ class Run:
             first = self.world.actions.first
             for index, rule in enumerate(self.world.spec.rules):
                 result.new[rule.name] += int(counts[first[index] : first[index + 1]].sum())
-            for mark, code in sorted((int(r["fault"][0], 16), r["fault"][1]) for r in reports if r["fault"]):
+            for _, mark, code in sorted(r["fault"] for r in reports if r["fault"]):
                 fault = self.program.fault_of(code)
                 self.explain(fault.message, fault.place, "a property", level, mark)
             for number, claim in enumerate(self.program.states):
-                hits = [int(r["firsts"][number], 16) for r in reports if r["firsts"][number]]
+                hits = [r["firsts"][number] for r in reports if r["firsts"][number]]
                 if hits and claim.name not in result.findings:
-                    self.found(claim.name, level, min(hits))
+                    _, mark = min(hits)
+                    self.found(claim.name, level, mark)
             for number, claim in enumerate(self.program.on_graph):
                 result.tested[claim.name] += sum(r["owed"][number] for r in reports)
             if not self.world.spec.judges_steps:
@@ -386,10 +394,16 @@ class Run:
     # findings
 
     def found(self, claim: str, level: int, mark: int, *last: int) -> None:
-        """Record the shortest path to a state as a finding; `last` are further actions at its end."""
+        """Record the first of the shortest paths to a state as a finding; `last` are further actions at its end."""
         start, actions = store.way_to(self.storage, level, mark)
         self.result.findings[claim] = Finding(start, (*actions, *last))
 
     def explain(self, message: str, place: str, what: str, level: int, mark: int) -> None:
         """Raise the oracle's error for the state in which compiled code faulted."""
         explain(self.world, self.program, f"{place}: {what}: {message}", place, *store.way_to(self.storage, level, mark))
+
+
+def pieces_of(files: Files, parts: int) -> list[tuple[str, int, int]]:
+    """Return the files of a level in pieces, for some `parts` tasks: the name, the first row, and the one after the last."""
+    most = -(-sum(count for _, count in files) // parts)
+    return [(name, begin, min(count, begin + most)) for name, count in files for begin in range(0, count, most)]

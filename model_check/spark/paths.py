@@ -15,6 +15,8 @@ import hashlib
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -25,7 +27,8 @@ from kafka_spec.model_check.code import Code
 from kafka_spec.model_check.path_claims import PathClaims
 from kafka_spec.model_check.sealed import Damaged
 from kafka_spec.model_check.shards import Slice
-from kafka_spec.model_check.spark.state_dir import Storage, parts_of, read_rows
+from kafka_spec.model_check.spark.order import Order
+from kafka_spec.model_check.spark.state_dir import Storage, finished_levels, read_part
 
 FOLDER = "paths"
 """The folder of what tasks write; it is removed when it has been judged."""
@@ -33,22 +36,21 @@ FOLDER = "paths"
 
 @dataclass(frozen=True)
 class Piece:
-    """A file of a finished level, by its numbers."""
+    """A file of a finished level."""
 
     level: int
-    low: int
-    high: int
-    """The first and the last fingerprint that it may hold."""
+    file: str
+    states: int
 
     @property
     def name(self) -> str:
         """The file that says what its states and steps are to the claims."""
-        return f"{FOLDER}/{self.level:05d}-{self.low:016x}.npz"
+        return f"{FOLDER}/{self.level:05d}-{PurePosixPath(self.file).stem}.npz"
 
 
-def pieces(storage: Storage, levels: int) -> list[Piece]:
-    """Return the files of the finished levels, in the order of their states."""
-    return [Piece(level, low, high) for level in range(levels) for _, low, high in parts_of(storage, level)]
+def pieces(storage: Storage) -> list[Piece]:
+    """Return the files of the finished levels."""
+    return [Piece(done["level"], told["name"], told["rows"]) for done in finished_levels(storage) for told in done["files"]]
 
 
 def write(
@@ -57,7 +59,7 @@ def write(
     """Write what the claims need of a file of a level; return the digest. `kept` says whose actions' steps matter, by number."""
     claims, ways = len(code.shape.paths), code.shape.ways
     matter = np.array(kept, np.bool_)
-    rows = list(read_rows(storage, piece.level, piece.low, piece.high, ("record",)))
+    rows = list(read_part(storage, piece.file, ("record",)))
     states = np.ascontiguousarray(np.concatenate([some.states for some in rows]))
     marks: Words = np.concatenate([some.marks for some in rows])
     meets, cuts = np.zeros((len(marks), ways), np.bool_), np.zeros(len(marks), np.bool_)
@@ -89,20 +91,19 @@ def judge(code: Code, states: npt.NDArray[np.uint8], meets: npt.NDArray[np.bool_
     code.judge(address(states), len(states), address(firsts), address(meets))
 
 
-def record(paths: PathClaims, storage: Storage, told: Iterable[tuple[Piece, str]], check: Callable[[], object]) -> None:
-    """Record the states and steps of all levels, of files in their order, each with its digest; call `check` often."""
-    level = -1
-    files: list[tuple[Piece, str]] = []
-    for piece, digest in told:
-        if piece.level != level:
-            _record_level(paths, storage, level, files, check)
-            level, files = piece.level, []
-        files.append((piece, digest))
-    _record_level(paths, storage, level, files, check)
+def record(
+    paths: PathClaims, storage: Storage, told: Iterable[tuple[Piece, str]], actions: int, check: Callable[[], object]
+) -> None:
+    """Record the states and steps of all levels, of files by level, each with its digest; call `check` often.
+
+    `actions` is how many actions there are.
+    """
+    for _, files in groupby(told, lambda one: one[0].level):
+        _record_level(paths, storage, list(files), actions, check)
 
 
 def _record_level(
-    paths: PathClaims, storage: Storage, level: int, files: Sequence[tuple[Piece, str]], check: Callable[[], object]
+    paths: PathClaims, storage: Storage, files: Sequence[tuple[Piece, str]], actions: int, check: Callable[[], object]
 ) -> None:
     found: list[Mapping[str, npt.NDArray[Any]]] = []
     for piece, digest in files:
@@ -111,21 +112,25 @@ def _record_level(
         if raw is None or hashlib.sha256(raw).hexdigest() != digest:
             raise Damaged(f"{storage.place}: {piece.name} is not what was written")
         found.append(dict(np.load(io.BytesIO(raw))))
-    if not found:
-        return
-    marks: Words = np.concatenate([rows.marks for rows in read_rows(storage, level, columns=())])
-    paths.add_level(marks, np.concatenate([some["meets"] for some in found]))
-    begin = 0
-    for some in found:
-        check()
-        paths.add_steps(begin, some["cuts"], some["parents"] + np.uint32(begin), some["targets"], some["actions"])
-        begin += len(some["cuts"])
+    order = Order.read(storage, [(piece.file, piece.states) for piece, _ in files], actions)
+    rows = np.argsort(order.places)
+    paths.add_level(order.marks[rows], np.concatenate([some["meets"] for some in found])[rows])
+    check()
+    first = np.cumsum([0, *(piece.states for piece, _ in files)])
+    parents = np.concatenate([order.places[some["parents"] + begin] for some, begin in zip(found, first, strict=False)])
+    steps = np.argsort(parents, kind="stable")
+    check()
+    paths.add_steps(
+        0,
+        np.concatenate([some["cuts"] for some in found])[rows],
+        parents[steps].astype(np.uint32),
+        np.concatenate([some["targets"] for some in found])[steps],
+        np.concatenate([some["actions"] for some in found])[steps],
+    )
 
 
-def mark_at(storage: Storage, level: int, index: int) -> int:
-    """Return the fingerprint of the state with an index in a level."""
-    for rows in read_rows(storage, level, columns=()):
-        if index < len(rows.marks):
-            return int(rows.marks[index])
-        index -= len(rows.marks)
-    raise Damaged(f"{storage.place}: level {level} has fewer states than it had")
+def mark_at(storage: Storage, level: int, place: int, actions: int) -> int:
+    """Return the fingerprint of the state at a place of a level; `actions` is how many actions there are."""
+    files = [(piece.file, piece.states) for piece in pieces(storage) if piece.level == level]
+    order = Order.read(storage, files, actions)
+    return int(order.marks[np.flatnonzero(order.places == place)[0]])

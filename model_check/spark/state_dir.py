@@ -3,12 +3,16 @@
     run.json                     the search: model, bounds, claims, seed, the digest of the code, the record's columns
     program.ll, codec.ll         the code that workers load
     level-00012.json             a finished level: its files, and the result up to it
-    levels/level=00012/part-003-of-008.parquet      its states, one row each, in the order of fingerprints
+    levels/level=00012/part-003-of-008.parquet      its states, one row each, in the order in which they are found
     candidates/                  of the level after the last finished one, while a search runs (exchange.py)
     lock, owner, scratch         the active run, and where it keeps its temporary files
 
 Depends on bytes and files, not on the search or Spark. The states of a level are split by ranges of fingerprints: part p of n
-holds the fingerprints whose first log2(n) bits are p. A file is written under a temporary name, which Parquet readers ignore, and
+holds the fingerprints whose first log2(n) bits are p. The columns of a file are the `fingerprint`, that of the `parent`, the
+`place` of the parent in its level, the number of the `action`, and the `record`. The rows of a file are in the order of place and
+action; so are all states of a level, whatever file they are in (order.py). An initial state has its number as parent and place.
+
+A file is written under a temporary name, which Parquet readers ignore, and
 renamed when it is complete. A level is finished when its level-NNNNN.json exists. That file is written last; it contains the
 digests of the level's files and of the previous summary.
 """
@@ -32,11 +36,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from kafka_spec.model_check.arrays import Words
+from kafka_spec.model_check.arrays import Bytes, Places, Words
 from kafka_spec.model_check.sealed import Damaged, opened
 from kafka_spec.spec.table import SpecError
 
-FORMAT = 3
+FORMAT = 4
 CHUNK = 4 << 20
 """Bytes of a file that are read at a time to compute its digest."""
 CANDIDATES = "candidates"
@@ -147,13 +151,15 @@ class Lock:
 
 @dataclass(frozen=True)
 class Rows:
-    """Some states of a level, in the order of their fingerprints."""
+    """Some states of a level, in the order in which they are found."""
 
     marks: Words
+    places: Places
+    """The place of each state's parent in the level before; of an initial state, its number."""
     parents: Words
     """The fingerprint of each state's parent; of an initial state, its number."""
     actions: npt.NDArray[Any]
-    states: npt.NDArray[np.uint8]
+    states: Bytes
 
 
 def folder_of(level: int) -> str:
@@ -191,6 +197,7 @@ def write_part(storage: Storage, name: str, rows: Rows, check: Callable[[], obje
     """Write a part of a level; return its entry in the summary. `check` is that of `Storage.replacing`."""
     columns = {
         "fingerprint": pa.array(rows.marks.view(np.int64)),
+        "place": pa.array(rows.places),
         "parent": pa.array(rows.parents.view(np.int64)),
         "action": pa.array(rows.actions),
         "record": _binary(rows.states),
@@ -201,9 +208,10 @@ def write_part(storage: Storage, name: str, rows: Rows, check: Callable[[], obje
             pa.table(columns),
             pa.PythonFile(digesting, mode="w"),
             row_group_size=max(1, GROUP_BYTES // rows.states.shape[1]),
-            compression={"fingerprint": "none", "parent": "none", "action": "none", "record": "lz4"},
+            compression={**dict.fromkeys(columns, "none"), "record": "lz4"},
             use_dictionary=False,
-            write_statistics=["fingerprint"],
+            column_encoding={"place": "DELTA_BINARY_PACKED"},
+            write_statistics=False,
             write_page_checksum=True,
             store_schema=False,
         )
@@ -259,50 +267,60 @@ def _binary(states: npt.NDArray[np.uint8]) -> Any:
     return pa.FixedSizeBinaryArray.from_buffers(pa.binary(size), count, [None, pa.py_buffer(np.ascontiguousarray(states))])
 
 
-def read_rows(
-    storage: Storage, level: int, low: int = 0, high: int = TOP, columns: tuple[str, ...] = ("parent", "action", "record")
-) -> Iterator[Rows]:
-    """Yield the states of a level with fingerprints low..high, in order, in batches; columns not requested are empty.
+COLUMNS = ("place", "parent", "action", "record")
+"""The columns of a file besides the fingerprint."""
+
+
+def read_rows(storage: Storage, level: int, columns: Sequence[str] = COLUMNS) -> Iterator[Rows]:
+    """Yield the states of a level, file by file, in batches; columns not requested are empty.
 
     Raises:
-        Damaged: a file is missing or cannot be read.
+        Damaged: a file cannot be read.
     """
-    for name, first, last in parts_of(storage, level):
-        if first <= high and last >= low:
-            yield from read_part(storage, name, low, high, columns)
+    for name, _, _ in parts_of(storage, level):
+        yield from read_part(storage, name, columns)
 
 
 def read_part(
-    storage: Storage, name: str, low: int = 0, high: int = TOP, columns: tuple[str, ...] = ("parent", "action", "record")
+    storage: Storage, name: str, columns: Sequence[str] = COLUMNS, begin: int = 0, end: int | None = None
 ) -> Iterator[Rows]:
-    """Yield the states in one file, as `read_rows` does."""
+    """Yield the rows begin..end-1 of a file, as `read_rows` does."""
     try:
         with storage.files.open_input_file(name) as stream:
             file = pq.ParquetFile(stream, page_checksum_verification=True)
+            last = 0
             for group in range(file.num_row_groups):
-                statistics = file.metadata.row_group(group).column(0).statistics
-                least, most = (value & TOP for value in (statistics.min, statistics.max))
-                # in a group whose fingerprints cross 2^63 the extremes, as signed numbers, are swapped
-                if least <= most and (least > high or most < low):
-                    continue
-                yield _rows(file.read_row_group(group, columns=["fingerprint", *columns]), low, high)
+                first, last = last, last + file.metadata.row_group(group).num_rows
+                low, high = max(begin, first), last if end is None else min(end, last)
+                if low < high:
+                    table = file.read_row_group(group, columns=["fingerprint", *columns])
+                    yield _rows(table.slice(low - first, high - low))
     except (pa.ArrowException, OSError, KeyError, ValueError) as error:
         raise Damaged(f"{storage.place}: {name} is damaged: {error}") from error
 
 
-def _rows(table: Any, low: int, high: int) -> Rows:
-    marks: Words = table.column("fingerprint").to_numpy().view(np.uint64)
-    begin, end = int(np.searchsorted(marks, np.uint64(low), "left")), int(np.searchsorted(marks, np.uint64(high), "right"))
+def _rows(table: Any) -> Rows:
     names = table.column_names
-    empty: Words = np.empty(0, np.uint64)
-    parents = table.column("parent").to_numpy().view(np.uint64) if "parent" in names else empty
-    actions = table.column("action").to_numpy() if "action" in names else np.empty(0, np.uint32)
-    states: npt.NDArray[np.uint8] = np.empty((0, 0), np.uint8)
+
+    def numbers(name: str, kind: Any) -> Any:
+        return table.column(name).to_numpy().view(kind) if name in names else np.empty(0, kind)
+
+    states: Bytes = np.empty((0, 0), np.uint8)
     if "record" in names:
         column = table.column("record").combine_chunks()
         size = column.type.byte_width
         states = np.frombuffer(column.buffers()[1], np.uint8)[column.offset * size :][: len(column) * size].reshape(-1, size)
-    return Rows(marks[begin:end], parents[begin:end], actions[begin:end], states[begin:end])
+    actions = table.column("action").to_numpy() if "action" in names else np.empty(0, np.uint32)
+    return Rows(numbers("fingerprint", np.uint64), numbers("place", np.int64), numbers("parent", np.uint64), actions, states)
+
+
+def marks_between(storage: Storage, level: int, low: int, high: int) -> Iterator[Words]:
+    """Yield the fingerprints low..high of a level, some at a time, each time in ascending order."""
+    for name, first, last in parts_of(storage, level):
+        if first <= high and last >= low:
+            for rows in read_part(storage, name, ()):
+                marks = rows.marks if low <= first and last <= high else rows.marks[(rows.marks >= low) & (rows.marks <= high)]
+                yield np.sort(marks)
 
 
 def verify_part(storage: Storage, told: Mapping[str, Any]) -> None:
@@ -315,12 +333,15 @@ def verify_part(storage: Storage, told: Mapping[str, Any]) -> None:
         raise Damaged(f"{storage.place}: {name} is damaged: its digest is not that of what was written")
 
 
-def find(storage: Storage, level: int, mark: int) -> Rows:
-    """Return the state with a fingerprint in a level as one row, or Damaged if there is none."""
-    for rows in read_rows(storage, level, mark, mark):
-        if len(rows.marks):
-            return rows
-    raise Damaged(f"{storage.place}: level {level} has no state {mark:016x}")
+def find(storage: Storage, level: int, mark: int, columns: Sequence[str] = ()) -> Rows | None:
+    """Return the state with a fingerprint in a level as one row, or None if there is none."""
+    for name, first, last in parts_of(storage, level):
+        if first <= mark <= last:
+            for rows in read_part(storage, name, columns):
+                for at in np.flatnonzero(rows.marks == np.uint64(mark))[:1].tolist():
+                    one = slice(at, at + 1)
+                    return Rows(rows.marks[one], rows.places[one], rows.parents[one], rows.actions[one], rows.states[one])
+    return None
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -356,7 +377,7 @@ def run_of(storage: Storage) -> dict[str, Any]:
 def locate(storage: Storage, mark: int) -> int:
     """Return the level of the state with a fingerprint, or -1 if there is no such state."""
     for level in range(len(finished_levels(storage))):
-        if any(len(rows.marks) for rows in read_rows(storage, level, mark, mark, ())):
+        if find(storage, level, mark) is not None:
             return level
     return -1
 
@@ -365,7 +386,9 @@ def way_to(storage: Storage, level: int, mark: int) -> tuple[int, list[int]]:
     """Return the number of the initial state and the actions that first led to a state of a level."""
     actions: list[int] = []
     for at in range(level, -1, -1):
-        row = find(storage, at, mark)
+        row = find(storage, at, mark, ("parent", "action"))
+        if row is None:
+            raise Damaged(f"{storage.place}: level {at} has no state {mark:016x}")
         mark = int(row.parents[0])
         actions.insert(0, int(row.actions[0]))
     return mark, actions[1:]

@@ -9,19 +9,19 @@ import fcntl
 import mmap
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kafka_spec.model_check.arrays import Words, address
+from kafka_spec.model_check.arrays import Bytes, Numbers, Places, Words, address
 from kafka_spec.model_check.code import Code
 from kafka_spec.model_check.codec import Codec
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.kernel import SLACK
 from kafka_spec.model_check.shards import Candidates, Records, Shard, slack, slots_for
-from kafka_spec.model_check.spark.state_dir import Rows
 from kafka_spec.model_check.spark.task import NoRoom, Task
 
 PACKING = pa.Codec("lz4_raw")
@@ -33,24 +33,13 @@ Mapped: TypeAlias = dict[int, tuple[int, mmap.mmap]]
 """Tables that a process has mapped into memory: by the number of the shard the number of the file, and its content."""
 
 
-class Keeper(Shard):
-    """A shard that keeps its new states."""
-
-    new: Records
-
-    def take(self, slices: Sequence[Candidates]) -> None:
-        """Take the new states of this shard from the candidates of some slices, in order."""
-        for part in slices:
-            self.new.take(self.program, [part], [self.sift(part.marks[: part.count])], at_once)
-
-
 def at_once(jobs: Sequence[Callable[[], None]]) -> None:
     """Run some jobs one after the other."""
     for job in jobs:
         job()
 
 
-class Sieve(Keeper):
+class Sieve(Shard):
     """Drops candidates that the task has already sent."""
 
     def __init__(self, program: Code, new: Records) -> None:
@@ -63,62 +52,85 @@ class Sieve(Keeper):
         self.table.fill(0)
         self.table = self.area[: slots_for(1 << 12, expected) + SLACK]
 
-    def empty(self, frontier: Words) -> Rows:
+    def take(self, found: Candidates) -> None:
+        """Take those candidates for this part that are not sent yet."""
+        self.new.take(self.program, [found], [self.sift(found.marks[: found.count])], at_once)
+
+    def empty(self) -> Outgoing:
         """Return and remove the candidates; their fingerprints remain in the table."""
         new, count = self.new, self.new.count
         new.count = 0
-        return Rows(new.marks[:count], frontier[new.parents[:count]], new.actions[:count], new.states[:count])
+        return Outgoing(new.marks[:count], new.parents[:count], new.actions[:count], new.states[:count])
 
 
-def sent(codec: Codec, rows: Rows) -> bytes:
+@dataclass(frozen=True)
+class Outgoing:
+    """Some candidates that a task has found, in that order."""
+
+    marks: Words
+    parents: Numbers
+    """The numbers of the parents among the states that the task has expanded."""
+    actions: npt.NDArray[Any]
+    states: Bytes
+
+    def __getitem__(self, some: slice) -> Outgoing:
+        return Outgoing(self.marks[some], self.parents[some], self.actions[some], self.states[some])
+
+
+def sent(codec: Codec, found: Outgoing) -> bytes:
     """Return states as they are sent: how many bytes their rows take, the sum of the fingerprints, and the rows, compressed."""
-    count = len(rows.marks)
+    count = len(found.marks)
     room, sizes = np.empty(count * codec.most, np.uint8), np.empty(count, codec.counter)
-    used = codec.pack(rows.states, np.arange(count, dtype=np.uint32), room, sizes)
-    head = np.array([used, rows.marks.sum(dtype=np.uint64)], np.uint64)
+    used = codec.pack(found.states, np.arange(count, dtype=np.uint32), room, sizes)
+    head = np.array([used, found.marks.sum(dtype=np.uint64)], np.uint64)
     packed: bytes = PACKING.compress(pa.py_buffer(room[:used]), asbytes=True)
     return head.tobytes() + packed
 
 
 class Blob:
-    """Some candidates for a part, in the form that `Shard.take` reads; states and fingerprints only as a context manager."""
+    """Some candidates for a part, as a task has sent them."""
 
-    def __init__(self, count: int, content: Any, states: int, codec: Codec, kind: np.dtype[Any]) -> None:
-        """Read a buffer: states as they were sent, `states` bytes of it, then the fingerprints of the parents, and the actions."""
+    def __init__(self, count: int, content: Any, states: int, codec: Codec, kind: np.dtype[Any], first: int) -> None:
+        """Read a buffer: states as they were sent, `states` bytes of it, then the numbers of the parents, and the actions.
+
+        `first` is the row, in its level, of the first state that the task expanded.
+        """
         self.packed = content.slice(0, states)
-        self.count, self.codec = count, codec
-        self.mothers: Words = np.frombuffer(content.slice(states, 8 * count), np.uint64)
-        """The fingerprints of the parents; `parents` are indices into those of all blobs."""
-        self.actions = np.frombuffer(content.slice(states + 8 * count), kind).astype(np.uint32)
-        self.parents = np.empty(0, np.uint32)
-        self.forget()
+        self.count, self.codec, self.first = count, codec, first
+        self.parents: Numbers = np.frombuffer(content.slice(states, 4 * count), np.uint32)
+        self.actions = np.frombuffer(content.slice(states + 4 * count), kind).astype(np.uint32)
 
-    def forget(self) -> None:
-        """Drop the states: those of all blobs would take many times the memory of their rows."""
-        self.states: npt.NDArray[np.uint8] = np.empty((0, self.codec.record_bytes), np.uint8)
-        self.marks: Words = np.empty(0, np.uint64)
+    @property
+    def rows(self) -> Places:
+        """The rows of the parents in their level."""
+        return self.parents.astype(np.int64) + self.first
 
-    def __enter__(self) -> Blob:
+    def row_of(self, number: int) -> int:
+        """Return one of them."""
+        return self.first + int(self.parents[number])
+
+    def unpack(self, states: Bytes, marks: Words) -> None:
+        """Write the states with their fingerprints into some room. Those of all blobs would take many times as much as packed.
+
+        Raises:
+            EngineError: they are not those that were sent.
+        """
         used, total = np.frombuffer(self.packed, np.uint64, 2).tolist()
         rows = np.empty(used + self.codec.reach, np.uint8)
         rows[:used] = np.frombuffer(PACKING.decompress(self.packed.slice(16), used), np.uint8)
-        self.states, self.marks = self.codec.restore(rows, used, self.count)
-        if int(self.marks.sum(dtype=np.uint64)) != total:
+        self.codec.restore(rows, used, states, marks)
+        if int(marks.sum(dtype=np.uint64)) != total:
             raise EngineError("states have changed on their way from one task to another")
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.forget()
 
 
-class Table(Keeper):
+class Table(Shard):
     """The seen fingerprints of a shard, in a file that the workers of an executor share; locked as a context manager."""
 
-    def __init__(self, task: Task, code: Code, new: Records, mapped: Mapped, number: int) -> None:
+    def __init__(self, task: Task, code: Code, mapped: Mapped, number: int) -> None:
         """Name the table of a shard; `mapped` has the tables that this process has mapped into memory, by number."""
         self.program, self.number, self.mapped = code, number, mapped
         self.bits = task.shards.bit_length() - 1
-        self.new, self.mine = new, np.empty(0, np.uint32)
+        self.mine = np.empty(0, np.uint32)
         self.path = task.folder / f"shard-{number:04d}.table"
 
     def __enter__(self) -> Table:

@@ -3,10 +3,12 @@
 Depends on packed records, compiled code and the state-dir, not on Spark. A task is given numbers of parts, and yields reports:
 plain objects for the driver. Candidates travel through files of the state-dir (exchange.py).
 
-Theory of operation. The result of a task is a function of its input in any order, so a repeated task gives the same result. The
-frontier of a part is ordered by fingerprint, and so are the parts; candidates are read by source part, in the order in which it
-found them. In that order, the first of equal candidates has the smallest parent and action, as in the embedded engine, and
-candidates are never compared with each other.
+Theory of operation. A level is in the order in which one search by itself would find its states. The states of a part are in that
+order, so a task finds candidates in the order of their parents, and sends them so. Who keeps the new states of a part merges what
+it gets from all tasks by the places of the parents in their level (merging.py, order.py), which are known by then. So it takes the
+candidates in the order in which one search would find them: the first of equal ones has the first parent and action, the new states
+are in order again, and candidates are never compared with each other. Nothing depends on the order in which tasks run, so a
+repeated task gives the same result.
 
 The seen fingerprints of a shard are a table in a file of the executor's scratch folder (tables.py). The executor's Python
 workers map the file into memory, one worker at a time. The table records the level up to which it is complete. A table that is
@@ -35,8 +37,19 @@ from kafka_spec.model_check.machine_code import CodeText, text_known
 from kafka_spec.model_check.shards import Records, Slice
 from kafka_spec.model_check.spark import exchange
 from kafka_spec.model_check.spark import paths as paths_on_spark
-from kafka_spec.model_check.spark.state_dir import Rows, Storage, part_name, part_range, read_part, read_rows, told_of, write_part
-from kafka_spec.model_check.spark.tables import Blob, Mapped, Sieve, Table
+from kafka_spec.model_check.spark.merging import Room, windows
+from kafka_spec.model_check.spark.order import Files, Order, keys_of
+from kafka_spec.model_check.spark.state_dir import (
+    Rows,
+    Storage,
+    marks_between,
+    part_name,
+    part_range,
+    read_part,
+    told_of,
+    write_part,
+)  # fmt: skip
+from kafka_spec.model_check.spark.tables import Blob, Mapped, Outgoing, Sieve, Table, at_once
 from kafka_spec.model_check.spark.task import Refused, Task
 
 BLOB_BYTES = 1 << 19
@@ -63,6 +76,7 @@ class Worker:
         self.chunk = chunk
         self.blob_size = max(1, BLOB_BYTES // shape.record_bytes)
         self.fresh = Records(shape.record_bytes, shape.action_bits)
+        self.room = Room(shape.record_bytes, self.blob_size)
         self.sieves: list[Sieve] = []
         self.seconds = self.behind = 0.0
         """The cost of the last deduplication, and of updating its tables before."""
@@ -84,32 +98,36 @@ class Worker:
 
     # expanding
 
-    def expand(self, level: int, rows: Rows, part: int, parts: int, next_parts: int) -> dict[str, Any]:
-        """Write the distinct successors of a part of a level, each for its part of the next level; return a report."""
+    def expand(self, level: int, rows: Rows, number: int, tasks: int, next_parts: int) -> dict[str, Any]:
+        """Write the distinct successors of some states of a level, each for its part of the next level; return a report.
+
+        This is task `number` of so many that expand the level.
+        """
         piece, states, marks = self.slice, rows.states, rows.marks
+        if len(marks) >= 1 << 32:
+            raise Refused(f"a task is to expand {len(marks):,} states, and numbers its states by 32 bits")
         piece.counters[:] = 0
         piece.start_level()
         sieves = self.sieves_for(next_parts, len(marks))
-        name = exchange.file_of(level + 1, part, parts, next_parts)
+        name = exchange.file_of(level + 1, number, tasks, next_parts)
         with exchange.outbox(self.storage, name, self.codec, self.own) as box:
             for begin in range(0, len(marks), self.chunk):
                 piece.expand(states[begin : begin + self.chunk], marks[begin : begin + self.chunk], begin)
                 if piece.count < 0:
                     break
                 for sieve in sieves:
-                    sieve.take([piece])
+                    sieve.take(piece)
                 for target, sieve in enumerate(sieves):
                     if sieve.new.count >= self.blob_size:
-                        self.send(box, target, sieve.empty(marks))
+                        self.send(box, target, sieve.empty())
             for target, sieve in enumerate(sieves):
-                self.send(box, target, sieve.empty(marks))
-        return self.expansion(level, piece.counters, marks, box.bytes)
+                self.send(box, target, sieve.empty())
+        return self.expansion(level, piece.counters, rows, box.bytes)
 
-    def send(self, box: exchange.Outbox, target: int, rows: Rows) -> None:
+    def send(self, box: exchange.Outbox, target: int, found: Outgoing) -> None:
         """Write candidates for a part, as blobs."""
-        for begin in range(0, len(rows.marks), self.blob_size):
-            some = slice(begin, begin + self.blob_size)
-            box.send(target, Rows(rows.marks[some], rows.parents[some], rows.actions[some], rows.states[some]))
+        for begin in range(0, len(found.marks), self.blob_size):
+            box.send(target, found[begin : begin + self.blob_size])
 
     def sieves_for(self, parts: int, states: int) -> list[Sieve]:
         """Return an empty sieve for each part of the next level."""
@@ -122,15 +140,21 @@ class Worker:
             sieve.start(number, bits, 3 * states // parts)
         return self.sieves[:parts]
 
-    def expansion(self, level: int, counters: npt.NDArray[np.int64], marks: Words, sent: int) -> dict[str, Any]:
-        """Return the counts and findings on the edges out of a part of a level."""
+    def state(self, rows: Rows, index: int) -> tuple[int, int]:
+        """Return the key and the fingerprint of a state, for a report: the driver tells of the state with the smallest key."""
+        one = slice(index, index + 1)
+        some = Rows(rows.marks[one], rows.places[one], rows.parents[one], rows.actions[one], rows.states[one])
+        return int(keys_of(some, self.task.shape.actions)[0]), int(rows.marks[index])
+
+    def expansion(self, level: int, counters: npt.NDArray[np.int64], rows: Rows, sent: int) -> dict[str, Any]:
+        """Return the counts and findings on the edges out of some states of a level."""
         shape, code = self.task.shape, self.code
 
-        def place(cell: int) -> tuple[str, int] | None:
-            return (f"{int(marks[counters[cell]]):016x}", int(counters[cell + 1])) if counters[cell] >= 0 else None
+        def place(cell: int) -> tuple[int, int, int] | None:
+            return (*self.state(rows, int(counters[cell])), int(counters[cell + 1])) if counters[cell] >= 0 else None
 
         fault = int(counters[counted.FAULT])
-        where = f"{int(marks[counters[counted.FAULT_STATE]]):016x}" if fault else ""
+        where = self.state(rows, int(counters[counted.FAULT_STATE])) if fault else ()
         return {
             "kind": "expanded",
             "level": level,
@@ -141,19 +165,29 @@ class Worker:
             "stuck": place(counted.STUCK),
             "untyped": place(counted.UNTYPED),
             "steps": [place(counted.HEADER + 2 * number) for number in range(shape.steps)],
-            "fault": (where, fault, int(counters[counted.FAULT_ACTION])) if fault else None,
+            "fault": (*where, fault, int(counters[counted.FAULT_ACTION])) if fault else None,
             "sent": sent,
         }
 
     # keeping new states
 
-    def candidates(self, level: int, part: int, parts: int, sources: int) -> list[Blob]:
-        """Return the candidates for a part of a level, which the parts of the level before have found."""
-        names = [exchange.file_of(level, source, sources, parts) for source in range(sources)]
-        return [blob for name in names for blob in exchange.received(self.storage, name, part, self.codec, self.kind)]
+    def candidates(self, level: int, part: int, parts: int, firsts: Sequence[int]) -> list[Blob]:
+        """Return the candidates for a part of a level.
 
-    def keep(self, level: int, part: int, parts: int, blobs: Sequence[Blob]) -> tuple[Rows, dict[str, Any]]:
-        """Commit the new states among the candidates for a part of a level; return them, and the summary's entry for the file."""
+        `firsts` has, for each task that found some, the row in the level before of the first state that it expanded.
+        """
+        names = [exchange.file_of(level, source, len(firsts), parts) for source in range(len(firsts))]
+        return [
+            blob
+            for name, first in zip(names, firsts, strict=True)
+            for blob in exchange.received(self.storage, name, part, self.codec, self.kind, first)
+        ]
+
+    def keep(self, level: int, part: int, parts: int, blobs: Sequence[Blob], before: Files) -> tuple[Rows, dict[str, Any]]:
+        """Commit the new states among the candidates for a part of a level; return them, and the summary's entry for the file.
+
+        `before` are the files of the level before.
+        """
         name, self.seconds, self.behind = part_name(level, part, parts), 0.0, 0.0
         if self.storage.size(name) >= 0:
             rows = joined(list(read_part(self.storage, name)), self.task.shape.record_bytes, self.kind)
@@ -161,26 +195,16 @@ class Worker:
         width = self.task.shards // parts
         with ExitStack() as stack:
             tables = [
-                stack.enter_context(Table(self.task, self.code, self.fresh, self.mapped, number))
+                stack.enter_context(Table(self.task, self.code, self.mapped, number))
                 for number in range(part * width, (part + 1) * width)
             ]
             began = time.perf_counter()
             self.catch_up(tables, level, part, parts)
             self.behind = time.perf_counter() - began
-            self.fresh.count = 0
-            offset = 0
-            for blob in blobs:
-                blob.parents = np.arange(offset, offset + blob.count, dtype=np.uint32)
-                offset += blob.count
+            order = Order.shared(self.task, self.storage, level - 1, before)
             for table in tables:
                 table.change()
-            for blob in blobs:
-                with blob:
-                    began = time.perf_counter()
-                    for table in tables:
-                        table.take([blob])
-                    self.seconds += time.perf_counter() - began
-            rows = self.ordered(blobs)
+            rows = self.new_states(tables, blobs, order)
             told: dict[str, Any] = {"name": name, "rows": 0}
             if len(rows.marks):
                 self.own()
@@ -189,13 +213,21 @@ class Worker:
                 table.commit(level)
         return rows, told
 
-    def ordered(self, blobs: Sequence[Blob]) -> Rows:
-        """Return the new states in the order of their fingerprints."""
-        new, count = self.fresh, self.fresh.count
-        order = np.argsort(new.marks[:count])
-        mothers = np.concatenate([blob.mothers for blob in blobs]) if blobs else np.empty(0, np.uint64)
-        parents = mothers[new.parents[:count][order]]
-        return Rows(new.marks[:count][order], parents, new.actions[:count][order], new.states[:count][order])
+    def new_states(self, tables: Sequence[Table], blobs: Sequence[Blob], order: Order) -> Rows:
+        """Return the new states among candidates, in order; they are in room that the next call uses again."""
+        new = self.fresh
+        new.count = 0
+        places, parents = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
+        for slots in windows(blobs, order, self.room):
+            began = time.perf_counter()
+            marks = self.room.marks[slots]
+            chosen = slots[np.sort(np.concatenate([table.sift(marks) for table in tables]))]
+            self.seconds += time.perf_counter() - began
+            new.take(self.code, [self.room], [chosen], at_once)
+            places.append(self.room.places[chosen])
+            parents.append(order.marks[self.room.rows[chosen]])
+        some = slice(new.count)
+        return Rows(new.marks[some], np.concatenate(places), np.concatenate(parents), new.actions[some], new.states[some])
 
     def catch_up(self, tables: Sequence[Table], level: int, part: int, parts: int) -> None:
         """Update tables to the level before this one."""
@@ -206,12 +238,12 @@ class Worker:
         width = (high - low + 1) // len(tables)
         for before in range(min((table.level for table in tables), default=level) + 1, level):
             behind = [(number, table) for number, table in enumerate(tables) if table.level < before]
-            for rows in read_rows(self.storage, before, low, high, ()):
+            for marks in marks_between(self.storage, before, low, high):
                 edges = np.array([low + number * width for number in range(len(tables))], np.uint64)
-                starts = [*np.searchsorted(rows.marks, edges).tolist(), len(rows.marks)]
+                starts = [*np.searchsorted(marks, edges).tolist(), len(marks)]
                 for number, table in behind:
                     table.change()
-                    table.add(rows.marks[starts[number] : starts[number + 1]])
+                    table.add(marks[starts[number] : starts[number + 1]])
             for _, table in behind:
                 table.commit(before)
 
@@ -233,34 +265,48 @@ class Worker:
         judges = shape.states or shape.ways
         index = self.code.judge(address(states), len(states), address(firsts), address(meets)) if judges else -1
         owing = [~meets[:, place] & (True if when < 0 else meets[:, when]) for place, when in enumerate(shape.paths)]
-        marks = [
-            f"{int(rows.marks[first]):016x}" if first >= 0 > told else None for first, told in zip(firsts, known, strict=False)
+        found = [
+            self.state(rows, first) if first >= 0 > told else None for first, told in zip(firsts.tolist(), known, strict=False)
         ]
-        fault = (f"{int(rows.marks[index]):016x}", int(firsts[claims])) if index >= 0 else None
+        fault = (*self.state(rows, index), int(firsts[claims])) if index >= 0 else None
         owed = [int(some.sum()) for some in owing]
-        return {"firsts": marks, "fault": fault, "met": firsts[claims + 1 :].tolist(), "owed": owed}
+        return {"firsts": found, "fault": fault, "met": firsts[claims + 1 :].tolist(), "owed": owed}
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Tasks
 
 
-def source(plain: Mapping[str, Any], level: int, parts: int, next_parts: int, numbers: Iterable[int]) -> Iterator[dict[str, Any]]:
-    """Expand parts of a committed level."""
+def source(
+    plain: Mapping[str, Any], level: int, pieces: Sequence[tuple[str, int, int]], next_parts: int, numbers: Iterable[int]
+) -> Iterator[dict[str, Any]]:
+    """Expand pieces of a committed level: the file, the first row, and the one after the last."""
     worker = Worker.of(Task.of(plain))
-    for part in numbers:
-        pieces = list(read_rows(worker.storage, level, *part_range(part, parts), ("record",)))
-        yield worker.expand(level, joined(pieces, worker.task.shape.record_bytes, worker.kind), part, parts, next_parts)
+    for number in numbers:
+        name, begin, end = pieces[number]
+        rows = list(read_part(worker.storage, name, begin=begin, end=end))
+        yield worker.expand(level, joined(rows, worker.task.shape.record_bytes, worker.kind), number, len(pieces), next_parts)
 
 
 def stage(
-    plain: Mapping[str, Any], level: int, sources: int, parts: int, next_parts: int, known: Sequence[int], numbers: Iterable[int]
+    plain: Mapping[str, Any],
+    level: int,
+    firsts: Sequence[int],
+    before: Files,
+    parts: int,
+    next_parts: int,
+    known: Sequence[int],
+    numbers: Iterable[int],
 ) -> Iterator[dict[str, Any]]:
-    """Keep the new states among the candidates for parts of a level, which `sources` parts before them found; expand them."""
+    """Keep the new states among the candidates for parts of a level; expand them.
+
+    The candidates are of as many tasks as `firsts` has rows: those of the first states that they expanded. `before` are the files
+    of the level before.
+    """
     worker = Worker.of(Task.of(plain))
     for part in numbers:
-        blobs = worker.candidates(level, part, parts, sources)
-        rows, told = worker.keep(level, part, parts, blobs)
+        blobs = worker.candidates(level, part, parts, firsts)
+        rows, told = worker.keep(level, part, parts, blobs, before)
         cost = {"candidates": sum(blob.count for blob in blobs), "seconds": worker.seconds, "behind": worker.behind}
         blobs.clear()
         actions = np.bincount(rows.actions, minlength=worker.task.shape.actions).tolist()
@@ -269,7 +315,7 @@ def stage(
 
 
 def paths(
-    plain: Mapping[str, Any], pieces: Sequence[tuple[int, int, int]], kept: Sequence[bool], numbers: Iterable[int]
+    plain: Mapping[str, Any], pieces: Sequence[tuple[int, str, int]], kept: Sequence[bool], numbers: Iterable[int]
 ) -> Iterator[dict[str, Any]]:
     """Write what claims about paths need of the files of finished levels, by number."""
     worker = Worker.of(Task.of(plain))
@@ -289,10 +335,10 @@ def prepare(plain: Mapping[str, Any] | None, numbers: Iterable[int]) -> Iterator
 
 
 def forget(plain: Mapping[str, Any], numbers: Iterable[int]) -> Iterator[dict[str, Any]]:
-    """Remove the tables of a run from this executor."""
+    """Remove the tables and the order of a run from this executor."""
     folder = Task.of(plain).folder
     for _ in numbers:
-        for file in folder.glob("shard-*") if folder.exists() else ():
+        for file in [*folder.glob("shard-*"), *folder.glob("order*")] if folder.exists() else ():
             file.unlink(missing_ok=True)
     yield from ()
 
@@ -333,6 +379,7 @@ def joined(pieces: Sequence[Rows], size: int, kind: np.dtype[Any]) -> Rows:
     empty: Words = np.empty(0, np.uint64)
     return Rows(
         np.concatenate([empty, *(piece.marks for piece in pieces)]),
+        np.concatenate([np.empty(0, np.int64), *(piece.places for piece in pieces)]),
         np.concatenate([empty, *(piece.parents for piece in pieces)]),
         np.concatenate([np.empty(0, kind), *(piece.actions.astype(kind, copy=False) for piece in pieces)]),
         np.concatenate([np.empty((0, size), np.uint8), *(piece.states for piece in pieces)]),
