@@ -291,7 +291,7 @@ class Slice:
         self.count = 0
         self.recent: Words = np.zeros(counted.RECENT, np.uint64)
         """Fingerprints of successors that were candidates before."""
-        steps = room if program.on_graph else 0
+        steps = room if program.shape.paths else 0
         self.targets: Words = np.empty(steps, np.uint64)
         """The steps, only if a claim needs the graph: the fingerprints of their targets, their parents and actions."""
         self.step_parents: Numbers = np.empty(steps, np.uint32)
@@ -316,7 +316,7 @@ class Slice:
         in the order of a search, which knows what came before.
         """
         program = self.program
-        if program.on_graph:
+        if program.shape.paths:
             self.cuts[: len(states)] = 0
         self.count = program.expand(
             address(states), address(marks), len(states), begin, program.seed, every,

@@ -67,15 +67,14 @@ def write(
     for begin in range(0, len(marks), chunk):
         end = min(len(marks), begin + chunk)
         judge(code, states[begin:end], meets[begin:end])
-        room.cuts[: end - begin] = 0
         room.start_level()
-        room.expand(states[begin:end], marks[begin:end], begin)
+        room.expand(states[begin:end], marks[begin:end], begin, every=False)
         if room.count < 0:
             raise Damaged(f"{storage.place}: level {piece.level} has states that the search did not expand")
         cuts[begin:end] = room.cuts[: end - begin]
-        parents, actions = room.parents[: room.count], room.actions[: room.count]
+        parents, targets, actions = room.steps
         chosen = matter[actions] & ~meets[parents, :claims].all(axis=1)
-        steps.append((parents[chosen], room.marks[: room.count][chosen], actions[chosen]))
+        steps.append((parents[chosen], targets[chosen], actions[chosen]))
     columns = [np.concatenate(column) for column in zip(*steps, strict=True)]
     content = io.BytesIO()
     np.savez(content, meets=meets, cuts=cuts, parents=columns[0], targets=columns[1], actions=columns[2])

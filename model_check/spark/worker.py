@@ -107,12 +107,13 @@ class Worker:
         if len(marks) >= 1 << 32:
             raise Refused(f"a task is to expand {len(marks):,} states, and numbers its states by 32 bits")
         piece.counters[:] = 0
+        piece.recent[:] = 0  # what another task has found is none of this one
         piece.start_level()
         sieves = self.sieves_for(next_parts, len(marks))
         name = exchange.file_of(level + 1, number, tasks, next_parts)
         with exchange.outbox(self.storage, name, self.codec, self.own) as box:
             for begin in range(0, len(marks), self.chunk):
-                piece.expand(states[begin : begin + self.chunk], marks[begin : begin + self.chunk], begin)
+                piece.expand(states[begin : begin + self.chunk], marks[begin : begin + self.chunk], begin, every=False)
                 if piece.count < 0:
                     break
                 for sieve in sieves:
