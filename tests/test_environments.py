@@ -209,6 +209,12 @@ bounds = "three_replicas"
 verdict = "violated"
 
 [[tool.kafka-spec.checks]]
+name = "high_watermark-small"
+model = "replication/high_watermark"
+bounds = "small"
+verdict = "violated"
+
+[[tool.kafka-spec.checks]]
 name = "own"
 model = "spec.lock:LOCK"
 verdict = "violated"
