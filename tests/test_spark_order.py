@@ -34,6 +34,7 @@ from kafka_spec.spec.models import MODELS
 from kafka_spec.spec.table import Spec
 from tests import element_toys, toys
 
+pytestmark = pytest.mark.slow
 SAME = ("levels", "fired", "new", "bounded", "tested", "digest", "findings", "verdict", "complete")
 KIP_320 = MODELS["replication/kip_320"]
 SMALL = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}
