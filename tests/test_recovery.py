@@ -367,14 +367,15 @@ def first_lost(bounds: dict[str, int], goal: str) -> tuple[int, int] | None:
     safe = {node for node in range(NODES) if bounds[goal] >> node & 1} | {node for node, _ in protocol & cut}
     for _ in range(NODES):
         safe |= {node for node, to in protocol - cut if to in safe}
-    level = {node for node in range(NODES) if bounds["starts"] >> node & 1}
+    operator = edges_of(bounds["operator"])
+    level = [node for node in range(NODES) if bounds["starts"] >> node & 1]
     seen, depth = set(level), 0
-    layout = embedded.Layout(ExecutableSpec(GRAPH, bounds).space)
     while level:
-        if lost := level - safe:
-            return depth, min(lost, key=lambda node: layout.fingerprint(layout.pack(Node(node))))
-        level = {to for node, to in (protocol | edges_of(bounds["operator"])) - cut if node in level} - seen
-        seen, depth = seen | level, depth + 1
+        if lost := [node for node in level if node not in safe]:
+            return depth, lost[0]
+        found = [to for node in level for rule in (protocol, operator) for one, to in sorted(rule - cut) if one == node]
+        level = [to for to in dict.fromkeys(found) if to not in seen]
+        seen, depth = seen | set(level), depth + 1
     return None
 
 
