@@ -43,7 +43,7 @@ from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Property, Spec, Spec
 
 SLICE = 16384
 """States of the frontier that a thread expands at a time."""
-SLICE_BYTES = 384 << 20
+SLICE_BYTES = 512 << 20
 """The most bytes that the candidates of a slice could take if every action were enabled in every state."""
 LARGE_SEARCH = 400_000
 """States from which searches of the same code take longer, all together, than to generate faster code for them."""
@@ -158,9 +158,7 @@ class Search:
             return lambda: into.extend(shard.sift(part.marks[: part.count]).copy() for part in slices)
 
         together([sifting(shard, into) for shard, into in zip(self.shards, fresh, strict=True)])
-        places = [np.concatenate(found) if len(found) > 1 else found[0] for found in zip(*fresh, strict=True)]
-        if len(fresh) > 1:
-            together([some.sort for some in places])
+        places = list(zip(*fresh, strict=True))
         actions = self.frontier.new.take(self.program, slices, places, together, self.judging.look)
         self.firsts += np.bincount(actions, minlength=len(self.firsts))
 

@@ -59,9 +59,9 @@ class LevelJudge:
         if not self.judges or self.faults:
             return
         row, meets = self.rows[thread], np.zeros((len(states), len(self.program.ways)), np.bool_)
-        open_ = np.flatnonzero(row[: self.claims] < 0)
+        open_ = row[: self.claims] < 0
         fault = self.program.judge(address(states), len(states), address(row), address(meets))
-        row[open_] += np.where(row[open_] >= 0, begin, 0)
+        row[: self.claims][open_ & (row[: self.claims] >= 0)] += begin
         if fault >= 0:
             self.faults.append(begin + fault)
         if self.program.ways:

@@ -6,6 +6,7 @@ Depends on bytes and the compiled functions that fill them, not on the order of 
 from __future__ import annotations
 
 import functools
+import itertools
 import mmap
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
@@ -83,9 +84,9 @@ class Columns:
         self.count += count
         return self.actions[way : way + count]
 
-    def starts(self, places: Sequence[Numbers]) -> list[int]:
+    def starts(self, places: Sequence[Sequence[Numbers]]) -> list[int]:
         """Return the index of the first state of each of several parts, and of the end."""
-        found: list[int] = np.cumsum([self.count, *map(len, places)]).tolist()
+        found = list(itertools.accumulate((sum(map(len, some)) for some in places), initial=self.count))
         if found[-1] > self.room:
             raise MemoryError
         return found
@@ -109,16 +110,19 @@ class Records(Columns):
         self,
         program: Code,
         slices: Sequence[Candidates],
-        places: Sequence[Numbers],
+        places: Sequence[Sequence[Numbers]],
         together: Together,
         look: Look = unseen,
     ) -> npt.NDArray[Any]:
-        """Take the candidates at some places of each slice, in order; return the actions that led to them."""
+        """Take the candidates at some places of each slice, in order; return the actions that led to them.
+
+        The places of a slice come in parts, each in order.
+        """
         starts = self.starts(places)
 
         def job(number: int) -> None:
             at, end = starts[number : number + 2]
-            self.append(program, slices[number], places[number], at, self.states[at:])
+            self.append(program, slices[number], merged(places[number]), at, self.states[at:])
             look(number, at, self.states[at:end])
 
         together([functools.partial(job, number) for number in range(len(places))])
@@ -154,9 +158,14 @@ class PackedRecords(Columns):
         self.count += len(states)
 
     def take(
-        self, program: Code, slices: Sequence[Slice], places: Sequence[Numbers], together: Together, look: Look = unseen
+        self,
+        program: Code,
+        slices: Sequence[Slice],
+        places: Sequence[Sequence[Numbers]],
+        together: Together,
+        look: Look = unseen,
     ) -> npt.NDArray[Any]:
-        """Take the candidates at some places of each slice, in order; return the actions that led to them.
+        """Take the candidates at some places of each slice, as `Records.take` does.
 
         On their way they are where the slice's sources were.
         """
@@ -167,7 +176,7 @@ class PackedRecords(Columns):
         sizes = [0] * len(places)
 
         def job(number: int) -> None:
-            part, some, at = slices[number], places[number], starts[number]
+            part, some, at = slices[number], merged(places[number]), starts[number]
             self.append(program, part, some, at, part.sources)
             states = part.sources[: len(some)]
             look(number, at, states)
@@ -187,6 +196,11 @@ class PackedRecords(Columns):
             self.release(self.sizes)
             _release(self.rows, self.used)
         self.count = self.used = 0
+
+
+def merged(places: Sequence[Numbers]) -> Numbers:
+    """Return in order what several parts have, each in order."""
+    return places[0] if len(places) == 1 else np.sort(np.concatenate(places))
 
 
 def _release(array: npt.NDArray[Any], end: int) -> None:

@@ -83,7 +83,7 @@ def test_new_states_are_taken_in_the_order_of_slices(program: Program, traced: b
         for part in slices:
             part.actions = random.integers(0, 1 << 8, part.count).astype(np.uint32)
         places = [np.flatnonzero(random.integers(0, 2, part.count)).astype(np.uint32) for part in slices]
-        told += new.take(program, slices, places, at_once).tolist()
+        told += new.take(program, slices, [[some[::2].copy(), some[1::2].copy()] for some in places], at_once).tolist()
         expected += [(int(part.marks[n]), int(part.actions[n])) for part, some in zip(slices, places, strict=True) for n in some]
     assert new.count == len(expected)
     assert list(zip(new.marks[: new.count].tolist(), told, strict=True)) == expected

@@ -54,7 +54,7 @@ class Sieve(Shard):
 
     def take(self, found: Candidates) -> None:
         """Take those candidates for this part that are not sent yet."""
-        self.new.take(self.program, [found], [self.sift(found.marks[: found.count])], at_once)
+        self.new.take(self.program, [found], [[self.sift(found.marks[: found.count])]], at_once)
 
     def empty(self) -> Outgoing:
         """Return and remove the candidates; their fingerprints remain in the table."""

@@ -224,7 +224,7 @@ class Worker:
             marks = self.room.marks[slots]
             chosen = slots[np.sort(np.concatenate([table.sift(marks) for table in tables]))]
             self.seconds += time.perf_counter() - began
-            new.take(self.code, [self.room], [chosen], at_once)
+            new.take(self.code, [self.room], [[chosen]], at_once)
             places.append(self.room.places[chosen])
             parents.append(order.marks[self.room.rows[chosen]])
         some = slice(new.count)

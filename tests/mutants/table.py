@@ -222,7 +222,7 @@ LEVELS = (
     ),
     mutant(
         "place-in-a-slice", "the state that decides a claim is told by its place among those judged with it", LEVEL_JUDGE,
-        "np.where(row[open_] >= 0, begin, 0)", "0", WIDE + "test_of_states_from_many_slices_the_first_is_told",
+        "(row[: self.claims] >= 0)] += begin", "(row[: self.claims] >= 0)] += 0", WIDE + "test_of_states_from_many_slices_the_first_is_told",
     ),
     mutant(
         "loss-in-growth", "when the set grows, one fingerprint is lost", KERNEL,
@@ -273,8 +273,8 @@ LEVELS = (
         "tests/test_fingerprint.py::test_compiled_hash_is_the_pythons",
     ),
     mutant(
-        "shard-by-shard", "new states stand in the order of the shards that took them", EMBEDDED,
-        "if len(fresh) > 1:", "if len(fresh) > 9:", "tests/test_replication.py::test_threads_change_nothing",
+        "shard-by-shard", "new states stand in the order of the shards that took them", SHARDS,
+        "np.sort(np.concatenate(places))", "np.concatenate(places)", "tests/test_replication.py::test_threads_change_nothing",
     ),
     mutant(
         "last-of-many-threads", "of what several threads find in a level the last is told", LEVEL_JUDGE,
