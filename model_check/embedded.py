@@ -14,14 +14,17 @@ are recorded too, and the claim is checked at the end: backward reachability (re
 from __future__ import annotations
 
 import functools
+import itertools
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from kafka_spec.model_check import counted, frontier
-from kafka_spec.model_check.arrays import Numbers
+from kafka_spec.model_check.arrays import Bytes, Numbers
 from kafka_spec.model_check.checkpoints import Checkpoints
 from kafka_spec.model_check.codec import Codec
 from kafka_spec.model_check.compile import Program
@@ -36,9 +39,9 @@ from kafka_spec.model_check.path_claims import PathClaims
 from kafka_spec.model_check.renamings import Renamings
 from kafka_spec.model_check.resume import commit, on_disk
 from kafka_spec.model_check.sealed import Damaged
-from kafka_spec.model_check.shards import Records, Shard, Slice, Together
+from kafka_spec.model_check.shards import Records, Shard, Slice
 from kafka_spec.model_check.symmetry import refuse_claims
-from kafka_spec.model_check.threads import Threads
+from kafka_spec.model_check.threads import Job, Threads
 from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Property, Spec, SpecError
 
 SLICE = 16384
@@ -87,8 +90,8 @@ class Search:
         self.frontier: Frontier = InMemory(size, world.actions.bits, traced)
         self.history: list[Level | None] = []
         """How the states of each level were reached; None where that is not kept."""
-        self.firsts = np.zeros(world.actions.count, np.int64)
-        """How many states of the next level each action reached first."""
+        self.firsts = np.zeros((result.threads, world.actions.count), np.int64)
+        """How many states of the next level each action reached first, by the slices that they were found in."""
         self.paths = PathClaims(self.program, world.actions.rules)
         part = world.spec.symmetry
         self.renamings = Renamings(world, self.program, self.layout, part) if part is not None else None
@@ -116,7 +119,7 @@ class Search:
             part.marks[: len(some)] = marks[begin : begin + len(some)]
             part.parents[: len(some)] = np.arange(begin, begin + len(some))
             part.actions[: len(some)] = 0
-            self.take([part], self.threads.together)
+            self.take([part])
         self.end_level()
         self.tested_at_start = self.result.tested.copy()
 
@@ -127,13 +130,13 @@ class Search:
         """Forget what was found of the level before."""
         for part in self.slices:
             part.start_level()
-        self.firsts[:] = 0
+        self.firsts.fill(0)
         self.judging = LevelJudge(self.program, self.decided, len(self.slices))
 
     def expand_level(self) -> str:
         """Find the successors of the frontier; return "", or why the budget does not allow it."""
         self.start_level()
-        total = self.width
+        total, taking = self.width, list[Job]()
         together = functools.partial(self.threads.together, parallel=total >= SMALL_LEVEL)
         threads = len(self.slices) if total >= SMALL_LEVEL else 1
         chunk = min(self.chunk, -(-total // threads))
@@ -144,23 +147,35 @@ class Search:
                 return reason
             starts = range(begin, min(total, begin + chunk * threads), chunk)
             slices = self.slices[: len(starts)]
-            together([self.expansion(p, b, min(total, b + chunk)) for p, b in zip(slices, starts, strict=True)])
+            expanding = [self.expansion(part, at, min(total, at + chunk)) for part, at in zip(slices, starts, strict=True)]
+            together([both(*jobs) for jobs in itertools.zip_longest(taking, expanding)])
+            self.frontier.new.taken()
             for part in slices:
                 self.raise_fault(part)
-            self.take(slices, together)
+            taking = self.sift(slices, together)
+        together(taking)
+        self.frontier.new.taken()
         return ""
 
-    def take(self, slices: Sequence[Slice], together: Together) -> None:
-        """Append the new states among the candidates of some slices to the next level."""
+    def sift(self, slices: Sequence[Slice], together: Callable[[Sequence[Job]], None]) -> list[Job]:
+        """Add the candidates of some slices to the seen states; return the jobs that take new ones to the next level."""
         fresh: list[list[Numbers]] = [[] for _ in self.shards]
 
-        def sifting(shard: Shard, into: list[Numbers]) -> Callable[[], None]:
+        def sifting(shard: Shard, into: list[Numbers]) -> Job:
             return lambda: into.extend(shard.sift(part.marks[: part.count]).copy() for part in slices)
 
         together([sifting(shard, into) for shard, into in zip(self.shards, fresh, strict=True)])
-        places = list(zip(*fresh, strict=True))
-        actions = self.frontier.new.take(self.program, slices, places, together, self.judging.look)
-        self.firsts += np.bincount(actions, minlength=len(self.firsts))
+        return self.frontier.new.take(self.program, slices, list(zip(*fresh, strict=True)), self.look)
+
+    def take(self, slices: Sequence[Slice]) -> None:
+        """Append the new states among the candidates of some slices to the next level."""
+        self.threads.together(self.sift(slices, self.threads.together))
+        self.frontier.new.taken()
+
+    def look(self, number: int, begin: int, states: Bytes, actions: npt.NDArray[Any]) -> None:
+        """Count and judge new states of a slice."""
+        self.firsts[number] += np.bincount(actions, minlength=self.firsts.shape[1])
+        self.judging.look(number, begin, states)
 
     def hasten(self) -> float:
         """Load faster code if searches with the quick code have become large together; return the seconds that this took."""
@@ -172,7 +187,7 @@ class Search:
         self.result.compile_seconds += (spent := time.perf_counter() - began)
         return spent
 
-    def expansion(self, part: Slice, begin: int, end: int) -> Callable[[], None]:
+    def expansion(self, part: Slice, begin: int, end: int) -> Job:
         """Return a job that expands a slice of the frontier."""
 
         def job() -> None:
@@ -188,7 +203,8 @@ class Search:
         self.width = new.count
         if not self.width:
             return
-        if self.by_mark and isinstance(new, Records):
+        if self.by_mark:
+            assert isinstance(new, Records), "a search by a view keeps whole states in memory"
             new.sort()
         self.history.append(self.frontier.advance(len(self.history)))
         self.result.levels.append(self.width)
@@ -214,7 +230,7 @@ class Search:
 
     def count_new(self) -> None:
         """Count the new states by the rule that first reached them."""
-        sums = np.cumsum([0, *self.firsts])
+        sums = np.cumsum([0, *self.firsts.sum(axis=0)])
         for rule, new in zip(self.world.spec.rules, np.diff(sums[self.world.actions.first]).tolist(), strict=True):
             self.result.new[rule.name] += new
 
@@ -308,6 +324,17 @@ class Search:
         states, _ = self.frontier.read(index, index + 1)
         state = self.layout.unpack(states.tobytes())
         explain_state(self.world, self.program, f"{place}: {what}: {message}", place, state, len(self.history) - 1)
+
+
+def both(first: Job | None, second: Job | None) -> Job:
+    """Return the job that does one after the other, where there are two."""
+
+    def job() -> None:
+        for one in (first, second):
+            if one is not None:
+                one()
+
+    return job
 
 
 def explore(

@@ -120,11 +120,11 @@ class PackedInMemory:
         return how(self.now)
 
 
-def how(records: Columns) -> Level | None:
+def how(records: Columns[Any]) -> Level | None:
     """Return how the states of a level were reached, if that is kept."""
     if not records.traced:
         return None
-    return Level(records.parents[: records.count].copy(), records.actions[: records.count].copy())
+    return Level(*records.keep_ways())
 
 
 class OnDisk:

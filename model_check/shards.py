@@ -1,25 +1,25 @@
-"""The storage of a search: records of a level, shards of the set of seen fingerprints, candidates of a slice.
+"""The storage of a search: candidates of a slice, records of a level, shards of the set of seen fingerprints.
 
 Depends on bytes and the compiled functions that fill them, not on the order of the search.
 """
 
 from __future__ import annotations
 
-import functools
 import itertools
 import mmap
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from kafka_spec.model_check import counted
-from kafka_spec.model_check.arrays import Numbers, Words, address, memory, reserve
+from kafka_spec.model_check.arrays import Bytes, Numbers, Words, address, memory, reserve
 from kafka_spec.model_check.code import Code
 from kafka_spec.model_check.codec import Codec
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.kernel import SLACK
+from kafka_spec.model_check.threads import Job
 
 FULL, DENSE = 0.7, 0.92
 """The load at which a small and a large table of fingerprints grows."""
@@ -45,51 +45,124 @@ class Candidates(Protocol):
     def actions(self) -> npt.NDArray[np.uint32]: ...  # noqa: D102
 
 
-Together = Callable[[Sequence[Callable[[], None]]], None]
-"""Runs some jobs, on several threads if there are any."""
-Look = Callable[[int, int, npt.NDArray[np.uint8]], None]
-"""Is shown new states where they were just written: the number of their slice, the index of the first in the level, the records."""
+class Slice:
+    """The candidates of a slice of the frontier, the steps to them and to others, and the counters of the successor function."""
+
+    def __init__(self, program: Code, record_bytes: int, room: int) -> None:
+        self.program = program
+        self.states = np.empty((room, record_bytes), np.uint8)
+        self.sources = np.empty((room, record_bytes), np.uint8)
+        """Room for the states of the slice, where they are unpacked."""
+        self.marks: Words = np.empty(room, np.uint64)
+        self.parents: Numbers = np.empty(room, np.uint32)
+        self.actions: Numbers = np.empty(room, np.uint32)
+        self.count = 0
+        self.recent: Words = np.zeros(counted.RECENT, np.uint64)
+        """Fingerprints of successors that were candidates before."""
+        steps = room if program.shape.paths else 0
+        self.targets: Words = np.empty(steps, np.uint64)
+        """The steps, only if a claim needs the graph: the fingerprints of their targets, their parents and actions."""
+        self.step_parents: Numbers = np.empty(steps, np.uint32)
+        self.step_actions: Numbers = np.empty(steps, np.uint32)
+        self.cuts = np.zeros(room, np.uint8)
+        """For each state of the slice, whether a bound forbade a protocol step; only used if a claim needs the graph."""
+        written: list[npt.NDArray[Any]] = [self.states, self.marks, self.parents, self.actions, self.recent]
+        written += [self.targets, self.step_parents, self.step_actions]
+        self.written = np.array([address(array) for array in written], np.int64)
+        self.counters = np.zeros(program.counters, np.int64)
+        self.start_level()
+
+    def start_level(self) -> None:
+        """Forget the findings of the level before."""
+        self.counters[counted.STUCK] = self.counters[counted.UNTYPED] = -1
+        self.counters[counted.HEADER : self.program.fired : 2] = -1
+
+    def expand(self, states: npt.NDArray[np.uint8], marks: Words, begin: int, every: bool = True) -> None:
+        """Fill the slice with the successors of some states, of which the first has the number `begin` in the frontier.
+
+        Without `every` a successor may be left out that was a candidate of this slice before; then the sources of all calls are
+        in the order of a search, which knows what came before.
+        """
+        program = self.program
+        if program.shape.paths:
+            self.cuts[: len(states)] = 0
+        self.count = program.expand(
+            address(states), address(marks), len(states), begin, program.seed, every,
+            address(self.written), address(self.cuts), address(self.counters),
+        )  # fmt: skip
+
+    @property
+    def steps(self) -> tuple[Numbers, Words, Numbers]:
+        """The steps out of the states of the slice: parents, fingerprints of targets, actions."""
+        count = int(self.counters[counted.STEPS])
+        return self.step_parents[:count], self.targets[:count], self.step_actions[:count]
 
 
-def unseen(number: int, begin: int, states: npt.NDArray[np.uint8]) -> None:
+Found = TypeVar("Found", bound=Candidates)
+Look = Callable[[int, int, Bytes, npt.NDArray[Any]], None]
+"""Is shown new states where they were just written: the number of their slice, the index of the first in the level, the records,
+the actions that led to them."""
+
+
+def unseen(number: int, begin: int, states: Bytes, actions: npt.NDArray[Any]) -> None:
     """Look at nothing."""
 
 
-class Columns:
+class Columns(Generic[Found]):
     """Storage for the fingerprints, parents and actions of the states of a level; what it keeps of states is up to its kind.
 
     The address space for as many states as the machine's memory can hold is reserved at once. The system allocates memory at the
     first write, so that growth needs no copy; the memory is reused for the next levels. Memory is allocated in large pages if
-    `huge`. Without `traced` parents and actions are those of the last states that were taken.
+    `huge`. Without `traced` parents and actions are those of the last states that were taken; with it there may be `ways` of them,
+    of all levels whose ways are kept.
     """
 
-    def __init__(self, room: int, action_bits: int, huge: bool = True, traced: bool = True) -> None:
-        self.room, self.traced = room, traced
+    def __init__(self, room: int, action_bits: int, huge: bool = True, traced: bool = True, ways: int | None = None) -> None:
+        self.room, self.traced, ways = room, traced, room if ways is None else ways
         self.marks: Words = reserve(room, np.uint64, huge)
-        self.parents: npt.NDArray[np.uint32] = reserve(room, np.uint32, huge)
-        self.actions: npt.NDArray[Any] = reserve(room, np.dtype(f"u{action_bits // 8}"), huge)
-        self.count = 0
+        self.parents: npt.NDArray[np.uint32] = reserve(ways, np.uint32, huge)
+        self.actions: npt.NDArray[Any] = reserve(ways, np.dtype(f"u{action_bits // 8}"), huge)
+        self.count = self.coming = 0
 
-    def append(self, program: Code, part: Candidates, places: Numbers, at: int, states: npt.NDArray[np.uint8]) -> None:
-        """Write the candidates at some places from index `at` on; their records to `states`."""
+    def take(self, program: Code, slices: Sequence[Found], places: Sequence[Sequence[Numbers]], look: Look = unseen) -> list[Job]:
+        """Return the jobs that take the candidates at some places of each slice, in order; `taken` comes when all have run.
+
+        The places of a slice come in parts, each in order. A job reads and writes nothing that another one of them writes.
+        """
+        starts = list(itertools.accumulate((sum(map(len, some)) for some in places), initial=self.count))
+        if starts[-1] > min(self.room, len(self.parents)):
+            raise MemoryError
+        self.coming = starts[-1] - starts[0]
+        return [self.taking(program, *one, look) for one in zip(range(len(places)), slices, places, starts, strict=False)]
+
+    def take_at_once(self, program: Code, part: Found, places: Numbers) -> None:
+        """Take the candidates at some places of one slice."""
+        for job in self.take(program, [part], [[places]]):
+            job()
+        self.taken()
+
+    def append(self, program: Code, part: Found, places: Numbers, at: int, states: Bytes) -> npt.NDArray[Any]:
+        """Write the candidates at some places from index `at` on, and their records to `states`; return their actions."""
         way = at if self.traced else at - self.count
         program.append(
             address(places), len(places), address(part.states), address(part.marks), address(part.parents), address(part.actions),
             address(states), address(self.marks[at:]), address(self.parents[way:]), address(self.actions[way:]),
         )  # fmt: skip
+        return self.actions[way : way + len(places)]
 
-    def taken(self, count: int) -> npt.NDArray[Any]:
-        """Count so many states more; return their actions."""
-        way = self.count if self.traced else 0
-        self.count += count
-        return self.actions[way : way + count]
+    def taking(self, program: Code, number: int, part: Found, places: Sequence[Numbers], at: int, look: Look) -> Job:
+        """Return the job that takes the candidates at some places of slice `number`, from index `at` on."""
+        raise NotImplementedError
 
-    def starts(self, places: Sequence[Sequence[Numbers]]) -> list[int]:
-        """Return the index of the first state of each of several parts, and of the end."""
-        found = list(itertools.accumulate((sum(map(len, some)) for some in places), initial=self.count))
-        if found[-1] > self.room:
-            raise MemoryError
-        return found
+    def taken(self) -> None:
+        """Count the states that the jobs of `take` took."""
+        self.count, self.coming = self.count + self.coming, 0
+
+    def keep_ways(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[Any]]:
+        """Return the parents and the actions of the states; they stay where they are, and those of later states stand behind."""
+        kept = self.parents[: self.count], self.actions[: self.count]
+        self.parents, self.actions = self.parents[self.count :], self.actions[self.count :]
+        return kept
 
     def release(self, *arrays: npt.NDArray[Any]) -> None:
         """Return the memory of all states to the system, and that of their rows in some arrays."""
@@ -98,35 +171,23 @@ class Columns:
             _release(array, self.count)
 
 
-class Records(Columns):
+class Records(Columns[Candidates]):
     """Storage for whole states. With `room`, the largest number of states, memory is allocated in small pages."""
 
     def __init__(self, record_bytes: int, action_bits: int, room: int | None = None, traced: bool = True) -> None:
         most = min(memory() // (record_bytes + 16), (1 << 32) - 1)
-        super().__init__(most if room is None else room, action_bits, room is None, traced)
+        super().__init__(most if room is None else room, action_bits, room is None, traced, memory() // 4 if room is None else None)
         self.states: npt.NDArray[np.uint8] = reserve(self.room * record_bytes, np.uint8, room is None).reshape(-1, record_bytes)
 
-    def take(
-        self,
-        program: Code,
-        slices: Sequence[Candidates],
-        places: Sequence[Sequence[Numbers]],
-        together: Together,
-        look: Look = unseen,
-    ) -> npt.NDArray[Any]:
-        """Take the candidates at some places of each slice, in order; return the actions that led to them.
+    def taking(self, program: Code, number: int, part: Candidates, places: Sequence[Numbers], at: int, look: Look) -> Job:
+        """Return the job that takes the candidates at some places of slice `number`, from index `at` on."""
 
-        The places of a slice come in parts, each in order.
-        """
-        starts = self.starts(places)
+        def job() -> None:
+            some = merged(places)
+            actions = self.append(program, part, some, at, self.states[at:])
+            look(number, at, self.states[at : at + len(some)], actions)
 
-        def job(number: int) -> None:
-            at, end = starts[number : number + 2]
-            self.append(program, slices[number], merged(places[number]), at, self.states[at:])
-            look(number, at, self.states[at:end])
-
-        together([functools.partial(job, number) for number in range(len(places))])
-        return self.taken(starts[-1] - starts[0])
+        return job
 
     def sort(self) -> None:
         """Bring the states into the order of their fingerprints."""
@@ -142,14 +203,16 @@ class Records(Columns):
         self.count = 0
 
 
-class PackedRecords(Columns):
+class PackedRecords(Columns[Slice]):
     """Storage for packed states: rows of different lengths, one after the other, and the bytes of each."""
 
     def __init__(self, codec: Codec, action_bits: int, traced: bool = True) -> None:
-        super().__init__(min(memory() // 16, (1 << 32) - 1), action_bits, traced=traced)
+        super().__init__(min(memory() // 16, (1 << 32) - 1), action_bits, traced=traced, ways=memory() // 4)
         self.codec, self.used = codec, 0
         self.rows: npt.NDArray[np.uint8] = reserve(memory(), np.uint8, huge=True)
         self.sizes: npt.NDArray[Any] = reserve(self.room, codec.counter, huge=True)
+        self.packed: list[tuple[int, int]] = []
+        """Where each job of `take` has written rows, and how many bytes."""
 
     def pack(self, states: npt.NDArray[np.uint8]) -> None:
         """Pack states behind the others; their fingerprints are set by the caller."""
@@ -157,38 +220,33 @@ class PackedRecords(Columns):
         self.used += self.codec.pack(states, places, self.rows[self.used :], self.sizes[self.count :])
         self.count += len(states)
 
-    def take(
-        self,
-        program: Code,
-        slices: Sequence[Slice],
-        places: Sequence[Sequence[Numbers]],
-        together: Together,
-        look: Look = unseen,
-    ) -> npt.NDArray[Any]:
-        """Take the candidates at some places of each slice, as `Records.take` does.
+    def taking(self, program: Code, number: int, part: Slice, places: Sequence[Numbers], at: int, look: Look) -> Job:
+        """Return the job that takes the candidates at some places of slice `number`, from index `at` on.
 
         On their way they are where the slice's sources were.
         """
-        starts = self.starts(places)
-        rooms = (np.array(starts) - starts[0]) * self.codec.most + self.used
-        if rooms[-1] + self.codec.reach > len(self.rows):
+        room = self.used + (at - self.count) * self.codec.most
+        if self.used + self.coming * self.codec.most + self.codec.reach > len(self.rows):
             raise MemoryError
-        sizes = [0] * len(places)
 
-        def job(number: int) -> None:
-            part, some, at = slices[number], merged(places[number]), starts[number]
-            self.append(program, part, some, at, part.sources)
+        def job() -> None:
+            some = merged(places)
+            actions = self.append(program, part, some, at, part.sources)
             states = part.sources[: len(some)]
-            look(number, at, states)
+            look(number, at, states, actions)
             everything = np.arange(len(some), dtype=np.uint32)
-            sizes[number] = self.codec.pack(states, everything, self.rows[rooms[number] :], self.sizes[at:])
+            self.packed.append((room, self.codec.pack(states, everything, self.rows[room:], self.sizes[at:])))
 
-        together([functools.partial(job, number) for number in range(len(places))])
-        for room, size in zip(rooms.tolist(), sizes, strict=False):
+        return job
+
+    def taken(self) -> None:
+        """Count the states that the jobs of `take` took, and close the gaps between their rows."""
+        for room, size in sorted(self.packed):
             if room > self.used:
                 self.rows[self.used : self.used + size] = self.rows[room : room + size]
             self.used += size
-        return self.taken(starts[-1] - starts[0])
+        self.packed.clear()
+        super().taken()
 
     def clear(self) -> None:
         """Forget all states, and return their memory to the system; spare some light rows."""
@@ -200,7 +258,9 @@ class PackedRecords(Columns):
 
 def merged(places: Sequence[Numbers]) -> Numbers:
     """Return in order what several parts have, each in order."""
-    return places[0] if len(places) == 1 else np.sort(np.concatenate(places))
+    if len(places) == 1:
+        return places[0]
+    return np.sort(np.concatenate(places), kind="stable")  # this kind finds parts that are in order, and merges them
 
 
 def _release(array: npt.NDArray[Any], end: int) -> None:
@@ -208,8 +268,10 @@ def _release(array: npt.NDArray[Any], end: int) -> None:
     area: Any = array
     while not isinstance(area, mmap.mmap):
         area = area.obj if isinstance(area, memoryview) else area.base
-    if hasattr(mmap, "MADV_DONTNEED") and end:
-        area.madvise(mmap.MADV_DONTNEED, 0, end * array.strides[0])
+    first = address(array) - address(np.frombuffer(area, np.uint8))
+    begin = -(-first // mmap.PAGESIZE) * mmap.PAGESIZE  # what is before the array is somebody else's
+    if hasattr(mmap, "MADV_DONTNEED") and first + end * array.strides[0] > begin:
+        area.madvise(mmap.MADV_DONTNEED, begin, first + end * array.strides[0] - begin)
 
 
 def slots_for(slots: int, marks: int) -> int:
@@ -289,56 +351,3 @@ def slack(result: int) -> int:
     if result < 0:
         raise EngineError("fingerprints crowd at one place of the table of seen states, as random ones do not; use another seed")
     return result
-
-
-class Slice:
-    """The candidates of a slice of the frontier, the steps to them and to others, and the counters of the successor function."""
-
-    def __init__(self, program: Code, record_bytes: int, room: int) -> None:
-        self.program = program
-        self.states = np.empty((room, record_bytes), np.uint8)
-        self.sources = np.empty((room, record_bytes), np.uint8)
-        """Room for the states of the slice, where they are unpacked."""
-        self.marks: Words = np.empty(room, np.uint64)
-        self.parents: Numbers = np.empty(room, np.uint32)
-        self.actions: Numbers = np.empty(room, np.uint32)
-        self.count = 0
-        self.recent: Words = np.zeros(counted.RECENT, np.uint64)
-        """Fingerprints of successors that were candidates before."""
-        steps = room if program.shape.paths else 0
-        self.targets: Words = np.empty(steps, np.uint64)
-        """The steps, only if a claim needs the graph: the fingerprints of their targets, their parents and actions."""
-        self.step_parents: Numbers = np.empty(steps, np.uint32)
-        self.step_actions: Numbers = np.empty(steps, np.uint32)
-        self.cuts = np.zeros(room, np.uint8)
-        """For each state of the slice, whether a bound forbade a protocol step; only used if a claim needs the graph."""
-        written: list[npt.NDArray[Any]] = [self.states, self.marks, self.parents, self.actions, self.recent]
-        written += [self.targets, self.step_parents, self.step_actions]
-        self.written = np.array([address(array) for array in written], np.int64)
-        self.counters = np.zeros(program.counters, np.int64)
-        self.start_level()
-
-    def start_level(self) -> None:
-        """Forget the findings of the level before."""
-        self.counters[counted.STUCK] = self.counters[counted.UNTYPED] = -1
-        self.counters[counted.HEADER : self.program.fired : 2] = -1
-
-    def expand(self, states: npt.NDArray[np.uint8], marks: Words, begin: int, every: bool = True) -> None:
-        """Fill the slice with the successors of some states, of which the first has the number `begin` in the frontier.
-
-        Without `every` a successor may be left out that was a candidate of this slice before; then the sources of all calls are
-        in the order of a search, which knows what came before.
-        """
-        program = self.program
-        if program.shape.paths:
-            self.cuts[: len(states)] = 0
-        self.count = program.expand(
-            address(states), address(marks), len(states), begin, program.seed, every,
-            address(self.written), address(self.cuts), address(self.counters),
-        )  # fmt: skip
-
-    @property
-    def steps(self) -> tuple[Numbers, Words, Numbers]:
-        """The steps out of the states of the slice: parents, fingerprints of targets, actions."""
-        count = int(self.counters[counted.STEPS])
-        return self.step_parents[:count], self.targets[:count], self.step_actions[:count]

@@ -130,7 +130,7 @@ def edges(
                     rule, binding = actions[int(some.actions[place])]
                     bound = dict(zip(rule.params, binding, strict=True))
                     yield Edge(source, rule, bound, decoder.world(some.states[place].tobytes()))
-            search.take([some], search.threads.together)
+            search.take([some])
         search.end_level()
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from kafka_spec.model_check import shards
-from kafka_spec.model_check.arrays import address
+from kafka_spec.model_check.arrays import Bytes, Numbers, address
 from kafka_spec.model_check.compile import Program
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.layout import Layout
@@ -22,12 +22,6 @@ from tests import toys
 def _program() -> Program:
     world = ExecutableSpec(toys.GRID, toys.GRID.bound_values({}))
     return Program(world.spec, Layout(world.space), world.actions, (), world.k)
-
-
-def at_once(jobs: Sequence[Callable[[], None]]) -> None:
-    """Run some jobs one after the other."""
-    for job in jobs:
-        job()
 
 
 def candidates(program: Program, marks: np.ndarray) -> SimpleNamespace:
@@ -83,7 +77,19 @@ def test_new_states_are_taken_in_the_order_of_slices(program: Program, traced: b
         for part in slices:
             part.actions = random.integers(0, 1 << 8, part.count).astype(np.uint32)
         places = [np.flatnonzero(random.integers(0, 2, part.count)).astype(np.uint32) for part in slices]
-        told += new.take(program, slices, [[some[::2].copy(), some[1::2].copy()] for some in places], at_once).tolist()
+        seen: dict[int, tuple[int, list[int]]] = {}
+
+        def look(number: int, begin: int, states: Bytes, actions: Numbers, seen: dict[int, tuple[int, list[int]]] = seen) -> None:
+            seen[number] = begin, actions.tolist()
+
+        jobs = new.take(program, slices, [[some[::2].copy(), some[1::2].copy()] for some in places], look)
+        for job in reversed(jobs):
+            job()
+        assert new.count == len(expected)
+        new.taken()
+        begins = [len(expected), *(len(expected) + end for end in itertools.accumulate(map(len, places)))]
+        assert [seen[number][0] for number in range(3)] == begins[:3]
+        told += [action for number in range(3) for action in seen[number][1]]
         expected += [(int(part.marks[n]), int(part.actions[n])) for part, some in zip(slices, places, strict=True) for n in some]
     assert new.count == len(expected)
     assert list(zip(new.marks[: new.count].tolist(), told, strict=True)) == expected

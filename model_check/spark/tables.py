@@ -8,7 +8,6 @@ from __future__ import annotations
 import fcntl
 import mmap
 import os
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -33,12 +32,6 @@ Mapped: TypeAlias = dict[int, tuple[int, mmap.mmap]]
 """Tables that a process has mapped into memory: by the number of the shard the number of the file, and its content."""
 
 
-def at_once(jobs: Sequence[Callable[[], None]]) -> None:
-    """Run some jobs one after the other."""
-    for job in jobs:
-        job()
-
-
 class Sieve(Shard):
     """Drops candidates that the task has already sent."""
 
@@ -54,7 +47,7 @@ class Sieve(Shard):
 
     def take(self, found: Candidates) -> None:
         """Take those candidates for this part that are not sent yet."""
-        self.new.take(self.program, [found], [[self.sift(found.marks[: found.count])]], at_once)
+        self.new.take_at_once(self.program, found, self.sift(found.marks[: found.count]))
 
     def empty(self) -> Outgoing:
         """Return and remove the candidates; their fingerprints remain in the table."""

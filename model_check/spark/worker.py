@@ -34,7 +34,7 @@ from kafka_spec.model_check.code import Code
 from kafka_spec.model_check.codec import Codec
 from kafka_spec.model_check.columns import unpacked
 from kafka_spec.model_check.machine_code import CodeText, text_known
-from kafka_spec.model_check.shards import Records, Slice
+from kafka_spec.model_check.shards import Records, Slice, merged
 from kafka_spec.model_check.spark import exchange
 from kafka_spec.model_check.spark import paths as paths_on_spark
 from kafka_spec.model_check.spark.merging import Room, windows
@@ -49,7 +49,7 @@ from kafka_spec.model_check.spark.state_dir import (
     told_of,
     write_part,
 )  # fmt: skip
-from kafka_spec.model_check.spark.tables import Blob, Mapped, Outgoing, Sieve, Table, at_once
+from kafka_spec.model_check.spark.tables import Blob, Mapped, Outgoing, Sieve, Table
 from kafka_spec.model_check.spark.task import Refused, Task
 
 BLOB_BYTES = 1 << 19
@@ -222,9 +222,9 @@ class Worker:
         for slots in windows(blobs, order, self.room):
             began = time.perf_counter()
             marks = self.room.marks[slots]
-            chosen = slots[np.sort(np.concatenate([table.sift(marks) for table in tables]))]
+            chosen = slots[merged([table.sift(marks) for table in tables])]
             self.seconds += time.perf_counter() - began
-            new.take(self.code, [self.room], [[chosen]], at_once)
+            new.take_at_once(self.code, self.room, chosen)
             places.append(self.room.places[chosen])
             parents.append(order.marks[self.room.rows[chosen]])
         some = slice(new.count)
