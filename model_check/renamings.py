@@ -28,7 +28,9 @@ from kafka_spec.spec.table.symmetry import Renaming, number_of_members
 ALL = 4096
 """Up to so many states of a search, all are compared."""
 SOME = 64
-"""Of each further level, so many states are compared; states are compared in groups of this size."""
+"""Of each further level, so many states are compared."""
+GROUP = 1024
+"""States that are compared at a time."""
 
 
 class Renamings:
@@ -39,7 +41,7 @@ class Renamings:
         self.several = renamings(number_of_members(world.space.root, part.of.name))
         first = world.actions.first
         self.rule_of = np.repeat(np.arange(len(world.spec.rules), dtype=np.uint64), np.diff(first))
-        self.slice = Slice(program, layout.size, SOME * max(1, world.actions.count))
+        self.slice = Slice(program, layout.size, GROUP * max(1, world.actions.count))
         self.compared = 0
 
     def judge(self, frontier: Frontier, width: int) -> None:
@@ -70,7 +72,9 @@ class Renamings:
         part.start_level()
         part.expand(states, marks, 0)
         cells = part.counters
-        counted = [*cells[[STUCK, UNTYPED]], *cells[HEADER : program.fired : 2], *cells[program.fired :]]
+        counted = (
+            cells[some].tobytes() for some in ([STUCK, UNTYPED], slice(HEADER, program.fired, 2), slice(program.fired, None))
+        )
         steps = np.zeros(len(states), np.uint64)
         if part.count >= 0:
             rules, targets = self.rule_of[part.actions[: part.count]], part.marks[: part.count]
@@ -79,7 +83,7 @@ class Renamings:
         firsts = np.array([-1] * len(program.states) + [0] * (1 + len(program.state_tests)), np.int64)
         meets = np.zeros((len(states), len(program.ways)), np.bool_)
         faulted = program.judge(address(states), len(states), address(firsts), address(meets))
-        return part.count, counted, steps.tolist(), faulted, firsts.tolist(), meets.tolist()
+        return part.count, *counted, steps.tobytes(), faulted, firsts.tobytes(), meets.tobytes()
 
     def explain(self, states: npt.NDArray[np.uint8], to: Renaming) -> None:
         """Raise the reason why some of the states differ from their renamings."""
@@ -91,8 +95,8 @@ class Renamings:
 
 def whole(frontier: Frontier, width: int) -> Iterator[tuple[Bytes, Words]]:
     """Yield all states of a level in groups, with their fingerprints."""
-    for begin in range(0, width, SOME):
-        states, marks = frontier.read(begin, min(width, begin + SOME))
+    for begin in range(0, width, GROUP):
+        states, marks = frontier.read(begin, min(width, begin + GROUP))
         yield np.ascontiguousarray(states), marks
 
 

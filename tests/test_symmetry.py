@@ -236,6 +236,21 @@ def test_one_form_for_all_names(guards: int, seed: int) -> None:
     assert {record.tobytes() for record in records} == {layout.pack(forms[0])}
 
 
+@pytest.mark.parametrize("guards", [5, 6])
+@settings(deadline=None, max_examples=20)
+@given(st.integers(0, 2**32))
+def test_forms_of_many_members(guards: int, seed: int) -> None:
+    """Compiled code has the oracle's form of a state in which sets have more members than one row of a table is for."""
+    world = ExecutableSpec(HOUSE.in_normal_form(), {"guards": guards})
+    layout, chance = Layout(world.space), random.Random(seed)
+    program = program_of(world, layout)
+    states = [any_value(world.space.root, chance) for _ in range(4)]
+    records = np.array([list(layout.pack(state)) for state in states], np.uint8)
+    marks, fault = np.empty(len(records), np.uint64), np.zeros(1, np.int64)
+    assert program.form(address(records), len(records), program.seed, address(marks), address(fault)) < 0
+    assert [record.tobytes() for record in records] == [layout.pack(world.formed(state)) for state in states]
+
+
 def test_renaming() -> None:
     """A renaming changes members, sets of members, the order of what stands for each, and the order of elements of a set."""
     world = ExecutableSpec(HOUSE, {"guards": 3})

@@ -1,6 +1,7 @@
 """Compiles the normal form of states in which members are interchangeable, which spec/table/symmetry.py defines.
 
-Signatures are sums in registers: the loops over members are unrolled. A state is copied under its new names only if they
+Signatures are sums in registers: the loops over members are unrolled. What a member or a set of members adds to them all is a row
+of a table of constants, for each place in the state where one stands. A state is copied under its new names only if they
 differ, and other numberings are tried only where signatures are equal and an exchange of their members changes the state.
 """
 
@@ -13,13 +14,16 @@ from llvmlite import ir
 from kafka_spec.model_check.layout import Packed
 from kafka_spec.model_check.lowering.emit import Emitter
 from kafka_spec.model_check.lowering.unit import Unit
-from kafka_spec.model_check.lowering.values import I1, I8, I64, ONE, POINTER, WORD, ZERO, Compiled, Ref
-from kafka_spec.spec.domain import Array, Collection, Record, Scalar
+from kafka_spec.model_check.lowering.values import I1, I8, I32, I64, ONE, POINTER, WORD, ZERO, Compiled, Ref
+from kafka_spec.spec.domain import NONE, Array, Collection, Record, Scalar
 from kafka_spec.spec.table import Symmetric
-from kafka_spec.spec.table.symmetry import exchange, names_members, number_of_members, weight
+from kafka_spec.spec.table.symmetry import WORD as WORD_MASK
+from kafka_spec.spec.table.symmetry import add_signs, exchange, names_members, number_of_members, weight
 
 UNROLLED = 8
 """The largest capacity of a sequence whose items are summed without a loop."""
+TABLED = 4
+"""The most members of a set that one row of a table is for; a larger set adds several rows."""
 
 
 def form_function(unit: Unit, root: Packed, part: Symmetric) -> Compiled:
@@ -139,10 +143,15 @@ class _Forming(_Members):
     def __init__(self, unit: Unit, compiled: Compiled, root: Packed, part: Symmetric) -> None:
         super().__init__(unit, compiled, root, part)
         state = compiled.code.args[0]
-        self.sums = [self.slot(I64, ZERO) for _ in range(self.count)]
-        self.add(root, state, (), ONE, (), I1(1))
+        self.lanes = ir.VectorType(I64, 1 << (self.count - 1).bit_length())
+        self.rows, self.sums = self.slot(self.lanes, self.lanes(None)), [self.slot(I64, ZERO) for _ in range(self.count)]
+        """The sums of rows of tables, and of all else."""
+        self.add(root, state, (), 1, (), I1(1))
         rename, ties = rename_function(unit, root, part), _ties_function(unit, root, part)
-        signed = [self.b.load(cell) for cell in self.sums]
+        named = self.b.load(self.rows)
+        signed = [
+            self.b.add(self.b.load(cell), self.b.extract_element(named, I32(member))) for member, cell in enumerate(self.sums)
+        ]
         to, sums = self.numbering(), self.b.bitcast(self.slot(ir.ArrayType(I64, self.count)), I64.as_pointer())
         moved: ir.Value = I1(0)
         tied: ir.Value = I1(0)
@@ -169,7 +178,13 @@ class _Forming(_Members):
         self.b.store(self.b.add(self.b.load(self.sums[member]), amount), self.sums[member])
 
     def add(
-        self, packed: Packed, pointer: ir.Value, path: tuple[str, ...], factor: ir.Value, owners: tuple[int, ...], there: ir.Value
+        self,
+        packed: Packed,
+        pointer: ir.Value,
+        path: tuple[str, ...],
+        factor: int | ir.Value,
+        owners: tuple[int, ...],
+        there: ir.Value,
     ) -> None:
         """Emit the sums of what a value says of members; `there` is whether it is behind no end of a sequence."""
         type_ = packed.type
@@ -188,7 +203,13 @@ class _Forming(_Members):
             self.add_items(packed, pointer, path, factor, owners, there)
 
     def add_items(
-        self, packed: Packed, pointer: ir.Value, path: tuple[str, ...], factor: ir.Value, owners: tuple[int, ...], there: ir.Value
+        self,
+        packed: Packed,
+        pointer: ir.Value,
+        path: tuple[str, ...],
+        factor: int | ir.Value,
+        owners: tuple[int, ...],
+        there: ir.Value,
     ) -> None:
         """Emit the sums of the items of a sequence, or of an array that has no item for each member."""
         type_, length = packed.type, self.length(Ref(packed, pointer))
@@ -196,8 +217,7 @@ class _Forming(_Members):
 
         def one(index: ir.Value, there: ir.Value) -> None:
             item = self.item(Ref(packed, pointer), index)
-            odd = self.b.add(self.b.mul(index, I64(2)), I64(3))
-            place = factor if isinstance(type_, Collection) else self.b.mul(factor, odd)
+            place = factor if isinstance(type_, Collection) else self.times(factor, self.odd(index))
             self.add(item.packed, item.pointer, (*path, "[]"), place, owners, there)
 
         most = type_.length if isinstance(type_, Array) else type_.capacity
@@ -206,28 +226,59 @@ class _Forming(_Members):
         for index in range(most if most <= UNROLLED else 0):
             one(I64(index), self.b.and_(there, self.b.icmp_signed("<", I64(index), length)))
 
+    def odd(self, index: ir.Value) -> int | ir.Value:
+        """Return the factor of what stands at an index of a sequence."""
+        if isinstance(index, ir.Constant):
+            return 2 * int(index.constant) + 3
+        return self.b.add(self.b.mul(index, I64(2)), I64(3))
+
+    def times(self, one: int | ir.Value, other: int | ir.Value) -> int | ir.Value:
+        """Return the product, which is a constant if both are."""
+        if isinstance(one, int) and isinstance(other, int):
+            return one * other & WORD_MASK
+        mine, its = (I64(value) if isinstance(value, int) else value for value in (one, other))
+        return self.b.mul(mine, its)
+
     def add_number(
         self,
         type_: Scalar,
         value: ir.Value,
         path: tuple[str, ...],
-        factor: ir.Value,
+        factor: int | ir.Value,
         owners: tuple[int, ...],
         there: ir.Value,
     ) -> None:
-        """Emit the sums of a number, of a member, or of a set of members."""
+        """Emit the sums of a number, of a member, or of a set of members; behind the end of a sequence all bytes are 0."""
         if type_.members != self.members:
-            scaled = self.b.mul(value, factor)  # behind the end of a sequence all bytes are 0
             for depth, owner in enumerate(owners):
-                self.bump(owner, self.b.mul(scaled, I64(weight((*path, str(depth))))))
-            return
-        for member in range(self.count):
-            bit = self.b.trunc(self.b.lshr(value, I64(member)), I1) if type_.many else self.b.icmp_signed("==", value, I64(member))
-            amount = self.b.select(self.b.and_(bit, there), factor, ZERO)
-            self.bump(member, self.b.mul(amount, I64(weight((*path, "named")))))
-            for depth, owner in enumerate(owners):
-                what = "itself" if owner == member else "another"
-                self.bump(owner, self.b.mul(amount, I64(weight((*path, str(depth), what)))))
+                weighed = self.times(factor, weight((*path, str(depth))))
+                self.bump(owner, self.b.mul(value, I64(weighed) if isinstance(weighed, int) else weighed))
+        elif not type_.many:
+            number = self.b.select(there, self.b.add(value, ONE), ZERO)
+            self.add_row(number, [self.row(type_, member, path, factor, owners) for member in range(NONE, self.count)], factor)
+        else:
+            for first in range(0, self.count, TABLED):
+                sets = range(1 << min(TABLED, self.count - first))
+                number = self.b.and_(self.b.lshr(value, I64(first)), I64(len(sets) - 1))
+                self.add_row(number, [self.row(type_, some << first, path, factor, owners) for some in sets], factor)
+
+    def row(self, type_: Scalar, value: int, path: tuple[str, ...], factor: int | ir.Value, owners: tuple[int, ...]) -> list[int]:
+        """Return what a member, or a set of members, adds to the signature of each; times the factor if that is known."""
+        found = [0] * self.lanes.count
+        add_signs(type_, value, self.members, path, factor if isinstance(factor, int) else 1, owners, found)
+        return [sum_ & WORD_MASK for sum_ in found]
+
+    def add_row(self, number: ir.Value, rows: list[list[int]], factor: int | ir.Value) -> None:
+        """Emit the sum of a row of a table, times the factor if that is not in the table."""
+        table = ir.ArrayType(self.lanes, len(rows))
+        constant = ir.GlobalVariable(self.unit.module, table, self.unit.module.get_unique_name("signs"))
+        constant.initializer = table([self.lanes([I64(sum_) for sum_ in row]) for row in rows])
+        constant.global_constant, constant.linkage = True, "internal"
+        row = self.b.load(self.b.gep(constant, [ZERO, number]))
+        if isinstance(factor, int):
+            self.b.store(self.b.add(self.b.load(self.rows), row), self.rows)
+        for member in range(0 if isinstance(factor, int) else self.count):
+            self.bump(member, self.b.mul(self.b.extract_element(row, I32(member)), factor))
 
 
 def _ties_function(unit: Unit, root: Packed, part: Symmetric) -> Compiled:

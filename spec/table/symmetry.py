@@ -105,17 +105,17 @@ def weight(path: Sequence[str]) -> int:
 def signatures(type_: Type, value: Any, members: str) -> list[int]:
     """Return the signature of each member in a state."""
     found = [0] * number_of_members(type_, members)
-    _add(type_, value, members, (), 1, (), found)
+    add_signs(type_, value, members, (), 1, (), found)
     return [sum_ & WORD for sum_ in found]
 
 
-def _add(
+def add_signs(
     type_: Type, value: Any, members: str, path: tuple[str, ...], factor: int, owners: tuple[int, ...], found: list[int]
 ) -> None:
     """Add what a value says of members; it stands in the items of the `owners`, and `factor` tells its place in sequences."""
     if isinstance(type_, Record):
         for name, field in type_.fields.items():
-            _add(field, getattr(value, name), members, (*path, name), factor, owners, found)
+            add_signs(field, getattr(value, name), members, (*path, name), factor, owners, found)
     elif isinstance(type_, Scalar):
         if type_.members != members:
             for depth, owner in enumerate(owners):
@@ -130,7 +130,7 @@ def _add(
         own = isinstance(type_, Array) and type_.members == members
         for index, item in enumerate(items_of(value)):
             place = factor if own or isinstance(type_, Collection) else factor * (2 * index + 3) & WORD
-            _add(type_.item, item, members, (*path, "[]"), place, (*owners, index) if own else owners, found)
+            add_signs(type_.item, item, members, (*path, "[]"), place, (*owners, index) if own else owners, found)
 
 
 def rename_to_form(part: Symmetric, root: Record, s: Any) -> None:

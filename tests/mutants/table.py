@@ -274,7 +274,21 @@ LEVELS = (
     ),
     mutant(
         "shard-by-shard", "new states stand in the order of the shards that took them", SHARDS,
-        "np.sort(np.concatenate(places))", "np.concatenate(places)", "tests/test_replication.py::test_threads_change_nothing",
+        'np.sort(np.concatenate(places), kind="stable")', "np.concatenate(places)",
+        "tests/test_replication.py::test_threads_change_nothing",
+    ),
+    mutant(
+        "last-batch-forgotten", "what the last states of a level lead to is seen and not searched", EMBEDDED,
+        "        together(taking)\n", "", WIDE + "test_none_of_five_million_states_is_lost",
+    ),
+    mutant(
+        "ways-over-ways", "how the states of a level were reached is written over that of an earlier level", SHARDS,
+        "self.parents[self.count :], self.actions[self.count :]\n", "self.parents, self.actions\n",
+        "tests/test_replication.py::test_threads_change_nothing",
+    ),
+    mutant(
+        "signs-of-the-first-members", "a set of many members adds to signatures what its first ones would", LOWERING + "symmetry.py",
+        "some << first", "some", "tests/test_symmetry.py::test_forms_of_many_members",
     ),
     mutant(
         "last-of-many-threads", "of what several threads find in a level the last is told", LEVEL_JUDGE,
