@@ -16,6 +16,8 @@ from kafka_spec.spec.table import SpecError
 
 DIGESTS = ("code", "code of records", "initial states", "columns", "first_actions")
 """The parts that say nothing to a reader."""
+MADE = ("code", "code of records")
+"""Those that another version of this program may make otherwise of the same model."""
 
 
 def described(world: ExecutableSpec, result: Exploration, layout: Layout, code: bytes, code_of_records: bytes) -> dict[str, Any]:
@@ -45,4 +47,6 @@ def refuse_another(place: str, here: dict[str, Any], there: dict[str, Any]) -> N
     if other := [name for name in here if here[name] != there.get(name)]:
         first = other[0]
         shown = "" if first in DIGESTS else f": {there.get(first)!r}, now {here[first]!r}"
+        if first in MADE:
+            shown = ": the model has changed since, or kafka-spec makes other code of it than the version that began the run"
         raise SpecError(f"--state-dir {place} belongs to a run that differs in its {first}{shown}; name another folder")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from kafka_spec.model_check.arrays import Bytes, Words
 from kafka_spec.model_check.checkpoints import Checkpoints
 from kafka_spec.model_check.codec import Codec
-from kafka_spec.model_check.shards import Columns, PackedRecords, Records
+from kafka_spec.model_check.shards import PackedRecords, Records
 
 PACK_FROM = 256 << 20
 """Bytes of a level from which on it is packed; a state-dir holds packed states only."""
@@ -59,8 +59,28 @@ class Starts:
         return int(self.known[near]) + int(sizes(near * self.EVERY, row).sum(dtype=np.uint64))
 
 
-class InMemory:
+Kept = TypeVar("Kept", Records, PackedRecords)
+
+
+class TwoLevels(Generic[Kept]):
     """A level in memory, and the next one while it is found. When that becomes the frontier, they change their places."""
+
+    now: Kept
+    new: Kept
+
+    def marks(self, count: int) -> Words:
+        """Return a copy of the fingerprints."""
+        return self.now.marks[:count].copy()
+
+    def advance(self, level: int) -> Level | None:
+        """Make the new states the frontier; return how they were reached, if that is kept."""
+        self.now, self.new = self.new, self.now
+        self.new.clear()
+        return Level(*self.now.keep_ways()) if self.now.traced else None
+
+
+class InMemory(TwoLevels[Records]):
+    """Whole states in memory."""
 
     def __init__(self, record_bytes: int, action_bits: int, traced: bool) -> None:
         self.now: Records = Records(record_bytes, action_bits, traced=traced)
@@ -70,20 +90,9 @@ class InMemory:
         """Return the states begin..end-1 with their fingerprints."""
         return self.now.states[begin:end], self.now.marks[begin:end]
 
-    def marks(self, count: int) -> Words:
-        """Return a copy of the fingerprints."""
-        return self.now.marks[:count].copy()
 
-    def advance(self, level: int) -> Level | None:
-        """Make the new states the frontier; return how they were reached, if that is kept."""
-        old, self.now = self.now, self.new
-        old.clear()
-        self.new = old
-        return how(self.now)
-
-
-class PackedInMemory:
-    """A level in memory, packed, and the next one while it is found."""
+class PackedInMemory(TwoLevels[PackedRecords]):
+    """Packed states in memory."""
 
     def __init__(self, codec: Codec, old: InMemory | PackedInMemory) -> None:
         """Pack a level, or pack it with another codec."""
@@ -107,24 +116,11 @@ class PackedInMemory:
         start = self.starts.of(begin, lambda first, last: self.now.sizes[first:last])
         return self.codec.unpack(self.now.rows[start:], self.now.used - start, marks, room), marks
 
-    def marks(self, count: int) -> Words:
-        """Return a copy of the fingerprints."""
-        return self.now.marks[:count].copy()
-
     def advance(self, level: int) -> Level | None:
-        """Make the new states the frontier; return how they were reached, if that is kept."""
-        old, self.now = self.now, self.new
-        old.clear()
-        self.new = old
+        """Make the new states the frontier, and note where their rows begin; return how they were reached, if that is kept."""
+        how = super().advance(level)
         self.find_starts()
-        return how(self.now)
-
-
-def how(records: Columns[Any]) -> Level | None:
-    """Return how the states of a level were reached, if that is kept."""
-    if not records.traced:
-        return None
-    return Level(*records.keep_ways())
+        return how
 
 
 class OnDisk:
