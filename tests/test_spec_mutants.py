@@ -44,6 +44,18 @@ def test_a_left_out_guard_is_left_out(woven: Woven) -> None:
     assert tried > 1
 
 
+def test_mutants_that_share_code_are_searched_one_by_one(woven: Woven) -> None:
+    """All mutants are searched with one program, in which only their number changes: each has the graph that it has alone."""
+    bounds = FENCED.bound_values({})
+    digests = set()
+    for number in [*range(len(woven.mutants) + 1), 0]:
+        together = mutants.search(woven.spec, "lease", {**bounds, MUTANT: number}, None)
+        alone = embedded.explore(woven.spec, {**bounds, MUTANT: number})
+        assert (together.digest, together.violated, together.tested) == (alone.digest, alone.violated, alone.tested)
+        digests.add(together.digest)
+    assert len(digests) > 3
+
+
 def test_every_kind_of_mutant_is_made_and_some_are_noticed(woven: Woven) -> None:
     """A lease has mutants of guards, comparisons and writes, each under a name of its own; some break its promises."""
     bounds = FENCED.bound_values({})

@@ -16,6 +16,7 @@ by now, it begins anew.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import gc
 import hashlib
 import json
@@ -32,6 +33,7 @@ from kafka_spec.model_check import embedded
 from kafka_spec.model_check.compile import Program
 from kafka_spec.model_check.exploration import Budget, EngineError, Exploration
 from kafka_spec.model_check.layout import Actions, Layout
+from kafka_spec.model_check.machine_code import KNOWN, Tier
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.spec.control.claims import LOGS_REACHED, REACHED
 from kafka_spec.spec.control.fixed import FIXED
@@ -143,9 +145,10 @@ def _world(spec: Spec, bounds: dict[str, int]) -> ExecutableSpec:
 
 def _program(spec: Spec, layout: Layout, actions: Actions, claims: Sequence[Property], k: Constants, *options: Any) -> Program:
     (programs,) = [programs for world, programs in _worlds.values() if world.k is k]
-    if "" not in programs:
-        programs[""] = Program(spec, layout, actions, claims, k, *options)
-    programs[""].k[list(vars(k)).index(MUTANT)] = k.mutant
+    if "" not in programs:  # anew: code from the cache may be that for one mutant
+        programs[""] = Program(spec, layout, actions, claims, k, anew=True, tier=Tier.FAST)
+    values = programs[""].loaded.engine.get_global_value_address(KNOWN)
+    ctypes.c_int64.from_address(values + 8 * list(vars(k)).index(MUTANT)).value = k.mutant
     return programs[""]
 
 
