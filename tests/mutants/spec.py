@@ -145,8 +145,9 @@ def _world(spec: Spec, bounds: dict[str, int]) -> ExecutableSpec:
 
 def _program(spec: Spec, layout: Layout, actions: Actions, claims: Sequence[Property], k: Constants, *options: Any) -> Program:
     (programs,) = [programs for world, programs in _worlds.values() if world.k is k]
-    if "" not in programs:  # anew: code from the cache may be that for one mutant
-        programs[""] = Program(spec, layout, actions, claims, k, anew=True, tier=Tier.FAST)
+    if "" not in programs:
+        programs[""] = Program(spec, layout, actions, claims, k, tier=Tier.FAST)
+        assert programs[""].loaded.tier == Tier.FAST, "there is code for one mutant only, and this search is for all"
     values = programs[""].loaded.engine.get_global_value_address(KNOWN)
     ctypes.c_int64.from_address(values + 8 * list(vars(k)).index(MUTANT)).value = k.mutant
     return programs[""]
