@@ -60,7 +60,7 @@ def kraft_edges(spec: Spec, bounds: Mapping[str, int], rules: Container[str] | N
                         sources[parent] = plain(root, get(root, states[parent - begin].tobytes(), 0))
                     target = plain(root, get(root, some.states[place].tobytes(), 0))
                     yield KRaftEdge(sources[parent], rule, dict(zip(rule.params, binding, strict=True)), target)
-            search.take([some], search.threads.together)
+            search.take([some])
         search.end_level()
 
 

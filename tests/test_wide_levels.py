@@ -199,3 +199,20 @@ def test_of_states_from_many_slices_the_first_is_told(monkeypatch: pytest.Monkey
 
     assert mine.findings == oracle.explore(toys.GRID, {"limit": 5}, properties=claims).findings
     assert [finding.states for finding in mine.findings.values()] == [5, 5]
+
+
+def outer_stay_little(before: toys.Grid, after: toys.Grid) -> bool:
+    """No step takes the outer two counters to four; such steps stand anywhere in a level."""
+    return outer_are_little(before) == outer_are_little(after)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_of_steps_from_many_slices_the_first_is_told(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
+    """Of violating steps out of different slices the first in the order is told, as the oracle tells it."""
+    monkeypatch.setattr(embedded, "SLICE", 5)
+    monkeypatch.setattr(embedded, "SMALL_LEVEL", 2)
+    claims = [step_invariant("OuterStayLittle", outer_stay_little, "", "")]
+    mine = embedded.explore(toys.GRID, {"limit": 5}, properties=claims, threads=threads)
+
+    assert mine.findings == oracle.explore(toys.GRID, {"limit": 5}, properties=claims).findings
+    assert [len(finding.actions) for finding in mine.findings.values()] == [4]

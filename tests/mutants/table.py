@@ -263,9 +263,9 @@ LEVELS = (
     mutant(
         "hashes-of-32-bits", "states are told apart by 32 bits", HASHING,
         'return b.select(b.icmp_signed("==", result, ZERO), ONE, result)',
-        'return b.select(b.icmp_signed("==", b.and_(result, I64(0xFFFFFFFF)), ZERO), ONE, b.and_(result, I64(0xFFFFFFFF)))',
+        "return b.mul(b.and_(result, I64(0xFFFFFFFF)), I64(0x100000001))",
         WIDE + "test_none_of_five_million_states_is_lost", "tests/test_fingerprint.py::test_avalanche",
-        more=((FINGERPRINT, "return wyhash(record, seed) or 1", "return wyhash(record, seed) & 0xFFFFFFFF or 1"),),
+        more=((FINGERPRINT, "return wyhash(record, seed) or 1", "return (wyhash(record, seed) & 0xFFFFFFFF) * 0x100000001"),),
     ),
     mutant(
         "end-of-record", "the last bytes of a record are not hashed", HASHING,
@@ -296,7 +296,7 @@ LEVELS = (
     ),
     mutant(
         "last-step-of-many-threads", "of the steps that several threads find the last is told", EMBEDDED,
-        "index, action = min(hits)", "index, action = max(hits)", FUZZ + "test_random_specs",
+        "index, action = min(hits)", "index, action = max(hits)", WIDE + "test_of_steps_from_many_slices_the_first_is_told",
     ),
     mutant(
         "one-thread-told", "what is found on the edges of other threads than the first is forgotten", EMBEDDED,
