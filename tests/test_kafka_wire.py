@@ -6,6 +6,7 @@ What real brokers make of it is shown by `kafka-spec run --kafka` (tests/test_re
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 import socket
 import uuid
@@ -500,6 +501,31 @@ async def closes(address: tuple[str, int], data: bytes) -> bool:
         return isinstance(error, ConnectionResetError)
     finally:
         writer.close()
+
+
+@pytest.mark.parametrize("iterations", range(8))
+def test_a_listener_that_ends_closes_what_it_accepts(iterations: int) -> None:
+    """However far a connection has got when the listener ends, it is closed, and nobody serves it."""
+
+    async def serving(message: Any, reply: Callable[[object], object]) -> bool:
+        return always(DONE, message, reply)
+
+    async def connect_and_end() -> None:
+        listener = KafkaListener(serving, asyncio.get_running_loop().call_soon_threadsafe)
+        listening = socket.create_server((HOST, 0))
+        await listener.begin(listening)
+        with socket.create_connection(listening.getsockname()) as client:
+            for _ in range(iterations):
+                await asyncio.sleep(0)
+            await listener.end()
+            for _ in range(10):
+                await asyncio.sleep(0)
+            assert asyncio.all_tasks() == {asyncio.current_task()}
+            client.settimeout(1)
+            with contextlib.suppress(ConnectionResetError):
+                assert client.recv(1) == b""
+
+    asyncio.run(connect_and_end())
 
 
 def test_what_is_not_served_closes_its_connection_alone() -> None:

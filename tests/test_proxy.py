@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import struct
 import threading
@@ -148,6 +149,17 @@ def test_it_survives_a_server_that_is_gone() -> None:
         port = listening.getsockname()[1]
     with Proxy(port) as proxy, connect(proxy) as client:
         assert ask(client, b"a") == b""
+
+
+def test_a_proxy_that_ends_closes_what_it_accepts() -> None:
+    """Connections that a proxy has hardly accepted when it ends are closed."""
+    with echoing() as port:
+        for _ in range(40):
+            with Proxy(port) as proxy:
+                client = connect(proxy)
+            with client, contextlib.suppress(ConnectionResetError):
+                client.settimeout(1)
+                assert client.recv(1) == b""
 
 
 def request(key: int, correlation: int, client: bytes = b"broker-1") -> bytes:

@@ -7,10 +7,14 @@ that a client sends. It runs on an event loop in a thread of its own; its words 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
+from functools import partial
 from types import TracebackType
 from typing import Any
+
+from kafka_spec.impl.kafka_wire.listener import close_server
 
 HOST = "127.0.0.1"
 PIECE = 1 << 16
@@ -34,6 +38,7 @@ class Proxy:
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._has_ended = False
         self._writers: set[asyncio.StreamWriter] = set()
         self._flows: asyncio.Event
         self._server: asyncio.Server
@@ -103,33 +108,42 @@ class Proxy:
             writer.transport.abort()
 
     async def _ended(self) -> None:
-        self._server.close()
+        self._has_ended = True
+        await close_server(self._server)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._broken()
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        opened, connection = {writer}, self._connection()
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Begin to pass on a connection, at once: if the proxy ends before the task runs, the connection is closed all the same."""
+        if self._has_ended or self._refuses:
+            writer.transport.abort()
+            return
+        opened = {writer}
         self._writers.add(writer)
-        try:
-            if not self._refuses:
-                there, back = await asyncio.open_connection(HOST, self._target)
-                opened.add(back)
-                self._writers.add(back)
-                async with asyncio.TaskGroup() as both:
-                    both.create_task(self._pass_on(reader, back, True, connection))
-                    both.create_task(self._pass_on(there, writer, False, connection))
-        except (OSError, asyncio.CancelledError, ExceptionGroup):
-            pass  # a connection that breaks on one side breaks on the other
-        finally:
-            self._tasks.discard(task)
-            for one in opened:
-                self._writers.discard(one)
-                one.transport.abort()
+        task = asyncio.create_task(self._pass_both_ways(reader, writer, opened))
+        self._tasks.add(task)
+        task.add_done_callback(partial(self._passed, opened))
+
+    def _passed(self, opened: set[asyncio.StreamWriter], task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        for one in opened:
+            self._writers.discard(one)
+            one.transport.abort()
+
+    async def _pass_both_ways(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, opened: set[asyncio.StreamWriter]
+    ) -> None:
+        """Connect to the target, and pass bytes on until a connection breaks: on one side it breaks as on the other."""
+        connection = self._connection()
+        with contextlib.suppress(OSError, ExceptionGroup):
+            there, back = await asyncio.open_connection(HOST, self._target)
+            opened.add(back)
+            self._writers.add(back)
+            async with asyncio.TaskGroup() as both:
+                both.create_task(self._pass_on(reader, back, True, connection))
+                both.create_task(self._pass_on(there, writer, False, connection))
 
     async def _pass_on(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, from_client: bool, connection: object

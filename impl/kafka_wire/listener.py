@@ -9,6 +9,7 @@ Source: Kafka 2.8 SocketServer.scala, KafkaApis.scala (handleApiVersionsRequest)
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -40,6 +41,7 @@ class KafkaListener:
         self._largest = largest
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
+        self._ended = False
 
     async def begin(self, listening: socket.socket) -> None:
         """Accept connections."""
@@ -47,44 +49,60 @@ class KafkaListener:
 
     async def end(self) -> None:
         """Close the socket and all connections."""
+        self._ended = True
         if self._server is not None:
-            self._server.close()
+            await close_server(self._server)
         for task in self._connections:
             task.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        try:
-            if len(self._connections) < self._most:
-                self._connections.add(task)
-                await self._answer_all(reader, writer)
-        except (OSError, asyncio.IncompleteReadError, NotAMessage, apis.Unserved):
-            pass
-        except asyncio.CancelledError:
-            pass  # the listener ends
-        finally:
-            self._connections.discard(task)
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Begin to serve a connection, at once: if the listener ends before the task runs, the connection is closed, too."""
+        if self._ended or len(self._connections) >= self._most:
             writer.transport.abort()
+            return
+        task = asyncio.create_task(self._answer_all(reader, writer))
+        self._connections.add(task)
+        task.add_done_callback(partial(self._served, writer))
+
+    def _served(self, writer: asyncio.StreamWriter, task: asyncio.Task[None]) -> None:
+        self._connections.discard(task)
+        writer.transport.abort()
 
     async def _answer_all(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve a connection until it breaks, the broker ends, or an error is raised."""
-        while True:
-            (length,) = apis.LENGTH.unpack(await reader.readexactly(apis.LENGTH.size))
-            if not 0 <= length <= self._largest:
-                raise NotAMessage(f"a request of {length} bytes; the largest has {self._largest}")
-            received = apis.decode_request(await reader.readexactly(length))
-            message = received.message
-            if message is None:
-                writer.write(apis.api_versions(received.head))
-            else:
-                answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
-                if not await self._serve(message, partial(self._on_loop, _settle, answer)):
-                    return
-                if not (isinstance(message, ProduceRequest) and message.acks == 0):
-                    writer.write(apis.encode_answer(received, await answer))
-            await writer.drain()
+        """Serve a connection until it breaks, a request is not served, or the broker or the listener ends."""
+        with contextlib.suppress(OSError, asyncio.IncompleteReadError, NotAMessage, apis.Unserved):
+            while await self._answer(reader, writer):
+                pass
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """Serve one request; return whether the broker still runs."""
+        (length,) = apis.LENGTH.unpack(await reader.readexactly(apis.LENGTH.size))
+        if not 0 <= length <= self._largest:
+            raise NotAMessage(f"a request of {length} bytes; the largest has {self._largest}")
+        received = apis.decode_request(await reader.readexactly(length))
+        message = received.message
+        if message is None:
+            writer.write(apis.api_versions(received.head))
+        else:
+            answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+            if not await self._serve(message, partial(self._on_loop, _settle, answer)):
+                return False
+            if not (isinstance(message, ProduceRequest) and message.acks == 0):
+                writer.write(apis.encode_answer(received, await answer))
+        await writer.drain()
+        return True
+
+
+async def close_server(server: asyncio.Server) -> None:
+    """Close a server's sockets once what it has accepted is connected; who is connected then has to be closed by the caller.
+
+    Python 3.11 loses a connection that a server has accepted and not connected when it is closed: it stays open, and nobody has it.
+    """
+    for listening in server.sockets:
+        asyncio.get_running_loop().remove_reader(listening)
+    await asyncio.sleep(0)
+    server.close()
 
 
 def _settle(future: asyncio.Future[object], answer: object) -> None:
