@@ -82,7 +82,7 @@ REASONS: tuple[tuple[str, str], ...] = (
         "It is a switch that breaks nothing by itself: KAFKA-7395, or isr-candidate-not-alive (BREAKS_NOTHING, spec/control/bugs).",
     ),
     (
-        r"^(Exit|Restart|Crash|Bounce|LossyCrash|LoseConnection|NoticeExpiry|Write|ShrinkIsr|ShrinkIsrUnanswered|ControlledShutdown|"
+        r"^(Exit|Restart|Crash|Bounce|LossyCrash|LoseConnection|NoticeExpiry|Write|ShrinkIsr|ShrinkIsrUnanswered|ControlledShutdown|ControlledShutdownAgain|"
         r"PreferredElection|CancelReassignment|FailToDelete|GiveUp)\b|^environment\.(?!end_process)|^isr\.(follower_lags|drop_from_isr|shrink_)|"
         r"^reassigning\.|^requested\.|^deletion\.ask|session_is_over",
         "It changes what faults, clients and operators do, or when. No property claims anything of them; fewer of their steps "
@@ -97,14 +97,20 @@ REASONS: tuple[tuple[str, str], ...] = (
     (
         r"is_news|request_is_taken|request_is_leader_and_isr|_have_changed|_has_changed|a_topic_is_new|there_is_something|log_does_not_match|"
         r"isr_write_is_unanswered|is_handling_no_event|broker_changes\.|replica_may_be_stopped|topic_cannot_be_deleted|"
-        r"IgnoreStopReplica|follower_has_stopped|a_request_arrives|has_bounced|topics\.|named_leader_is_alive",
+        r"IgnoreStopReplica|follower_has_stopped|a_request_arrives|has_bounced|topics\.|named_leader_is_alive|zookeeper_can_be_read|"
+        r"a_reassignment_runs",
         "The step can be taken more often. Then it does again what was done, or an event is handled that finds nothing.",
     ),
     (
         r"^election\.|^stages\.|^failover\.|^partition_rows\.|write_isr_without_replica|replica_rows\.|put_replicas_online|^reassignment\.|"
-        r"^deletion|resignation\.",
+        r"^deletion|resignation\.|^steps\.|all_have_a_leader_epoch",
         "The controller chooses another replica that may lead, tells somebody more or later, or learns it in another event: a "
         "later step of it comes to the same.",
+    ),
+    (
+        r"^late_(answer|fetch|stop)\.|Late(Answer|Fetch|Stop)",
+        "It is about a request or an answer that arrives late. At these bounds what that does, or what refuses it, is done "
+        "otherwise, too.",
     ),
     (
         r"^fetching\.|^isr\.|^gates\.|ExpandIsr|Fetch|TruncateToLeader|^leader_and_isr\.|^log\.|^requests\.|^network\.|^zookeeper\.",
