@@ -5,6 +5,7 @@ Depends on bytes and the compiled functions that fill them, not on the order of 
 
 from __future__ import annotations
 
+import abc
 import itertools
 import mmap
 from collections.abc import Callable, Sequence
@@ -108,7 +109,7 @@ def unseen(number: int, begin: int, states: Bytes, actions: npt.NDArray[Any]) ->
     """Look at nothing."""
 
 
-class Columns(Generic[Found]):
+class Columns(abc.ABC, Generic[Found]):
     """Storage for the fingerprints, parents and actions of the states of a level; what it keeps of states is up to its kind.
 
     The address space for as many states as the machine's memory can hold is reserved at once. The system allocates memory at the
@@ -150,9 +151,9 @@ class Columns(Generic[Found]):
         )  # fmt: skip
         return self.actions[way : way + len(places)]
 
+    @abc.abstractmethod
     def taking(self, program: Code, number: int, part: Found, places: Sequence[Numbers], at: int, look: Look) -> Job:
         """Return the job that takes the candidates at some places of slice `number`, from index `at` on."""
-        raise NotImplementedError
 
     def taken(self) -> None:
         """Count the states that the jobs of `take` took."""

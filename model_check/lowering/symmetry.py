@@ -8,6 +8,7 @@ differ, and other numberings are tried only where signatures are equal and an ex
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 
 from llvmlite import ir
 
@@ -137,6 +138,23 @@ class _Renaming(_Members):
         self.copy(at, element, item.size)
 
 
+@dataclass(frozen=True)
+class _Place:
+    """Where in the state a value stands, as signatures count it."""
+
+    path: tuple[str, ...] = ()
+    factor: int | ir.Value = 1
+    """By what it counts: the place in sequences; a number if that is known to the compiler."""
+    owners: tuple[int, ...] = ()
+    """The members whose items it is in."""
+    there: ir.Value = I1(1)
+    """Whether it is before the ends of all sequences that it is in."""
+
+    def field(self, name: str) -> _Place:
+        """Return the place of a field, or of an item, "[]"."""
+        return replace(self, path=(*self.path, name))
+
+
 class _Forming(_Members):
     """Signatures, the numbering that they tell, and the state under it."""
 
@@ -146,7 +164,7 @@ class _Forming(_Members):
         self.lanes = ir.VectorType(I64, 1 << (self.count - 1).bit_length())
         self.rows, self.sums = self.slot(self.lanes, self.lanes(None)), [self.slot(I64, ZERO) for _ in range(self.count)]
         """The sums of rows of tables, and of all else."""
-        self.add(root, state, (), 1, (), I1(1))
+        self.add(Ref(root, state), _Place())
         rename, ties = rename_function(unit, root, part), _ties_function(unit, root, part)
         named = self.b.load(self.rows)
         signed = [
@@ -177,54 +195,37 @@ class _Forming(_Members):
     def bump(self, member: int, amount: ir.Value) -> None:
         self.b.store(self.b.add(self.b.load(self.sums[member]), amount), self.sums[member])
 
-    def add(
-        self,
-        packed: Packed,
-        pointer: ir.Value,
-        path: tuple[str, ...],
-        factor: int | ir.Value,
-        owners: tuple[int, ...],
-        there: ir.Value,
-    ) -> None:
-        """Emit the sums of what a value says of members; `there` is whether it is behind no end of a sequence."""
-        type_ = packed.type
-        if not owners and not names_members(type_, self.members):
+    def add(self, ref: Ref, at: _Place) -> None:
+        """Emit the sums of what a value says of members."""
+        packed, type_ = ref.packed, ref.packed.type
+        if not at.owners and not names_members(type_, self.members):
             return
         if packed.fields is not None:
             for name, (offset, field) in packed.fields.items():
-                self.add(field, self.at(pointer, offset), (*path, name), factor, owners, there)
+                self.add(Ref(field, self.at(ref.pointer, offset)), at.field(name))
         elif isinstance(type_, Scalar):
-            self.add_number(type_, self.load(packed, pointer), path, factor, owners, there)
+            self.add_number(type_, self.load(packed, ref.pointer), at)
         elif isinstance(type_, Array) and type_.members == self.members:
             for index in range(self.count):
-                item = self.item(Ref(packed, pointer), I64(index))
-                self.add(item.packed, item.pointer, (*path, "[]"), factor, (*owners, index), there)
+                self.add(self.item(ref, I64(index)), replace(at.field("[]"), owners=(*at.owners, index)))
         else:
-            self.add_items(packed, pointer, path, factor, owners, there)
+            self.add_items(ref, at)
 
-    def add_items(
-        self,
-        packed: Packed,
-        pointer: ir.Value,
-        path: tuple[str, ...],
-        factor: int | ir.Value,
-        owners: tuple[int, ...],
-        there: ir.Value,
-    ) -> None:
+    def add_items(self, ref: Ref, at: _Place) -> None:
         """Emit the sums of the items of a sequence, or of an array that has no item for each member."""
-        type_, length = packed.type, self.length(Ref(packed, pointer))
+        type_, length = ref.packed.type, self.length(ref)
         assert not isinstance(type_, Record | Scalar)
 
         def one(index: ir.Value, there: ir.Value) -> None:
-            item = self.item(Ref(packed, pointer), index)
-            place = factor if isinstance(type_, Collection) else self.times(factor, self.odd(index))
-            self.add(item.packed, item.pointer, (*path, "[]"), place, owners, there)
+            item = self.item(ref, index)
+            factor = at.factor if isinstance(type_, Collection) else self.times(at.factor, self.odd(index))
+            self.add(item, replace(at.field("[]"), factor=factor, there=there))
 
         most = type_.length if isinstance(type_, Array) else type_.capacity
         if most > UNROLLED:
-            self.loop(ZERO, length, lambda now: one(now, there))
+            self.loop(ZERO, length, lambda now: one(now, at.there))
         for index in range(most if most <= UNROLLED else 0):
-            one(I64(index), self.b.and_(there, self.b.icmp_signed("<", I64(index), length)))
+            one(I64(index), self.b.and_(at.there, self.b.icmp_signed("<", I64(index), length)))
 
     def odd(self, index: ir.Value) -> int | ir.Value:
         """Return the factor of what stands at an index of a sequence."""
@@ -239,33 +240,25 @@ class _Forming(_Members):
         mine, its = (I64(value) if isinstance(value, int) else value for value in (one, other))
         return self.b.mul(mine, its)
 
-    def add_number(
-        self,
-        type_: Scalar,
-        value: ir.Value,
-        path: tuple[str, ...],
-        factor: int | ir.Value,
-        owners: tuple[int, ...],
-        there: ir.Value,
-    ) -> None:
+    def add_number(self, type_: Scalar, value: ir.Value, at: _Place) -> None:
         """Emit the sums of a number, of a member, or of a set of members; behind the end of a sequence all bytes are 0."""
         if type_.members != self.members:
-            for depth, owner in enumerate(owners):
-                weighed = self.times(factor, weight((*path, str(depth))))
+            for depth, owner in enumerate(at.owners):
+                weighed = self.times(at.factor, weight((*at.path, str(depth))))
                 self.bump(owner, self.b.mul(value, I64(weighed) if isinstance(weighed, int) else weighed))
         elif not type_.many:
-            number = self.b.select(there, self.b.add(value, ONE), ZERO)
-            self.add_row(number, [self.row(type_, member, path, factor, owners) for member in range(NONE, self.count)], factor)
+            number = self.b.select(at.there, self.b.add(value, ONE), ZERO)
+            self.add_row(number, [self.row(type_, member, at) for member in range(NONE, self.count)], at.factor)
         else:
             for first in range(0, self.count, TABLED):
                 sets = range(1 << min(TABLED, self.count - first))
                 number = self.b.and_(self.b.lshr(value, I64(first)), I64(len(sets) - 1))
-                self.add_row(number, [self.row(type_, some << first, path, factor, owners) for some in sets], factor)
+                self.add_row(number, [self.row(type_, some << first, at) for some in sets], at.factor)
 
-    def row(self, type_: Scalar, value: int, path: tuple[str, ...], factor: int | ir.Value, owners: tuple[int, ...]) -> list[int]:
+    def row(self, type_: Scalar, value: int, at: _Place) -> list[int]:
         """Return what a member, or a set of members, adds to the signature of each; times the factor if that is known."""
         found = [0] * self.lanes.count
-        add_signs(type_, value, self.members, path, factor if isinstance(factor, int) else 1, owners, found)
+        add_signs(type_, value, self.members, at.path, at.factor if isinstance(at.factor, int) else 1, at.owners, found)
         return [sum_ & WORD_MASK for sum_ in found]
 
     def add_row(self, number: ir.Value, rows: list[list[int]], factor: int | ir.Value) -> None:
