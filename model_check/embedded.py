@@ -125,12 +125,15 @@ class Search:
 
     tested_at_start: Counter[str]
     """How many initial states met each antecedent."""
+    judged_before: bool
+    """Whether the states of the level that is being found are judged where steps lead to them."""
 
     def start_level(self) -> None:
         """Forget what was found of the level before."""
         for part in self.slices:
             part.start_level()
         self.firsts.fill(0)
+        self.judged_before = self.world.spec.judges_steps and bool(self.history)
         self.judging = LevelJudge(self.program, self.decided, len(self.slices))
 
     def expand_level(self) -> str:
@@ -235,8 +238,10 @@ class Search:
             self.result.new[rule.name] += new
 
     @property
-    def decided(self) -> list[bool]:
-        """For each claim that the judge decides, whether it is decided."""
+    def decided(self) -> list[bool] | None:
+        """For each claim that the judge decides, whether it is decided; None if they need no judge."""
+        if self.judged_before and not self.world.spec.judges_kept:
+            return None
         return [claim.name in self.result.findings for claim in self.program.states]
 
     def judge(self) -> None:
@@ -252,13 +257,11 @@ class Search:
             index, code = judged.fault
             met = self.program.fault_of(code)
             self.explain(met.message, met.place, "a property", index)
+        tests = dict(zip(self.program.state_tests, judged.met, strict=True))
         for claim, index in zip(claims, judged.firsts, strict=True):
             if index >= 0 and claim.name not in self.result.findings:
                 self.found(claim.name, len(self.history) - 1, index)
-        tests = dict(zip(self.program.state_tests, judged.met, strict=True))
-        judged_before = self.world.spec.judges_steps and len(self.history) > 1
-        for claim in claims:
-            if claim.when is not None and not judged_before:
+            if claim.when is not None and not self.judged_before:
                 self.result.tested[claim.name] += tests[claim.when]
         if on_graph:
             for claim, owing in zip(on_graph, self.paths.add_level(self.frontier.marks(self.width), judged.ways), strict=True):

@@ -45,11 +45,12 @@ class Judged:
 class LevelJudge:
     """What the judge has said so far of the states of a level. Several threads may show it states, each with a number."""
 
-    def __init__(self, program: Program, known: Sequence[bool], threads: int) -> None:
-        """Begin a level; `known` says which claims are decided."""
-        self.program, self.claims = program, len(known)
-        self.judges = bool(program.states or program.on_graph)
-        start = [*(0 if decided else -1 for decided in known), *[0] * (1 + len(program.state_tests))]
+    def __init__(self, program: Program, known: Sequence[bool] | None, threads: int) -> None:
+        """Begin a level; `known` says which claims about states are decided; None: they need no judge."""
+        self.program, self.claims = program, len(program.states)
+        self.judges = bool(program.on_graph or (program.states and known is not None))
+        self.known = [True] * self.claims if known is None else known
+        start = [*(0 if decided else -1 for decided in self.known), *[0] * (1 + len(program.state_tests))]
         self.rows: npt.NDArray[np.int64] = np.array([start] * threads, np.int64)
         self.ways: list[tuple[int, Flags]] = []
         self.faults: list[int] = []
@@ -70,7 +71,8 @@ class LevelJudge:
     @property
     def said(self) -> Judged:
         """What all threads were told together."""
-        firsts = [min((int(row[n]) for row in self.rows if row[n] >= 0), default=-1) for n in range(self.claims)]
+        hits = [[int(row[n]) for row in self.rows if row[n] >= 0 and not known] for n, known in enumerate(self.known)]
+        firsts = [min(some, default=-1) for some in hits]
         met = self.rows[:, self.claims + 1 :].sum(axis=0).tolist()
         found = [meets for _, meets in sorted(self.ways, key=lambda one: one[0])]
         ways = np.concatenate(found) if found else np.zeros((0, len(self.program.ways)), np.bool_)
@@ -78,7 +80,7 @@ class LevelJudge:
         return Judged(firsts, met, ways, fault)
 
 
-def judge_again(program: Program, known: Sequence[bool], frontier: Readable, width: int) -> Judged:
+def judge_again(program: Program, known: Sequence[bool] | None, frontier: Readable, width: int) -> Judged:
     """Judge all states of a level in its order, on one thread."""
     judge = LevelJudge(program, known, 1)
     piece = max(1, min(width, PIECE_BYTES // program.shape.record_bytes))

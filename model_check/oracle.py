@@ -349,15 +349,12 @@ class _Search:
             actions.insert(0, action)
         self.result.findings[claim] = Finding(self.history[0][index][0], tuple(actions))
 
-    @property
-    def judged_before(self) -> bool:
-        """Whether the states of the frontier were judged where steps led to them."""
-        return self.world.spec.judges_steps and len(self.history) > 1
-
     def judge_level(self) -> None:
-        for claim in self.result.properties:
-            for index, (_, state) in enumerate(self.frontier) if claim.kind in ("invariant", "reachable") else ():
-                if claim.when is not None and not self.judged_before:
+        spec, start = self.world.spec, len(self.history) == 1
+        claims = [claim for claim in self.result.properties if claim.kind in ("invariant", "reachable")]
+        for claim in claims if start or spec.judges_kept else ():
+            for index, (_, state) in enumerate(self.frontier):
+                if claim.when is not None and (start or not spec.judges_steps):
                     self.result.tested[claim.name] += self.world.tests(claim, s=state)
                 if claim.name not in self.result.findings and self.world.judge(claim, state) == (claim.kind == "reachable"):
                     self.found(claim.name, len(self.history) - 1, index)

@@ -453,6 +453,77 @@ def test_what_happens_is_judged_before_the_form(explore: Explore) -> None:
     assert dict(trace.steps[-1].state)["known[0]"] > dict(trace.steps[-1].state)["now"]
 
 
+@dataclass
+class Lamp:
+    """Something that moves, and a lamp that is off whenever it has moved."""
+
+    moves: int = holds(Range(0, 3))
+    lamp: int = holds(Range(0, 1))
+
+
+def moves_left(s: Lamp) -> bool:
+    """It can move."""
+    return s.moves < 3
+
+
+def move(s: Lamp) -> None:
+    """It moves, and the lamp goes off."""
+    s.moves += 1
+    s.lamp = 0
+
+
+def switch_on(s: Lamp) -> None:
+    """After the last move somebody switches the lamp on at once."""
+    if s.moves == 3:
+        s.lamp = 1
+
+
+def is_off(s: Lamp) -> bool:
+    """The lamp is off."""
+    return s.lamp == 0
+
+
+def has_moved(s: Lamp) -> bool:
+    """It has moved."""
+    return s.moves > 0
+
+
+def has_not_moved(s: Lamp) -> bool:
+    """It has not moved."""
+    return s.moves == 0
+
+
+LAMP = Spec(
+    "toys/lamp",
+    "a form that no rule's step leads to",
+    Lamp,
+    (Rule("Move", "lamp", "it moves", "", (move,), guards=(moves_left,)),),
+    (invariant("Off", is_off, "the lamp is off", when=has_moved),),
+    normal_form=(switch_on,),
+    reduced=True,
+)
+
+
+@pytest.mark.parametrize("explore", ENGINES.values(), ids=ENGINES.keys())
+def test_what_a_form_makes_is_judged(explore: Explore) -> None:
+    """A form may be another state than the step led to, and nothing may follow: it is judged, but antecedents count steps."""
+    result = explore(LAMP, {}, everything=True)
+    assert result.violated == ["Off"]
+    assert result.findings["Off"].states == 4
+    assert result.tested["Off"] == 3
+
+
+@pytest.mark.parametrize("explore", ENGINES.values(), ids=ENGINES.keys())
+def test_initial_states_are_judged(explore: Explore) -> None:
+    """What no step leads to is judged, too: a claim that only the initial state violates is violated, by a trace without steps."""
+    result = explore(replace(LAMP, properties=(invariant("Moved", has_moved, "it has moved"),)), {}, everything=True)
+    trace = trace_of(result, "Moved")
+    assert trace is not None
+    assert len(trace.steps) == 0
+    counted = replace(LAMP, properties=(invariant("Off", is_off, "the lamp is off", when=has_not_moved),))
+    assert explore(counted, {}, everything=True).tested["Off"] == 1
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Ranks
 

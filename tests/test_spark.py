@@ -30,6 +30,7 @@ import pytest
 import toys
 from conftest import ROOT, Command
 from pyspark.sql import SparkSession
+from test_normal_form import LAMP
 
 from kafka_spec.model_check import embedded
 from kafka_spec.model_check.counterexample import trace_of
@@ -98,11 +99,12 @@ def on_spark(spark: SparkSession, tmp_path: Path) -> Callable[..., Exploration]:
         (toys.CUT_OFF, {"deadlock": True}),
         (toys.SEVERAL_STARTS, {"everything": True}),
         (toys.CHANNEL, {"everything": True}),
+        (LAMP, {"everything": True}),
     ],
     ids=lambda value: value.name if isinstance(value, Spec) else None,
 )
 def test_toys(on_spark: Callable[..., Exploration], spec: Spec, options: dict[str, bool]) -> None:
-    """Step invariants, domains, bounds, deadlocks and several initial states come out as in the embedded engine."""
+    """Step invariants, domains, bounds, deadlocks, several initial states and forms come out as in the embedded engine."""
     bounds = toys.bounds_of(spec)
 
     same(on_spark(spec, bounds, **options), embedded.explore(spec, bounds, **options))

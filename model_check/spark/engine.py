@@ -302,7 +302,8 @@ class Run:
             self.expanded = Expanded(base, firsts, next_parts, reports)
         level, firsts, parts = base + 1, self.expanded.firsts, self.expanded.next_parts
         next_parts = self.parts(width * growth**2)
-        known = [0 if claim.name in self.result.findings else -1 for claim in self.program.states]
+        decided = [claim.name in self.result.findings for claim in self.program.states]
+        known = decided if self.world.spec.judges_kept else None
         reports = self.cluster.run("stage", parts, (level, firsts, before, parts, next_parts, known), self.job_budget)
         self.count_edges(base, self.expanded.reports)
         self.end_level(level, [report for report in reports if report["kind"] == "level"])

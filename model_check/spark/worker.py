@@ -253,21 +253,23 @@ class Worker:
         if self.storage.read("owner") != self.task.owner.encode():
             raise Refused(f"another run has taken {self.task.state_dir} over")
 
-    def judged(self, rows: Rows, known: Sequence[int]) -> dict[str, Any]:
+    def judged(self, rows: Rows, known: Sequence[bool] | None) -> dict[str, Any]:
         """Return what the judge says of new states.
 
         For each claim the first state that decides it, the fault of a claim, how often antecedents held, and for each claim about
-        paths how many states owe it a path.
+        paths how many states owe it a path. `known` says which claims about states are decided; None: they need no judge.
         """
-        claims, shape = len(known), self.task.shape
-        firsts = np.array([*known, *[0] * (1 + shape.state_tests)], np.int64)
+        shape = self.task.shape
+        claims = shape.states
+        decided = [True] * claims if known is None else known
+        firsts = np.array([*(0 if one else -1 for one in decided), *[0] * (1 + shape.state_tests)], np.int64)
         states = np.ascontiguousarray(rows.states)
         meets = np.zeros((len(states), shape.ways), np.bool_)
-        judges = shape.states or shape.ways
+        judges = shape.ways or (claims and known is not None)
         index = self.code.judge(address(states), len(states), address(firsts), address(meets)) if judges else -1
         owing = [~meets[:, place] & (True if when < 0 else meets[:, when]) for place, when in enumerate(shape.paths)]
         found = [
-            self.state(rows, first) if first >= 0 > told else None for first, told in zip(firsts.tolist(), known, strict=False)
+            None if one or first < 0 else self.state(rows, first) for first, one in zip(firsts.tolist(), decided, strict=False)
         ]
         fault = (*self.state(rows, index), int(firsts[claims])) if index >= 0 else None
         owed = [int(some.sum()) for some in owing]
@@ -296,7 +298,7 @@ def stage(
     before: Files,
     parts: int,
     next_parts: int,
-    known: Sequence[int],
+    known: Sequence[bool] | None,
     numbers: Iterable[int],
 ) -> Iterator[dict[str, Any]]:
     """Keep the new states among the candidates for parts of a level; expand them.

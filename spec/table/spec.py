@@ -109,6 +109,16 @@ class Spec:
         return self.reduced or self.constraint is not None or bool(self.view)
 
     @property
+    def judges_kept(self) -> bool:
+        """Whether claims about states are judged in the states that a search keeps, too.
+
+        They need not be where steps lead to those very states, or to the same with interchangeable members under other names. Any
+        other part of a normal form may take steps at once, so what it makes is judged by itself.
+        """
+        takes_steps = self.reduced and any(not isinstance(part, Symmetric) for part in self.normal_form)
+        return takes_steps or not self.judges_steps
+
+    @property
     def final_states(self) -> Function | None:
         """The predicate of the states that may have no step; None if a check that judges deadlocks allows none."""
         return self.final if self.checks_deadlock else None

@@ -291,8 +291,22 @@ LEVELS = (
         "some << first", "some", "tests/test_symmetry.py::test_forms_of_many_members",
     ),
     mutant(
+        "forms-not-judged", "what a form has done at once is not judged", "spec/table/spec.py",
+        "return takes_steps or not self.judges_steps", "return not self.judges_steps", NORMAL + "test_what_a_form_makes_is_judged",
+    ),
+    mutant(
+        "beginning-not-judged", "initial states are not judged where steps are", EMBEDDED,
+        "self.world.spec.judges_steps and bool(self.history)", "self.world.spec.judges_steps",
+        NORMAL + "test_initial_states_are_judged",
+    ),
+    mutant(
+        "threads-do-not-wait", "a search goes on before the last thread has done its job", "model_check/threads.py",
+        "for _ in jobs[1:]:", "for _ in jobs[2:]:", "tests/test_threads.py::test_all_jobs_have_ended",
+        "tests/test_threads.py::test_the_error_of_the_first_job_is_raised",
+    ),
+    mutant(
         "last-of-many-threads", "of what several threads find in a level the last is told", LEVEL_JUDGE,
-        "firsts = [min((", "firsts = [max((", WIDE + "test_of_states_from_many_slices_the_first_is_told",
+        "firsts = [min(some", "firsts = [max(some", WIDE + "test_of_states_from_many_slices_the_first_is_told",
     ),
     mutant(
         "last-step-of-many-threads", "of the steps that several threads find the last is told", EMBEDDED,
