@@ -18,7 +18,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--leave-out", action="append", default=[], choices=["digest", "checks"])
     args = parser.parse_args()
-    result = explore(MODELS[args.model], args.bounds, threads=args.threads, leave_out=frozenset(args.leave_out))
+    result = explore(MODELS[args.model], args.bounds, threads=args.threads, leave_out=frozenset(args.leave_out), fast_from=0)
     measured = {
         "verdict": result.verdict,
         "distinct": result.distinct,

@@ -18,7 +18,7 @@ from pathlib import Path
 import llvmlite.binding as llvm
 
 from kafka_spec.model_check import machine_code
-from kafka_spec.model_check.check import check
+from kafka_spec.model_check.embedded import explore
 from kafka_spec.spec.models import MODELS
 
 SYMBOLS, FUNCTION = 2, 2
@@ -68,7 +68,7 @@ def main() -> None:
     spec = MODELS[options.model]
     bounds = next(some.values for some in spec.bound_sets if some.name == options.bounds)
     for _ in range(options.runs):
-        result = check(spec, bounds, normal_form=options.normal_form)
+        result = explore(spec.in_normal_form() if options.normal_form else spec, bounds, fast_from=0)
         print(f"{result.distinct:,} states, {result.generated:,} steps, {result.search_seconds:.2f} s", flush=True)
 
 

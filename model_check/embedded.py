@@ -48,8 +48,9 @@ SLICE = 16384
 """States of the frontier that a thread expands at a time."""
 SLICE_BYTES = 512 << 20
 """The most bytes that the candidates of a slice could take if every action were enabled in every state."""
-LARGE_SEARCH = 400_000
-"""States from which searches of the same code take longer, all together, than to generate faster code for them."""
+LARGE_SEARCH = 1_500_000
+"""States from which searches of the same code take longer, all together, than to generate faster code for them: 1 to 10 s, for
+kip_320 and for a control plane, whose searches by quick code take three times as long as by faster code."""
 SMALL_LEVEL = 1024
 """States of a level below which threads cost more time than they save."""
 
