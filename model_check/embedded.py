@@ -73,11 +73,11 @@ class Search:
         self.world, self.result, self.budget, self.anew, self.traced = world, result, budget, anew, traced
         self.layout = Layout(world.space, seed)
         size = result.record_bytes = self.layout.size
-        tier = Tier.FAST if covering else Tier.QUICK if fast_from > 0 else Tier.FIXED  # the counters of coverage are in the code
+        tier = Tier.QUICK if covering or fast_from > 0 else Tier.FIXED
         self.fast_from = fast_from
         self.program = Program(world.spec, self.layout, world.actions, result.properties, world.k, leave_out, anew, covering, tier)
-        self.waits = self.program.loaded.tier == Tier.QUICK
-        """Whether the search goes on with quick code until it is large."""
+        self.waits = self.program.loaded.tier == Tier.QUICK and not covering
+        """Whether the search goes on with quick code until it is large. The counters of coverage are in the code, which is kept."""
         self.searched_before = searched(self.program.module, self.program.shape.k) if self.waits and not anew else 0
         """The states that earlier searches with these bounds have found with quick code."""
         result.compile_seconds = self.program.seconds
