@@ -1,8 +1,8 @@
 """Judges the claim that members are interchangeable in the states that a search of compiled code visits.
 
 If it is right, a state under other names of its members can do the same under those names, and every claim says the same of it. All
-states are compared while the search is small, and some of each level then, chosen at random: with every exchange of two members, of
-which all renamings are made. `check --verify normal_form` compares all states, where those can be searched.
+states are compared while the search is small, and some of each level then, chosen at random. `check --verify normal_form` compares
+all states, where those can be searched.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kafka_spec.model_check.frontier import Frontier
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.shards import Slice
-from kafka_spec.model_check.symmetry import exchanges, refuse_difference
+from kafka_spec.model_check.symmetry import refuse_difference, renamings
 from kafka_spec.spec.table import Symmetric
 from kafka_spec.spec.table.symmetry import Renaming, number_of_members
 
@@ -38,7 +38,7 @@ class Renamings:
 
     def __init__(self, world: ExecutableSpec, program: Program, layout: Layout, part: Symmetric) -> None:
         self.world, self.program, self.layout, self.part = world, program, layout, part
-        self.exchanges = exchanges(number_of_members(world.space.root, part.of.name))
+        self.several = renamings(number_of_members(world.space.root, part.of.name))
         first = world.actions.first
         self.rule_of = np.repeat(np.arange(len(world.spec.rules), dtype=np.uint64), np.diff(first))
         self.slice = Slice(program, layout.size, GROUP * max(1, world.actions.count))
@@ -54,7 +54,7 @@ class Renamings:
         self.compared += width if everything else SOME
         for states, marks in whole(frontier, width) if everything else [spread(frontier, width)]:
             plain = self.account(states, marks)
-            for to in self.exchanges:
+            for to in self.several:
                 if self.account(self.renamed(states, to), marks) != plain:
                     self.explain(states, to)
 

@@ -6,6 +6,7 @@ In plain Python, by the oracle; the embedded engine compares with compiled code 
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -15,15 +16,20 @@ from kafka_spec.spec.domain import OutOfBound, OutOfDomain, show_value
 from kafka_spec.spec.table import Property, Rule, Spec, SpecError
 from kafka_spec.spec.table.symmetry import Renaming, number_of_members, renamed
 
+MOST_RENAMINGS = 24
+"""Of more renamings than that, only exchanges of two members are compared; all others are made of these."""
 
-def exchanges(count: int) -> list[Renaming]:
-    """Return the exchanges of two of so many members; all other renamings are made of these."""
-    found: list[Renaming] = []
+
+def renamings(count: int) -> list[Renaming]:
+    """Return the renamings of so many members to compare with."""
+    if math.factorial(count) <= MOST_RENAMINGS:
+        return list(itertools.permutations(range(count)))[1:]
+    exchanges: list[Renaming] = []
     for one, other in itertools.combinations(range(count), 2):
         to = list(range(count))
         to[one], to[other] = other, one
-        found.append(tuple(to))
-    return found
+        exchanges.append(tuple(to))
+    return exchanges
 
 
 def refuse_claims(spec: Spec, claims: Iterable[Property]) -> None:
@@ -45,7 +51,7 @@ def compare_one(world: ExecutableSpec, claims: Sequence[Property], state: Any, n
     """Compare a state, the `number`th of its level, with one of its renamings; `refuse_difference` says what it raises."""
     part = world.spec.symmetry
     assert part is not None
-    if several := exchanges(number_of_members(world.space.root, part.of.name)):
+    if several := renamings(number_of_members(world.space.root, part.of.name)):
         refuse_difference(world, claims, state, several[number % len(several)])
 
 

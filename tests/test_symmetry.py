@@ -400,6 +400,57 @@ def test_what_tells_members_apart_is_refused(which: str, explore: Explore) -> No
     assert embedded.explore(change(HOUSE), {"guards": 2}).distinct > 1
 
 
+NAMING = Bound("naming", 0, 26, "the ranks that no guard may have: three digits to the base three, one of each guard")
+
+
+@dataclass
+class Ranked:
+    """Three guards of different ranks."""
+
+    ranks: list[int] = holds(Each(Range(0, 2), GUARDS, "guard"))
+
+
+def rank_them(s: Ranked) -> None:
+    """Each guard has a rank of its own."""
+    s.ranks[1] = 1
+    s.ranks[2] = 2
+
+
+def two_are_equal(s: Ranked) -> bool:
+    """Two guards have one rank, which never happens."""
+    return s.ranks[0] == s.ranks[1]
+
+
+def demote(s: Ranked) -> None:
+    """The first guard loses its rank."""
+    s.ranks[0] = 0
+
+
+def ranks_are_others(s: Ranked, k: Constants) -> bool:
+    """The guards do not have the ranks that they may not have."""
+    return s.ranks[0] * 9 + s.ranks[1] * 3 + s.ranks[2] != k.naming
+
+
+RANKED = Spec(
+    "ranked",
+    "three guards of different ranks",
+    Ranked,
+    (Rule("Demote", "house", "a rank goes", "", (demote,), guards=(two_are_equal,)),),
+    (invariant("OtherRanks", ranks_are_others, "the ranks are others", ""),),
+    start=Rule("Start", "house", "each guard has a rank", "", (rank_them,)),
+    more_bounds=(NAMING,),
+    normal_form=(Symmetric(GUARDS),),
+    final=anywhere,
+)
+
+
+@pytest.mark.parametrize(("first", "second", "third"), list(itertools.permutations(range(3))))
+def test_a_claim_about_one_renaming_is_refused(first: int, second: int, third: int) -> None:
+    """A claim that is false under only one of the six namings of a state never holds, whichever that is: all are compared."""
+    with pytest.raises(SpecError, match="property OtherRanks says something else"):
+        embedded.explore(RANKED.in_normal_form(), {"guards": 3, "naming": first * 9 + second * 3 + third}, everything=True)
+
+
 def test_leads_to_is_refused_by_name() -> None:
     """A leads-to property is refused in a search that takes members as interchangeable, and allowed in one of all states."""
     claim = leads_to("Taken", nobody_has_it, has_it_somebody, "the key is taken", "")
