@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
+import random
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -29,6 +30,11 @@ def address(array: npt.NDArray[Any]) -> int:
         return ctypes.addressof(ctypes.c_char.from_buffer(area))  # takes a sixth of the time of what follows
     except (BufferError, TypeError, ValueError):  # it is empty, cannot be written, or is a part of each row of another
         return array.ctypes.data
+
+
+def some_of(width: int, most: int) -> Places:
+    """Return at most so many numbers below `width`, chosen at random, always the same ones, in order."""
+    return np.array(sorted(random.Random(width).sample(range(width), min(width, most))), np.int64)
 
 
 def memory() -> int:

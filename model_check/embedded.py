@@ -94,8 +94,7 @@ class Search:
         self.firsts = np.zeros((result.threads, world.actions.count), np.int64)
         """How many states of the next level each action reached first, by the slices that they were found in."""
         self.paths = PathClaims(self.program, world.actions.rules)
-        part = world.spec.symmetry
-        self.renamings = Renamings(world, self.program, self.layout, part) if part is not None else None
+        self.renamings = Renamings.of(world, self.program, self.layout)
         self.threads = Threads(result.threads)
 
     def close(self) -> None:
@@ -218,7 +217,7 @@ class Search:
             self.pack_large(self.frontier)
         self.judge()
         if self.renamings is not None:
-            self.renamings.judge(self.frontier, self.width)
+            self.renamings.judge(len(self.history) - 1, self.frontier, self.width)
 
     def pack_large(self, level: Frontier) -> None:
         """Pack a level that is large: records with wide sequences quickly, and tight only when they are many more."""

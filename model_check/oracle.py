@@ -275,7 +275,7 @@ def explore(
     seed: int | None = None,
 ) -> Exploration:
     """Explore the spec breadth first; `model_check.embedded.explore` documents the arguments."""
-    from kafka_spec.model_check.symmetry import compare_one, refuse_claims  # which asks the oracle
+    from kafka_spec.model_check.symmetry import compare_level, refuse_claims  # which asks the oracle
 
     claims = tuple(spec.properties if properties is None else properties)
     refuse_claims(spec, claims)
@@ -285,9 +285,7 @@ def explore(
     began = time.perf_counter()
     search.begin()
     while search.frontier and (everything or not result.violated) and not result.stopped:
-        if spec.symmetry is not None:
-            for number, (_, state) in enumerate(search.frontier):
-                compare_one(search.world, claims, state, number)
+        compare_level(search.world, claims, result.depth, [state for _, state in search.frontier])
         if not (reason := budget.exhausted(result.distinct)):
             reason = search.next_level(budget)
         result.stopped = reason

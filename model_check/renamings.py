@@ -1,8 +1,8 @@
 """Judges the claim that members are interchangeable in the states that a search of compiled code visits.
 
 If it is right, a state under other names of its members can do the same under those names, and every claim says the same of it. All
-states are compared while the search is small, and some of each level then, chosen at random. `check --verify normal_form` compares
-all states, where those can be searched.
+states are compared while the search is small, and some of each level then, chosen at random. On Spark the driver compares what
+tasks report. `check --verify normal_form` compares all states, where those can be searched.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kafka_spec.model_check.arrays import Bytes, Words, address
+from kafka_spec.model_check.arrays import Bytes, Words, address, some_of
 from kafka_spec.model_check.compile import Program
 from kafka_spec.model_check.counted import HEADER, STUCK, UNTYPED
 from kafka_spec.model_check.exploration import EngineError
@@ -38,13 +38,19 @@ class Renamings:
 
     def __init__(self, world: ExecutableSpec, program: Program, layout: Layout, part: Symmetric) -> None:
         self.world, self.program, self.layout, self.part = world, program, layout, part
-        self.several = renamings(number_of_members(world.space.root, part.of.name))
+        self.members = number_of_members(world.space.root, part.of.name)
         first = world.actions.first
         self.rule_of = np.repeat(np.arange(len(world.spec.rules), dtype=np.uint64), np.diff(first))
         self.slice = Slice(program, layout.size, GROUP * max(1, world.actions.count))
         self.compared = 0
 
-    def judge(self, frontier: Frontier, width: int) -> None:
+    @classmethod
+    def of(cls, world: ExecutableSpec, program: Program, layout: Layout) -> Renamings | None:
+        """Return what compares the states of a search, if members are interchangeable there."""
+        part = world.spec.symmetry
+        return cls(world, program, layout, part) if part is not None else None
+
+    def judge(self, level: int, frontier: Frontier, width: int) -> None:
         """Compare the states of a level, or some of them.
 
         Raises:
@@ -53,10 +59,14 @@ class Renamings:
         everything = self.compared + width <= ALL or width <= SOME
         self.compared += width if everything else SOME
         for states, marks in whole(frontier, width) if everything else [spread(frontier, width)]:
-            plain = self.account(states, marks)
-            for to in self.several:
-                if self.account(self.renamed(states, to), marks) != plain:
-                    self.explain(states, to)
+            self.compare(level, states, marks)
+
+    def compare(self, level: int, states: Bytes, marks: Words) -> None:
+        """Compare some states of a level, at most a group; `judge` says what it raises."""
+        plain = self.account(states, marks)
+        for to in renamings(self.members, level):
+            if self.account(self.renamed(states, to), marks) != plain:
+                self.explain(states, to)
 
     def renamed(self, states: npt.NDArray[np.uint8], to: Renaming) -> npt.NDArray[np.uint8]:
         """Return states under other names of their members."""
@@ -102,7 +112,6 @@ def whole(frontier: Frontier, width: int) -> Iterator[tuple[Bytes, Words]]:
 
 def spread(frontier: Frontier, width: int) -> tuple[Bytes, Words]:
     """Return some states of a level with their fingerprints, from places chosen at random, always the same ones."""
-    places = np.random.default_rng(width).choice(width, SOME, replace=False)
-    read = [frontier.read(place, place + 1) for place in sorted(places.tolist())]
+    read = [frontier.read(place, place + 1) for place in some_of(width, SOME).tolist()]
     states, marks = (np.concatenate(column) for column in zip(*read, strict=True))
     return np.ascontiguousarray(states), marks

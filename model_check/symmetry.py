@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -17,19 +18,22 @@ from kafka_spec.spec.table import Property, Rule, Spec, SpecError
 from kafka_spec.spec.table.symmetry import Renaming, number_of_members, renamed
 
 MOST_RENAMINGS = 24
-"""Of more renamings than that, only exchanges of two members are compared; all others are made of these."""
+"""Of more renamings some are compared: exchanges of two members, of which all others are made, and so many at random."""
+NARROW = 64
+"""The most states of a level that the oracle compares with all of these, not with one each."""
 
 
-def renamings(count: int) -> list[Renaming]:
-    """Return the renamings of so many members to compare with."""
+def renamings(count: int, level: int) -> list[Renaming]:
+    """Return the renamings of so many members to compare the states of a level with: where they are many, others on each level."""
     if math.factorial(count) <= MOST_RENAMINGS:
         return list(itertools.permutations(range(count)))[1:]
-    exchanges: list[Renaming] = []
+    found: list[Renaming] = []
     for one, other in itertools.combinations(range(count), 2):
         to = list(range(count))
         to[one], to[other] = other, one
-        exchanges.append(tuple(to))
-    return exchanges
+        found.append(tuple(to))
+    chance = random.Random(level)
+    return found + [tuple(chance.sample(range(count), count)) for _ in range(MOST_RENAMINGS)]
 
 
 def refuse_claims(spec: Spec, claims: Iterable[Property]) -> None:
@@ -47,12 +51,15 @@ def refuse_claims(spec: Spec, claims: Iterable[Property]) -> None:
             )
 
 
-def compare_one(world: ExecutableSpec, claims: Sequence[Property], state: Any, number: int) -> None:
-    """Compare a state, the `number`th of its level, with one of its renamings; `refuse_difference` says what it raises."""
+def compare_level(world: ExecutableSpec, claims: Sequence[Property], level: int, states: Sequence[Any]) -> None:
+    """Compare the states of a level with their renamings; `refuse_difference` says what it raises."""
     part = world.spec.symmetry
-    assert part is not None
-    if several := renamings(number_of_members(world.space.root, part.of.name)):
-        refuse_difference(world, claims, state, several[number % len(several)])
+    if part is None:
+        return
+    several = renamings(number_of_members(world.space.root, part.of.name), level)
+    for number, state in enumerate(states):
+        for to in several if len(states) <= NARROW else several[number % len(several) :][:1]:
+            refuse_difference(world, claims, state, to)
 
 
 def refuse_difference(world: ExecutableSpec, claims: Sequence[Property], state: Any, to: Renaming) -> None:

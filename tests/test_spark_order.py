@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_symmetry import HOUSE, WRONG
 
 from kafka_spec.model_check import embedded
 from kafka_spec.model_check.codec import Codec
@@ -31,7 +32,7 @@ from kafka_spec.model_check.spark.state_dir import Rows, Storage
 from kafka_spec.model_check.spark.tables import Blob, Outgoing
 from kafka_spec.model_check.spark.task import Refused, Task
 from kafka_spec.spec.models import MODELS
-from kafka_spec.spec.table import Spec
+from kafka_spec.spec.table import Spec, SpecError
 from tests import element_toys, toys
 
 pytestmark = pytest.mark.slow
@@ -117,6 +118,24 @@ def test_the_same_as_one_search(explore: Callable[..., Exploration], spec: Spec)
         truth = embedded.explore(spec, bounds, everything=everything, deadlock=True)
         for cores in (1, 4):
             same(explore(spec, bounds, cores, everything=everything, deadlock=True), truth)
+
+
+@pytest.mark.parametrize("guards", [2, 3])
+def test_interchangeable_members(explore: Callable[..., Exploration], guards: int) -> None:
+    """Orbits are those of the embedded engine."""
+    spec, bounds = HOUSE.in_normal_form(), {"guards": guards}
+
+    same(explore(spec, bounds, everything=True), embedded.explore(spec, bounds, everything=True))
+
+
+@pytest.mark.parametrize("which", WRONG)
+def test_members_that_are_told_apart_are_refused(explore: Callable[..., Exploration], which: str, tmp_path: Path) -> None:
+    """What tells members apart is found in the levels of the tasks, too, and again by a run that goes on after that."""
+    change, says = WRONG[which]
+    wrong = change(HOUSE).in_normal_form()
+    for resume in (False, True):
+        with pytest.raises(SpecError, match=says):
+            explore(wrong, {"guards": 2}, everything=True, state_dir=str(tmp_path / "states"), resume=resume)
 
 
 @pytest.mark.parametrize("spec", [toys.UNFAIR_LOCK, toys.GRID_TRAP], ids=lambda spec: spec.name)

@@ -22,6 +22,7 @@ from kafka_spec.model_check.counterexample import trace_of
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.oracle import ExecutableSpec
+from kafka_spec.model_check.symmetry import renamings
 from kafka_spec.spec.domain import (
     NONE,
     Bound,
@@ -445,10 +446,25 @@ RANKED = Spec(
 
 
 @pytest.mark.parametrize(("first", "second", "third"), list(itertools.permutations(range(3))))
-def test_a_claim_about_one_renaming_is_refused(first: int, second: int, third: int) -> None:
+def test_a_claim_about_one_renaming_is_refused(first: int, second: int, third: int, explore: Explore) -> None:
     """A claim that is false under only one of the six namings of a state never holds, whichever that is: all are compared."""
     with pytest.raises(SpecError, match="property OtherRanks says something else"):
-        embedded.explore(RANKED.in_normal_form(), {"guards": 3, "naming": first * 9 + second * 3 + third}, everything=True)
+        explore(RANKED.in_normal_form(), {"guards": 3, "naming": first * 9 + second * 3 + third}, everything=True)
+
+
+@pytest.mark.parametrize("count", range(2, 9))
+def test_renamings_to_compare_with(count: int) -> None:
+    """Up to four members are compared under all other names; more under exchanges of two and some at random on each level."""
+    several = [renamings(count, level) for level in range(60)]
+    names = set(itertools.permutations(range(count)))
+    exchanges = {to for to in names if sum(old != new for old, new in enumerate(to)) == 2}
+
+    assert all(set(some) <= names and exchanges <= set(some) for some in several)
+    if count <= 4:
+        assert all(set(some) == names - {tuple(range(count))} for some in several)
+    else:
+        assert len(set().union(*several)) > min(119, 1000)
+    assert several == [renamings(count, level) for level in range(60)]
 
 
 def test_leads_to_is_refused_by_name() -> None:

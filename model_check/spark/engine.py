@@ -34,6 +34,7 @@ from kafka_spec.model_check.lowering.packing import codec_text, packed_bytes
 from kafka_spec.model_check.machine_code import digest_of
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.path_claims import PathClaims
+from kafka_spec.model_check.renamings import SOME, Renamings
 from kafka_spec.model_check.sealed import Damaged
 from kafka_spec.model_check.spark import exchange, worker
 from kafka_spec.model_check.spark import paths as paths_on_spark
@@ -152,6 +153,7 @@ class Run:
         """Search to the end, or until the budget or a violation ends the search."""
         world, result = self.world, self.result
         self.program = Program(world.spec, self.layout, world.actions, result.properties, world.k)
+        self.renamings = Renamings.of(world, self.program, self.layout)
         result.compile_seconds = self.program.seconds
         texts = {"program.ll": self.program.text, "codec.ll": codec_text(self.layout)}
         finished = self.folder.open(self.about(), texts, self.check_budget)
@@ -304,7 +306,8 @@ class Run:
         next_parts = self.parts(width * growth**2)
         decided = [claim.name in self.result.findings for claim in self.program.states]
         known = decided if self.world.spec.judges_kept else None
-        reports = self.cluster.run("stage", parts, (level, firsts, before, parts, next_parts, known), self.job_budget)
+        compared = -(-SOME // parts) if self.renamings is not None else 0
+        reports = self.cluster.run("stage", parts, (level, firsts, before, parts, next_parts, known, compared), self.job_budget)
         self.count_edges(base, self.expanded.reports)
         self.end_level(level, [report for report in reports if report["kind"] == "level"])
         self.storage.remove_folder(exchange.folder_of(level))
@@ -390,7 +393,18 @@ class Run:
                 result.tested[claim.name] += sum(r["owed"][number] for r in reports)
             if not self.world.spec.judges_steps:
                 self.count_tests(self.program.states, self.program.state_tests, reports)
+            self.compare(level, [r["sample"] for r in reports])
         self.folder.commit(level, files, "spark", result, [r["cost"] for r in reports])
+
+    def compare(self, level: int, samples: Sequence[tuple[bytes, bytes]]) -> None:
+        """Compare states of a level, fingerprints and records, with their renamings.
+
+        Raises:
+            SpecError: the members are not interchangeable.
+        """
+        if self.renamings is not None:
+            marks, records = (np.frombuffer(b"".join(column), np.uint8) for column in zip(*samples, strict=True))
+            self.renamings.compare(level, records.reshape(-1, self.layout.size), marks.view(np.uint64))
 
     # findings
 

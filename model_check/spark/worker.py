@@ -29,7 +29,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_spec.model_check import counted
-from kafka_spec.model_check.arrays import Words, address
+from kafka_spec.model_check.arrays import Words, address, some_of
 from kafka_spec.model_check.code import Code
 from kafka_spec.model_check.codec import Codec
 from kafka_spec.model_check.columns import unpacked
@@ -299,12 +299,13 @@ def stage(
     parts: int,
     next_parts: int,
     known: Sequence[bool] | None,
+    compared: int,
     numbers: Iterable[int],
 ) -> Iterator[dict[str, Any]]:
     """Keep the new states among the candidates for parts of a level; expand them.
 
     The candidates are of as many tasks as `firsts` has rows: those of the first states that they expanded. `before` are the files
-    of the level before.
+    of the level before. `compared` is how many states of a part are reported, since the driver compares them with their renamings.
     """
     worker = Worker.of(Task.of(plain))
     for part in numbers:
@@ -313,7 +314,10 @@ def stage(
         cost = {"candidates": sum(blob.count for blob in blobs), "seconds": worker.seconds, "behind": worker.behind}
         blobs.clear()
         actions = np.bincount(rows.actions, minlength=worker.task.shape.actions).tolist()
-        yield {"kind": "level", "level": level, "file": told, "actions": actions, "cost": cost, **worker.judged(rows, known)}
+        some = some_of(len(rows.marks), compared)
+        sample = rows.marks[some].tobytes(), rows.states[some].tobytes()
+        reported = {"file": told, "actions": actions, "cost": cost, "sample": sample}
+        yield {"kind": "level", "level": level, **reported, **worker.judged(rows, known)}
         yield worker.expand(level, rows, part, parts, next_parts)
 
 

@@ -291,6 +291,16 @@ LEVELS = (
         "some << first", "some", "tests/test_symmetry.py::test_forms_of_many_members",
     ),
     mutant(
+        "only-exchanges", "states are compared with exchanges of two members only", "model_check/symmetry.py",
+        "MOST_RENAMINGS = 24", "MOST_RENAMINGS = 0",
+        "tests/test_symmetry.py::test_a_claim_about_one_renaming_is_refused",
+    ),
+    mutant(
+        "tasks-compare-nothing", "what tasks find on Spark is not compared under other names", "model_check/spark/engine.py",
+        "compared = -(-SOME // parts) if self.renamings is not None else 0", "compared = 0",
+        "tests/test_spark_order.py::test_members_that_are_told_apart_are_refused",
+    ),
+    mutant(
         "forms-not-judged", "what a form has done at once is not judged", "spec/table/spec.py",
         "return takes_steps or not self.judges_steps", "return not self.judges_steps", NORMAL + "test_what_a_form_makes_is_judged",
     ),
