@@ -17,7 +17,7 @@ from kafka_spec.model_check.arrays import Bytes, Words, address, some_of
 from kafka_spec.model_check.compile import Program
 from kafka_spec.model_check.counted import HEADER, STUCK, UNTYPED
 from kafka_spec.model_check.exploration import EngineError
-from kafka_spec.model_check.frontier import Frontier
+from kafka_spec.model_check.frontier import Frontier, InMemory
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.shards import Slice
@@ -39,8 +39,9 @@ class Renamings:
     def __init__(self, world: ExecutableSpec, program: Program, layout: Layout, part: Symmetric) -> None:
         self.world, self.program, self.layout, self.part = world, program, layout, part
         self.members = number_of_members(world.space.root, part.of.name)
-        first = world.actions.first
-        self.rule_of = np.repeat(np.arange(len(world.spec.rules), dtype=np.uint64), np.diff(first))
+        rules = np.repeat(np.arange(len(world.spec.rules), dtype=np.uint64), np.diff(world.actions.first))
+        self.sign_of_rule: Words = (rules + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        """A number for the rule of each action."""
         self.slice = Slice(program, layout.size, GROUP * max(1, world.actions.count))
         self.compared = 0
 
@@ -87,9 +88,11 @@ class Renamings:
         )
         steps = np.zeros(len(states), np.uint64)
         if part.count >= 0:
-            rules, targets = self.rule_of[part.actions[: part.count]], part.marks[: part.count]
-            mixed = (targets ^ (rules + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)) * np.uint64(0xBF58476D1CE4E5B9)
-            np.add.at(steps, part.parents[: part.count], mixed ^ (mixed >> np.uint64(29)))
+            signs = self.sign_of_rule[part.actions[: part.count]]
+            signs ^= part.marks[: part.count]
+            signs *= np.uint64(0xBF58476D1CE4E5B9)
+            signs ^= signs >> np.uint64(29)
+            np.add.at(steps, part.parents[: part.count], signs)
         firsts = np.array([-1] * len(program.states) + [0] * (1 + len(program.state_tests)), np.int64)
         meets = np.zeros((len(states), len(program.ways)), np.bool_)
         faulted = program.judge(address(states), len(states), address(firsts), address(meets))
@@ -112,6 +115,9 @@ def whole(frontier: Frontier, width: int) -> Iterator[tuple[Bytes, Words]]:
 
 def spread(frontier: Frontier, width: int) -> tuple[Bytes, Words]:
     """Return some states of a level with their fingerprints, from places chosen at random, always the same ones."""
-    read = [frontier.read(place, place + 1) for place in some_of(width, SOME).tolist()]
+    places = some_of(width, SOME)
+    if isinstance(frontier, InMemory):
+        return frontier.now.states[places], frontier.now.marks[places]
+    read = [frontier.read(place, place + 1) for place in places.tolist()]
     states, marks = (np.concatenate(column) for column in zip(*read, strict=True))
     return np.ascontiguousarray(states), marks
