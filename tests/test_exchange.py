@@ -318,7 +318,8 @@ def tlc(folder: Path, module: str, configuration: str) -> subprocess.CompletedPr
     assert found is not None and found.origin is not None
     jar = Path(found.origin).parent / "tla2tools.jar"
     (folder / f"{module}.cfg").write_text(configuration)
-    command = ["java", "-XX:+UseParallelGC", "-cp", str(jar), "tlc2.TLC", "-deadlock", "-metadir", str(folder / "states"), module]
+    java = ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", str(jar), "tlc2.TLC"]
+    command = [*java, "-deadlock", "-metadir", str(folder / "states"), module]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
 
 

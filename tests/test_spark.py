@@ -69,7 +69,7 @@ def session_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def spark(session_folder: Path) -> Iterator[SparkSession]:
     """A session that the caller created, as in a notebook."""
-    session = clusters.session("local[2]", session_folder)
+    session = clusters.session("local[2]", session_folder, queries=False)
     session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "777")
     yield session
     session.stop()
@@ -772,6 +772,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "SPARK_HOME": str(home),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_WORKER_DIR": str(folder / "work"),
+        "SPARK_DAEMON_JAVA_OPTS": clusters.QUICK_JAVA,
         "PYSPARK_PYTHON": sys.executable,
     }
     log = (folder / "log").open("w+")
@@ -850,7 +851,12 @@ def test_spark_submit(cluster: str, tmp_path: Path) -> None:
     ]
     check = ["check", "replication/kip_320", "--bounds", "small", "--engine", "spark", "--handover", "300"]
     output = ["--state-dir", str(tmp_path / "states"), "--format", "json", "--output", str(tmp_path / "result.json")]
-    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    environment = {
+        **os.environ,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_SUBMIT_OPTS": clusters.QUICK_JAVA,
+    }
     run = subprocess.run([*submit, *check, *output], env=environment, capture_output=True, text=True, check=False, timeout=300)
 
     assert run.returncode == 0, run.stderr

@@ -52,7 +52,7 @@ def query(
     Raises:
         SpecError: the condition cannot be parsed, or the state-dir holds no run.
     """
-    cluster = SparkCluster(master, given)
+    cluster = SparkCluster(master, given, queries=True)
     try:
         cluster.wait()
         frame = states_of(cluster.spark, place)
