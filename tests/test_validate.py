@@ -777,6 +777,27 @@ def test_spark_agrees(tmp_path: Path) -> None:
             end_java(gateway)
 
 
+@pytest.mark.slow
+def test_spark_leaves_no_process_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session that the engine on Spark has started ends with its Java process."""
+    from kafka_spec.conformance.validate import spark
+    from kafka_spec.model_check.spark import cluster
+
+    launched: list[Any] = []
+
+    def session(master: str, folder: Path, launch: Callable[[Any], Any] = id) -> Any:
+        """Start a session, and note its Java."""
+        return cluster.session(master, folder, lambda gateway: (launched.append(gateway.proc), launch(gateway))[1])
+
+    monkeypatch.setattr(spark, "session", session)
+    generate(tmp_path, 600, 3)
+    sources, files = find_sources([tmp_path])
+    outcome = put_together(spark.run(sources, None, True, "local[1]"), files, None, "auto")
+
+    assert plain_of(outcome) == plain_of(validated(tmp_path))
+    assert [java.poll() is not None for java in launched] == [True]
+
+
 @pytest.mark.parametrize(
     ("channel", "sent", "lost"),
     [(1, ["all", "some", "all", "some", "more"], []), (0, ["all", "some", "other", "more"], [("other", True)])],

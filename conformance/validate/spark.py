@@ -26,7 +26,7 @@ from kafka_spec.conformance.validate.events import Cursor
 from kafka_spec.conformance.validate.files import Source, chunks
 from kafka_spec.conformance.validate.lines import Parser
 from kafka_spec.conformance.validate.partitions import PartitionCheck, PartitionResult
-from kafka_spec.model_check.spark.cluster import session
+from kafka_spec.model_check.spark.cluster import end_java, session
 from kafka_spec.model_check.spark.package import send_package
 
 DDL = "key string, when string, source int, row long, data binary"
@@ -40,13 +40,16 @@ Event = tuple[Any, int, bytes, str, tuple[Any, ...]]
 def run(sources: Sequence[Source], era: str | None, keeps_moments: bool, master: str, given: SparkSession | None = None) -> Results:
     """Read and check all sources with Spark, in a session of its own or in a given one."""
     folder = Path(tempfile.mkdtemp(prefix="kafka-spec-validate-"))
-    spark = given or session(master, folder)
+    gateways: list[Any] = []
+    spark = given or session(master, folder, gateways.append)
     try:
         send_package(spark.sparkContext)
         return _run(spark, sources, era, keeps_moments)
     finally:
         if given is None:
             spark.stop()
+        for gateway in gateways:
+            end_java(gateway)
         shutil.rmtree(folder, ignore_errors=True)
 
 
