@@ -17,7 +17,7 @@ from kafka_spec.model_check.arrays import Bytes, Words, address, some_of
 from kafka_spec.model_check.compile import Program
 from kafka_spec.model_check.counted import HEADER, STUCK, UNTYPED
 from kafka_spec.model_check.exploration import EngineError
-from kafka_spec.model_check.frontier import Frontier, InMemory
+from kafka_spec.model_check.frontier import Frontier
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.shards import Slice
@@ -115,9 +115,6 @@ def whole(frontier: Frontier, width: int) -> Iterator[tuple[Bytes, Words]]:
 
 def spread(frontier: Frontier, width: int) -> tuple[Bytes, Words]:
     """Return some states of a level with their fingerprints, from places chosen at random, always the same ones."""
-    places = some_of(width, SOME)
-    if isinstance(frontier, InMemory):
-        return frontier.now.states[places], frontier.now.marks[places]
-    read = [frontier.read(place, place + 1) for place in places.tolist()]
+    read = [frontier.read(place, place + 1) for place in some_of(width, SOME).tolist()]
     states, marks = (np.concatenate(column) for column in zip(*read, strict=True))
     return np.ascontiguousarray(states), marks

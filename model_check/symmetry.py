@@ -57,9 +57,9 @@ def compare_level(world: ExecutableSpec, claims: Sequence[Property], level: int,
     if part is None:
         return
     several = renamings(number_of_members(world.space.root, part.of.name), level)
-    for number, state in enumerate(states):
-        for to in several if len(states) <= NARROW else several[number % len(several) :][:1]:
-            refuse_difference(world, claims, state, to)
+    pairs = itertools.product(states, several) if len(states) <= NARROW else zip(states, itertools.cycle(several), strict=False)
+    for state, to in pairs:
+        refuse_difference(world, claims, state, to)
 
 
 def refuse_difference(world: ExecutableSpec, claims: Sequence[Property], state: Any, to: Renaming) -> None:

@@ -69,13 +69,9 @@ def session_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def spark(session_folder: Path) -> Iterator[SparkSession]:
     """A session that the caller created, as in a notebook."""
-    gateways: list[Any] = []
-    session = clusters.session("local[2]", session_folder, gateways.append, queries=False)
-    session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "777")
-    yield session
-    session.stop()
-    for gateway in gateways:
-        clusters.end_java(gateway)  # or the next session of this process leaves a process behind
+    with clusters.temporary_session("local[2]", session_folder, queries=False) as session:
+        session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "777")
+        yield session
 
 
 @pytest.fixture

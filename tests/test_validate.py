@@ -750,7 +750,7 @@ def test_garbage_in_circles_is_collected_again_after_a_run(tmp_path: Path) -> No
 def test_spark_agrees(tmp_path: Path) -> None:
     """The engine on Spark has the same outcome on real logs, with and without violations, and on synthetic logs."""
     from kafka_spec.conformance.validate.spark import run as on_spark
-    from kafka_spec.model_check.spark.cluster import end_java, session
+    from kafka_spec.model_check.spark.cluster import temporary_session
 
     bad = tmp_path / "bad"
     bad.mkdir()
@@ -762,19 +762,13 @@ def test_spark_agrees(tmp_path: Path) -> None:
     synthetic = tmp_path / "synthetic"
     synthetic.mkdir()
     generate(synthetic, 12_000, 60, violations=42)
-    gateways: list[Any] = []
-    spark = session("local[2]", tmp_path, gateways.append)
-    try:
+    with temporary_session("local[2]", tmp_path) as spark:
         for folder in (LOGS / "2.8.2", LOGS / "3.9.1", LOGS / "0.10", bad, synthetic):
             sources, files = find_sources([folder])
             outcome = put_together(on_spark(sources, None, True, "", spark), files, None, "auto")
             expected = validated(folder)
             assert plain_of(outcome) == plain_of(expected)
             assert page_of(outcome) == page_of(expected)
-    finally:
-        spark.stop()
-        for gateway in gateways:
-            end_java(gateway)
 
 
 @pytest.mark.slow
@@ -785,11 +779,14 @@ def test_spark_leaves_no_process_behind(tmp_path: Path, monkeypatch: pytest.Monk
 
     launched: list[Any] = []
 
-    def session(master: str, folder: Path, launch: Callable[[Any], Any] = id) -> Any:
-        """Start a session, and note its Java."""
-        return cluster.session(master, folder, lambda gateway: (launched.append(gateway.proc), launch(gateway))[1])
+    def launch(*settings: Any) -> Any:
+        """Start Java, and note its process."""
+        gateway = launch_gateway(*settings)
+        launched.append(gateway.proc)
+        return gateway
 
-    monkeypatch.setattr(spark, "session", session)
+    launch_gateway = cluster.launch_gateway
+    monkeypatch.setattr(cluster, "launch_gateway", launch)
     generate(tmp_path, 600, 3)
     sources, files = find_sources([tmp_path])
     outcome = put_together(spark.run(sources, None, True, "local[1]"), files, None, "auto")

@@ -11,7 +11,6 @@ Depends on Spark and the events, not on log texts or rules. Tasks read the sourc
 from __future__ import annotations
 
 import pickle
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -26,7 +25,7 @@ from kafka_spec.conformance.validate.events import Cursor
 from kafka_spec.conformance.validate.files import Source, chunks
 from kafka_spec.conformance.validate.lines import Parser
 from kafka_spec.conformance.validate.partitions import PartitionCheck, PartitionResult
-from kafka_spec.model_check.spark.cluster import end_java, session
+from kafka_spec.model_check.spark.cluster import temporary_session
 from kafka_spec.model_check.spark.package import send_package
 
 DDL = "key string, when string, source int, row long, data binary"
@@ -39,21 +38,17 @@ Event = tuple[Any, int, bytes, str, tuple[Any, ...]]
 
 def run(sources: Sequence[Source], era: str | None, keeps_moments: bool, master: str, given: SparkSession | None = None) -> Results:
     """Read and check all sources with Spark, in a session of its own or in a given one."""
-    folder = Path(tempfile.mkdtemp(prefix="kafka-spec-validate-"))
-    gateways: list[Any] = []
-    spark = given or session(master, folder, gateways.append)
-    try:
-        send_package(spark.sparkContext)
+    if given is not None:
+        return _run(given, sources, era, keeps_moments)
+    with (
+        tempfile.TemporaryDirectory(prefix="kafka-spec-validate-", ignore_cleanup_errors=True) as folder,
+        temporary_session(master, Path(folder)) as spark,
+    ):
         return _run(spark, sources, era, keeps_moments)
-    finally:
-        if given is None:
-            spark.stop()
-        for gateway in gateways:
-            end_java(gateway)
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _run(spark: SparkSession, sources: Sequence[Source], era: str | None, keeps_moments: bool) -> Results:
+    send_package(spark.sparkContext)
     numbered = [(number, pickle.dumps(source)) for number, source in enumerate(sources)]
     parts = max(1, int(spark.sparkContext.defaultParallelism) * PARTS_PER_CORE)
     frame = spark.createDataFrame(numbered, "number int, source binary").repartition(max(1, len(numbered)), "number")

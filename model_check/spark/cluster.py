@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,7 @@ POLL = 0.1
 END_OF_JAVA = 20.0
 """Seconds that a Java process has to end, once its input is closed."""
 JAVA_OPTIONS = "-XX:+UseParallelGC"
+"""How Java runs on the driver and on executors."""
 QUICK_JAVA = "-XX:TieredStopAtLevel=1"
 """Java's first compiler alone: where Java only starts tasks, its second one takes more time than it saves."""
 
@@ -61,7 +62,10 @@ class SparkCluster:
     """A Spark session that starts in a separate thread, and the jobs of this package in it."""
 
     def __init__(self, master: str, given: SparkSession | None = None, task: Task | None = None, queries: bool = False) -> None:
-        """Begin to start; `wait` waits for the result. `task` is the description of the run for the tasks of a search."""
+        """Begin to start; `wait` waits for the result.
+
+        `task` is the description of the run for the tasks of a search. With `queries` rows pass through Java.
+        """
         self.master, self.given, self.task, self.queries = master, given, task, queries
         self.own = given is None and "PYSPARK_GATEWAY_PORT" not in os.environ
         self.folder = Path(tempfile.mkdtemp(prefix=SCRATCH))
@@ -320,6 +324,20 @@ def session(
         raise SpecError(f"--master {master}: Spark cannot be started: {why}") from None
     finally:
         errors.close()
+
+
+@contextlib.contextmanager
+def temporary_session(master: str, folder: Path, queries: bool = True) -> Iterator[SparkSession]:
+    """Yield a session as `session` returns it; stop it at the end, with the Java process that was started for it."""
+    gateways: list[Any] = []
+    spark = session(master, folder, gateways.append, queries)
+    try:
+        yield spark
+    finally:
+        with contextlib.suppress(Exception):
+            spark.stop()
+        for gateway in gateways:
+            end_java(gateway)
 
 
 def check_java() -> None:
