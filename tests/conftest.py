@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from _pytest.mark import ParameterSet
+from hypothesis import Phase, settings
 
 from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.exploration import Exploration
@@ -34,6 +35,8 @@ ENGINES: dict[str, Explore] = {
     "embedded": embedded.explore,
     "two threads": partial(embedded.explore, threads=2, fast_from=0),
 }
+settings.register_profile("as-met", phases=(Phase.explicit, Phase.reuse, Phase.generate))
+"""For mutants, of which a test says only that it fails: no smaller example is looked for."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

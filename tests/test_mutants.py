@@ -5,15 +5,19 @@ from __future__ import annotations
 import ast
 import random
 import re
+import time
 from pathlib import Path
 
 import pytest
 
 from tests.mutants.run import ROOT, Stale, changed, copied, fate, unharmed
+from tests.mutants.run import pytest as run_tests
 from tests.mutants.table import GROUPS, MUTANTS, Mutant
 
 SAMPLE = 3
 """Number of mutants to run; each takes a few seconds."""
+MOST_TRIED = 20
+"""Number of examples of a test that always fails: Hypothesis takes ten to look for other failures, and a hundred to explain one."""
 SLOW = ("test_wide_levels", "test_control", "test_spark", "test_random_specs", "test_random_graphs", "test_no_false_verdict",
         "test_effects_in_a_row", "test_command", "test_engines_find_the_same")  # fmt: skip
 """Tests that take longer; only `make mutants` runs the mutants that need them."""
@@ -57,6 +61,34 @@ def test_contributing_counts_the_mutants() -> None:
     told = re.findall(r"^\| [^|]+ \| (\d+) \| (\d+) \|$", page, re.MULTILINE)
 
     assert told == [(str(len(group)), str(len(group))) for group in (*GROUPS, MUTANTS)]
+
+
+@pytest.mark.slow
+def test_tests_end_at_the_first_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for a smaller example, or with CI=true for a comparison of long values; and a test that hangs is ended."""
+    monkeypatch.setenv("CI", "true")
+    copy = copied(tmp_path)
+    tests = copy / "tests" / "test_made_up.py"
+    tests.write_text(
+        "import subprocess\n"
+        "from hypothesis import given, strategies as st\n\n\n"
+        "@given(st.integers())\n"
+        "def test_fails(number):\n"
+        f"    with open({str(tmp_path / 'tried')!r}, 'a') as file:\n"
+        "        file.write(f'{number}\\n')\n"
+        "    assert [number, 1] == [number, 2]\n\n\n"
+        "def test_hangs():\n"
+        "    subprocess.run(['sleep', '600'])\n"
+    )
+
+    code, said = run_tests(copy, ["tests/test_made_up.py::test_fails"])
+    assert (code, "FAILED tests/test_made_up.py::test_fails" in said, "diff" in said) == (1, True, False)
+    assert len((tmp_path / "tried").read_text().splitlines()) <= MOST_TRIED
+
+    began = time.monotonic()
+    code, said = run_tests(copy, ["tests/test_made_up.py::test_hangs"], patience=10)
+    assert (code, said.endswith("the tests hang")) == (-1, True)
+    assert time.monotonic() - began < 300, "what the test had started kept its output open"
 
 
 @pytest.mark.slow

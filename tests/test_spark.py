@@ -390,6 +390,7 @@ def test_damage_to_records_is_told_when_they_are_read(finished: Path) -> None:
 
 
 SPARK = ("--engine", "spark", "--master", "local[2]")
+NO_MASTER = ("--engine", "spark", "--state-dir", "{tmp}/s", "--handover", "10", "--master")
 
 
 @pytest.mark.parametrize(
@@ -399,7 +400,12 @@ SPARK = ("--engine", "spark", "--master", "local[2]")
         (("--master", "local[2]", "--state-dir", "{tmp}/s"), "--master is for --engine spark"),
         (("--handover", "3"), "--handover is for --engine spark"),
         ((*SPARK, "--state-dir", "{tmp}/s", "--verify"), "run it again by yourself instead of --verify"),
-        (("--engine", "spark", "--state-dir", "{tmp}/s", "--handover", "10", "--master", "warp:9"), "Spark cannot be started"),
+        ((*NO_MASTER, "warp:9"), "--master warp:9: Spark cannot be started: "),
+        pytest.param(
+            (*NO_MASTER, "spark://127.0.0.1:1"),
+            "--master spark://127.0.0.1:1: Spark cannot be started: All masters are unresponsive! Giving up.\n",
+            marks=(pytest.mark.long, pytest.mark.slow),  # Spark asks for a minute
+        ),
     ],
 )
 def test_misuse(kafka_spec: Command, tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
@@ -409,6 +415,7 @@ def test_misuse(kafka_spec: Command, tmp_path: Path, arguments: tuple[str, ...],
     assert run.returncode == 2
     assert message in run.stderr
     assert "Traceback" not in run.stderr
+    assert "calling None" not in run.stderr
 
 
 @pytest.mark.parametrize(

@@ -258,8 +258,13 @@ def told(error: Exception) -> Exception:
         return Damaged(match[1].strip())
     if match := re.search(r"(?:OS|Permission|FileNotFound|NotADirectory)Error: (?:\[Errno (\d+)\])?(.*)", text):
         return OSError(int(match[1] or 0), match[2].strip())
-    lines = [line.strip(" :") for line in text.splitlines() if line.strip() and not line.startswith("An error occurred while")]
+    lines = readable(text)
     return JobFailed(f"Spark gave the job up: {lines[0] if lines else type(error).__name__}")
+
+
+def readable(text: str) -> list[str]:
+    """Return the lines of an error's text, without that which says where Python called Java."""
+    return [line.strip(" :") for line in text.splitlines() if line.strip(" :") and not line.startswith("An error occurred while")]
 
 
 def end_java(gateway: Any) -> None:
@@ -319,8 +324,11 @@ def session(
         raise
     except Exception as error:
         errors.seek(0)
-        lines = [line.strip() for line in [*errors.read().splitlines(), *str(error).splitlines()] if line.strip()]
+        lines = readable(f"{errors.read()}\n{error}")
         why = next((line for line in lines if "rror" in line or "xception" in line), lines[-1] if lines else str(error))
+        log = folder / "spark.log"
+        if log.exists() and (match := re.search(r"Reason: (.*)", log.read_text())):  # the exception tells what it led to
+            why = match[1].strip()
         raise SpecError(f"--master {master}: Spark cannot be started: {why}") from None
     finally:
         errors.close()
