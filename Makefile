@@ -30,7 +30,7 @@ check: $(VENV)/.check
 
 test: lint system
 	@compiled=$$(mktemp -d); trap 'rm -rf "$$compiled"' EXIT; export KAFKA_SPEC_CACHE="$$compiled"; set -x; \
-	PYTHONHASHSEED=0 $(BIN)/python -m pytest -q $(PARALLEL) -m "not long" && \
+	PYTHONHASHSEED=0 $(BIN)/python -m pytest -q $(PARALLEL) --durations=25 -m "not long" && \
 	PYTHONHASHSEED=4242 $(BIN)/python -m pytest -q $(PARALLEL) -m "not slow and not long"
 
 lint: $(VENV)/.test

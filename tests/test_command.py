@@ -320,6 +320,26 @@ def test_interrupt_of_executed_text(kafka_spec: Command, tmp_path: Path) -> None
     assert (run.returncode, run.stdout, run.stderr) == (3, "", "kafka-spec: interrupted\n")
 
 
+SWALLOWED = """
+import os, signal, time, weakref
+class Thing: pass
+thing = Thing()
+reference = weakref.ref(thing, lambda _: (os.kill(os.getpid(), signal.SIGINT), 1))
+del thing
+end = time.monotonic() + 20
+while time.monotonic() < end: pass
+"""
+
+
+@pytest.mark.slow
+def test_interrupt_of_a_callback(kafka_spec: Command, tmp_path: Path) -> None:
+    """Ctrl-C inside a callback of a weak reference, whose exceptions Python ignores, ends with 3 as well."""
+    (tmp_path / "mine.py").write_text(SWALLOWED)
+    run = kafka_spec("check", "mine:LOCK", cwd=tmp_path)
+
+    assert (run.returncode, run.stdout, run.stderr) == (3, "", "kafka-spec: interrupted\n")
+
+
 @pytest.mark.parametrize("seconds", [0.0, 0.1, 0.2, 0.4, 0.8])
 def test_interrupt_in_the_first_second(seconds: float) -> None:
     """Ctrl-C at any time after the program has begun ends with 3, and with a line or a result instead of a traceback."""

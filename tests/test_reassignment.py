@@ -367,6 +367,29 @@ def test_a_topic_in_the_middle_of_a_reassignment_is_deleted_after_it() -> None:
     assert cluster.active.context.targets == {}
 
 
+@pytest.mark.parametrize("dies", [False, True])
+def test_a_plan_is_carried_out_before_its_topic_is_deleted(dies: bool) -> None:
+    """While a deletion waits for a plan, no controller takes the plan out of ZooKeeper; another controller neither."""
+    cluster = Moving()
+    cluster.crash(4)
+    cluster.rest()
+    cluster.start(4)
+    cluster.tools.create(znodes.REASSIGN_PARTITIONS, znodes.encode_reassignment({P: (3, 4)}))
+    cluster.rest()
+    cluster.admin.delete_topic(P.topic)
+    cluster.rest()
+    assert cluster.active.context.deleted_after_reassignment == {P.topic}
+    if dies:
+        cluster.crash(cluster.active.controller_id)
+        cluster.rest()
+        assert cluster.active.context.deleted_after_reassignment == {P.topic}
+    assert cluster.active.zk.read_reassignments() == {P: (3, 4)}
+    assert cluster.active.context.targets == {P: (3, 4)}
+    cluster.work()
+    assert cluster.tools.children(znodes.TOPICS) == cluster.tools.children(znodes.DELETE_TOPICS) == []
+    assert cluster.tools.exists(znodes.REASSIGN_PARTITIONS) is None
+
+
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_replica_that_was_moved_away_is_deleted_with_its_topic(fails: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """A broker that never got its StopReplica, and is back while the topic waits to be deleted, deletes what it keeps.

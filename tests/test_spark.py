@@ -161,8 +161,15 @@ def test_a_session_is_left_as_it_was(on_spark: Callable[..., Exploration], spark
     assert spark.range(3).count() == 3
 
 
-@pytest.mark.parametrize("handover", [1, 10**9])
-@pytest.mark.parametrize(("model", "bounds"), [("control/fixed", "bounce"), ("control/KAFKA-1382", "lost_reply")])
+@pytest.mark.parametrize(
+    ("model", "bounds", "handover"),
+    [
+        ("control/fixed", "bounce", 1),
+        ("control/fixed", "bounce", 10**9),
+        pytest.param("control/KAFKA-1382", "lost_reply", 1, marks=pytest.mark.long),
+        ("control/KAFKA-1382", "lost_reply", 10**9),
+    ],
+)
 def test_claims_about_paths(on_spark: Callable[..., Exploration], model: str, bounds: str, handover: int, tmp_path: Path) -> None:
     """Recoverable and leads-to claims come out as in the embedded engine, lassos too, whether Spark searched or only the driver."""
     spec = MODELS[model]

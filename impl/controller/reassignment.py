@@ -150,7 +150,7 @@ def reassignments_of_znode(core: ControllerCore) -> list[ControllerTask]:
     tasks: list[ControllerTask] = []
     failed = []
     for partition, target in asked.items():
-        if not target or partition not in context.leadership or context.is_to_be_deleted(partition.topic):
+        if not target or partition not in context.leadership or context.is_queued_for_deletion(partition.topic):
             failed.append(partition)
         elif partition not in context.planned if is_planned else _is_idle(core, partition):
             tasks.append(BeginReassignment(partition, target, "reassign"))

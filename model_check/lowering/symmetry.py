@@ -35,7 +35,7 @@ def form_function(unit: Unit, root: Packed, part: Symmetric) -> Compiled:
 
 
 def rename_function(unit: Unit, root: Packed, part: Symmetric) -> Compiled:
-    """Return the function rename(target, source, to): target becomes source with member m called to[m]; to[-1] is -1."""
+    """Return the function rename(target, source, to): target, a copy of source, gets new names, to[m] for m; to[-1] is -1."""
     name = f"rename {part.of.name}"
     if name not in unit.emitted:
         compiled = unit.emitted[name] = unit.declare(name, (root, root, 64), results=0, inline=False)
@@ -63,17 +63,20 @@ class _Members(Emitter):
         return self.b.bitcast(self.slot(ir.ArrayType(I8, self.root.size)), POINTER)
 
     def rename(self, target: ir.Value, source: ir.Value, to: ir.Value, function: Compiled) -> None:
+        self.copy(target, source, self.root.size)
+        self.rename_copy(target, source, to, function)
+
+    def rename_copy(self, target: ir.Value, source: ir.Value, to: ir.Value, function: Compiled) -> None:
         self.b.call(function.code, [target, source, to, self.fault])
 
 
 class _Renaming(_Members):
-    """Copies the state, then writes again what names members."""
+    """Writes again, in a copy of the state, what names members."""
 
     def __init__(self, unit: Unit, compiled: Compiled, root: Packed, part: Symmetric) -> None:
         super().__init__(unit, compiled, root, part)
         target, source, self.to = compiled.code.args[:3]
         target.add_attribute("noalias")
-        self.copy(target, source, root.size)
         self.put(root, target, source)
         self.b.ret_void()
 
@@ -185,11 +188,11 @@ class _Forming(_Members):
             self.b.store(mine, self.b.gep(sums, [I64(member)]))
             moved = self.b.or_(moved, self.b.icmp_signed("!=", rank, I64(member)))
         with self.b.if_then(self.b.or_(moved, tied)):
-            form = self.state()
-            self.rename(form, state, to, rename)
+            before = self.state()
+            self.copy(before, state, root.size)
+            self.rename_copy(state, before, to, rename)
             with self.b.if_then(tied):
-                self.b.call(ties.code, [form, state, sums, self.fault])
-            self.copy(state, form, root.size)
+                self.b.call(ties.code, [state, before, sums, self.fault])
         self.b.ret_void()
 
     def bump(self, member: int, amount: ir.Value) -> None:
