@@ -32,7 +32,7 @@ from conftest import ROOT, Command
 from pyspark.sql import SparkSession
 from test_normal_form import LAMP
 
-from kafka_spec.model_check import embedded
+from kafka_spec.model_check import embedded, machine_code
 from kafka_spec.model_check.counterexample import trace_of
 from kafka_spec.model_check.exploration import Budget, Distribution, Exploration
 from kafka_spec.model_check.sealed import Damaged
@@ -180,6 +180,23 @@ def test_claims_about_paths(on_spark: Callable[..., Exploration], model: str, bo
     same(on_spark(spec, values, everything=True, handover=handover), truth)
     assert not (tmp_path / "states" / paths_on_spark.FOLDER).exists()
     same(on_spark(spec, values, everything=True, handover=handover, resume=True), truth)
+
+
+def test_a_search_that_spark_never_takes_over_waits_for_no_fast_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For a small search only code that is there early is generated: that of a control plane takes 20 seconds otherwise."""
+    monkeypatch.setenv("KAFKA_SPEC_CACHE", str(tmp_path / "compiled"))
+    generated: list[bool] = []
+    generate = machine_code._generate
+
+    def watched(text: str, quick: bool) -> bytes:
+        generated.append(quick)
+        return generate(text, quick)
+
+    monkeypatch.setattr(machine_code, "_generate", watched)
+    found = distributed.explore(KIP_320, SMALL, Distribution(str(tmp_path / "states")))
+
+    assert found.complete and found.spec is KIP_320
+    assert generated and all(generated)
 
 
 def test_a_recoverable_claim_about_parts(on_spark: Callable[..., Exploration], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,7 @@ from kafka_spec.model_check.exploration import Budget, Distribution, Exploration
 from kafka_spec.model_check.faults import explain
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.lowering.packing import codec_text, packed_bytes
-from kafka_spec.model_check.machine_code import digest_of
+from kafka_spec.model_check.machine_code import Tier, digest_of
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.path_claims import PathClaims
 from kafka_spec.model_check.renamings import SOME, Renamings
@@ -152,7 +152,7 @@ class Run:
     def search(self) -> None:
         """Search to the end, or until the budget or a violation ends the search."""
         world, result = self.world, self.result
-        self.program = Program(world.spec, self.layout, world.actions, result.properties, world.k)
+        self.program = Program(world.spec, self.layout, world.actions, result.properties, world.k, tier=Tier.QUICK)
         self.renamings = Renamings.of(world, self.program, self.layout)
         result.compile_seconds = self.program.seconds
         texts = {"program.ll": self.program.text, "codec.ll": codec_text(self.layout)}
@@ -230,7 +230,7 @@ class Run:
         Levels that are already finished are searched again, which is quick, and must give the same result.
         """
         result = self.result
-        search = Search(self.world, result, self.seed, self.budget, fast_from=0)
+        search = Search(self.world, result, self.seed, self.budget)
         self.folder.begin_again()
         try:
             search.begin()
@@ -242,6 +242,7 @@ class Run:
                     raise Stopped(reason)
                 search.count_level(level)
                 search.end_level()
+                search.hasten()
                 self.commit_embedded(search, finished)
                 self.progress(result, time.perf_counter() - self.began)
         finally:
@@ -318,7 +319,11 @@ class Run:
         self.progress(self.result, time.perf_counter() - self.began)
 
     def start_cluster(self) -> None:
-        """Start Spark in the background."""
+        """Start Spark in the background; generate the code of its tasks first, so that those on this machine find it."""
+        if self.program.loaded.tier < Tier.FAST:
+            began = time.perf_counter()
+            self.program.load()
+            self.result.compile_seconds += time.perf_counter() - began
         self.cluster = SparkCluster(self.distribution.master, self.distribution.session, self.task())
         self.storage.write("scratch", str(self.cluster.folder).encode())
 
@@ -336,7 +341,8 @@ class Run:
         """Return the description of the run for its tasks."""
         owner = self.folder.owner
         place = str(self.storage.local) if self.storage.local is not None else self.storage.place
-        return Task(owner, owner, place, None, 0, self.program.shape, packed_bytes(self.layout), self.code_digest)
+        packed, tier = packed_bytes(self.layout), self.program.loaded.tier
+        return Task(owner, owner, place, None, 0, self.program.shape, packed, self.code_digest, tier)
 
     def count_edges(self, level: int, reports: Sequence[Mapping[str, Any]]) -> None:
         """Add up the counts of the edges out of a level, and record the findings on them."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kafka_spec.model_check.code import Shape
+from kafka_spec.model_check.machine_code import Tier
 
 SCRATCH = "kafka-spec-scratch-"
 """The prefix of the folders with the temporary files of a driver."""
@@ -32,6 +33,8 @@ class Task:
     """The most bytes of a packed state."""
     program: str
     """The digest of the code."""
+    tier: Tier
+    """How much is done for the speed of the code."""
 
     @staticmethod
     def of(plain: Mapping[str, Any]) -> Task:

@@ -68,7 +68,7 @@ class Worker:
     def __init__(self, task: Task) -> None:
         self.task, shape = task, task.shape
         self.storage = Storage(task.state_dir)
-        self.code = Code(self.text_of("program.ll"), shape)
+        self.code = Code(self.text_of("program.ll"), shape, tier=task.tier)
         self.codec = Codec(self.text_of("codec.ll"), task.row_bytes, shape.record_bytes, self.code.seed)
         self.kind = np.dtype(f"u{shape.action_bits // 8}")
         chunk = max(1, min(SLICE, SLICE_BYTES // (max(1, shape.actions) * (shape.record_bytes + 16))))
