@@ -13,7 +13,19 @@ if TYPE_CHECKING:
 
 def main(arguments: "Sequence[str] | None" = None) -> int:
     """Run the command line and return its exit code; Ctrl-C gives a one-line message and exit code 3."""
-    before, sys.unraisablehook = sys.unraisablehook, _interrupt_again
+    before = sys.unraisablehook
+
+    def interrupt_again(ignored: "sys.UnraisableHookArgs") -> None:
+        """Repeat an interrupt that fell into a callback of a weak reference or a `__del__`, which Python ends and then goes on.
+
+        Imports and garbage collection run such callbacks. A thread repeats it, so that the main thread hears it after the callback.
+        """
+        if issubclass(ignored.exc_type, KeyboardInterrupt):
+            start_new_thread(interrupt_main, ())
+        else:
+            before(ignored)
+
+    sys.unraisablehook = interrupt_again
     try:
         from kafka_spec.command import run
 
@@ -25,17 +37,6 @@ def main(arguments: "Sequence[str] | None" = None) -> int:
         return 3
     finally:
         sys.unraisablehook = before
-
-
-def _interrupt_again(ignored: "sys.UnraisableHookArgs") -> None:
-    """Repeat an interrupt that fell into a callback of a weak reference or a `__del__`, which Python ends but nobody else hears.
-
-    Imports and garbage collection run such callbacks. A thread repeats it, so that it reaches the main thread after the callback.
-    """
-    if issubclass(ignored.exc_type, KeyboardInterrupt):
-        start_new_thread(interrupt_main, ())
-    else:
-        sys.__unraisablehook__(ignored)
 
 
 if __name__ == "__main__":

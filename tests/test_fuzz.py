@@ -94,7 +94,7 @@ def test_random_specs(seed: int, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_new_random_specs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """On random specs of new seeds all engines agree, for some seconds."""
+    """On random specs of new seeds all engines agree, for 20 seconds."""
     seed, tally = random.SystemRandom().randrange(10**9), Tally()
     found = fuzz(seed, CI_SECONDS, tmp_path, tally)
     with capsys.disabled():

@@ -63,10 +63,12 @@ class _Members(Emitter):
         return self.b.bitcast(self.slot(ir.ArrayType(I8, self.root.size)), POINTER)
 
     def rename(self, target: ir.Value, source: ir.Value, to: ir.Value, function: Compiled) -> None:
+        """Write a state into another one under other names."""
         self.copy(target, source, self.root.size)
         self.rename_copy(target, source, to, function)
 
     def rename_copy(self, target: ir.Value, source: ir.Value, to: ir.Value, function: Compiled) -> None:
+        """Write the names of a state into its copy under other names."""
         self.b.call(function.code, [target, source, to, self.fault])
 
 
