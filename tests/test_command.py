@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, Command
 
+from kafka_spec.__main__ import main
 from kafka_spec.command import run as run_command
 from kafka_spec.model_check.exploration import Budget
 from kafka_spec.model_check.manifest import read_manifest
@@ -338,6 +339,32 @@ def test_interrupt_of_a_callback(kafka_spec: Command, tmp_path: Path) -> None:
     run = kafka_spec("check", "mine:LOCK", cwd=tmp_path)
 
     assert (run.returncode, run.stdout, run.stderr) == (3, "", "kafka-spec: interrupted\n")
+
+
+def test_other_exceptions_of_callbacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An exception in a callback that is no interrupt reaches the hook of whoever called the command, which stays in place."""
+
+    class Broken:
+        """Fails when it is deleted."""
+
+        def __del__(self) -> None:
+            raise ValueError("deleted")
+
+    heard: list[object] = []
+
+    def hook(ignored: sys.UnraisableHookArgs) -> None:
+        heard.append(ignored.exc_value)
+
+    def deletes(arguments: object) -> int:
+        Broken()
+        return 0
+
+    monkeypatch.setattr(sys, "unraisablehook", hook)
+    monkeypatch.setattr("kafka_spec.command.run", deletes)
+
+    assert main([]) == 0
+    assert [str(exception) for exception in heard] == ["deleted"]
+    assert sys.unraisablehook is hook
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.1, 0.2, 0.4, 0.8])
