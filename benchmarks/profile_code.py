@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import struct
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -50,7 +51,7 @@ def tell_perf() -> None:
         functions = list(functions_of(content))
         base = next(at - value for name, value, _ in functions if (at := engine.get_function_address(name)))
         with Path(f"/tmp/perf-{os.getpid()}.map").open("a", encoding="utf-8") as file:
-            file.writelines(f"{base + value:x} {length:x} {name.rpartition('.')[0] or name}\n" for name, value, length in functions)
+            file.writelines(f"{base + value:x} {length:x} {re.sub(r'[.][0-9]+$', '', name)}\n" for name, value, length in functions)
         return engine
 
     machine_code._link = told

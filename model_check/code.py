@@ -10,8 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from kafka_spec.model_check import kernel
+from kafka_spec.model_check.arrays import Bytes, Numbers, address
 from kafka_spec.model_check.counted import HEADER
+from kafka_spec.model_check.layout import SPARE
 from kafka_spec.model_check.machine_code import CodeText, Tier, load
 from kafka_spec.spec.integers import unusable
 from kafka_spec.spec.table import Property, SpecError
@@ -37,6 +41,10 @@ class Shape:
     k: tuple[int, ...]
     seed: int
     """The initial value of the hash, derived from the seed of the fingerprints."""
+    row_bytes: int
+    """The most bytes of a light row (layout.py)."""
+    light: bool
+    """Whether the light row of a record is another form than the record."""
     ways: int = 0
     """The number of predicates and antecedents of claims about paths, which the judge evaluates in every state."""
     paths: tuple[int, ...] = ()
@@ -66,12 +74,35 @@ class Code:
         self.expand = self._entry("expand", integer, [pointer, pointer, *[integer] * 4, *[pointer] * 3])
         self.form = self._entry("form", integer, [pointer, integer, integer, pointer, pointer])
         self.judge = self._entry("judge", integer, [pointer, integer, pointer, pointer])
-        for function, shapes in self.functions(self.shape.action_bits).items():
+        self.judge_rows = self.judge
+        if self.shape.light:
+            self.judge_rows = self._entry("judge_rows", integer, [pointer, integer, pointer, pointer])
+            self._lighten = self._entry("lighten", integer, [pointer, integer, pointer, pointer])
+            self._restore = self._entry("restore", integer, [pointer, integer, pointer])
+        for function, shapes in self.functions(self.shape.action_bits, self.shape.light).items():
             arguments = [integer if kind == "int" else pointer for kind in shapes]
             setattr(self, function.__name__, self._entry(function.__name__, integer, arguments))
 
+    def rows_of(self, states: Bytes) -> tuple[Bytes, Numbers]:
+        """Return the light rows of records, one after the other, and the bytes of each."""
+        count, size = len(states), self.shape.record_bytes
+        if not self.shape.light:
+            return states.reshape(-1), np.full(count, size, np.uint32)
+        rows, sizes = np.empty(count * self.shape.row_bytes + SPARE, np.uint8), np.empty(count, np.uint32)
+        used = self._lighten(address(np.ascontiguousarray(states)), count, address(rows), address(sizes))
+        return rows[:used], sizes
+
+    def records_of(self, rows: Bytes, count: int, room: Bytes | None = None) -> Bytes:
+        """Return the records of so many light rows, in `room` if it is given and they are another form."""
+        if not self.shape.light:
+            return rows[: count * self.shape.record_bytes].reshape(count, self.shape.record_bytes)
+        states = np.empty((count, self.shape.record_bytes), np.uint8) if room is None else room[:count]
+        self._restore(address(rows), count, address(states))
+        return states
+
     insert: Callable[..., int]
     append: Callable[..., int]
+    append_rows: Callable[..., int]
     fill: Callable[..., int]
     widen: Callable[..., int]
     on_graph: Sequence[Property] = ()
@@ -82,9 +113,9 @@ class Code:
         """The text of the code."""
         return self.module.text
 
-    def functions(self, action_bits: int) -> Mapping[Callable[..., Any], tuple[int | str, ...]]:
+    def functions(self, action_bits: int, light: bool) -> Mapping[Callable[..., Any], tuple[int | str, ...]]:
         """Return the engine's own functions that the module contains, with the kinds of their arguments."""
-        return kernel.signatures(action_bits)
+        return kernel.signatures(action_bits, light)
 
     def _entry(self, name: str, result: Any, arguments: list[Any]) -> Callable[..., Any]:
         return ctypes.CFUNCTYPE(result, *arguments)(self.loaded.engine.get_function_address(name))

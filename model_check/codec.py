@@ -22,14 +22,12 @@ from kafka_spec.model_check.machine_code import CodeText, load, text_known
 class Codec:
     """The compiled codec of records; `most` is the most bytes of a row, `seed` that of the program's fingerprints.
 
-    A `quick` one writes light rows (layout.py), which take more bytes and less time than rows of bits.
-
     Rows have different lengths and stand one after the other. `reach` bytes from the start of each must be readable, also of the
     last one.
     """
 
-    def __init__(self, text: CodeText, most: int, record_bytes: int, seed: int, anew: bool = False, quick: bool = False) -> None:
-        self.text, self.most, self.record_bytes, self.seed, self.quick = text, most, record_bytes, seed, quick
+    def __init__(self, text: CodeText, most: int, record_bytes: int, seed: int, anew: bool = False) -> None:
+        self.text, self.most, self.record_bytes, self.seed = text, most, record_bytes, seed
         self.reach = most + SPARE
         self.counter = np.dtype(f"u{size_bits(most) // 8}")
         """The type of the numbers that count the bytes of a row."""
@@ -40,10 +38,9 @@ class Codec:
         self._unpack = ctypes.CFUNCTYPE(integer, pointer, integer, pointer, *[integer] * 3, pointer)(unpack)
 
     @classmethod
-    def of(cls, layout: Layout, seed: int, anew: bool = False, quick: bool = False) -> Codec:
+    def of(cls, layout: Layout, seed: int, anew: bool = False) -> Codec:
         """Return the codec of a layout."""
-        most = layout.size if quick else packed_bytes(layout)
-        return cls(text_known(codec_text(layout, quick)), most, layout.size, seed, anew, quick)
+        return cls(text_known(codec_text(layout)), packed_bytes(layout), layout.size, seed, anew)
 
     def pack(self, states: Bytes, places: npt.NDArray[np.uint32], rows: Bytes, sizes: npt.NDArray[Any]) -> int:
         """Pack the records at some places into rows, in the order of the places; return the bytes of all, and set that of each."""

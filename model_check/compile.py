@@ -21,7 +21,8 @@ from kafka_spec.model_check.known_code import Written, written
 from kafka_spec.model_check.layout import Actions, Layout
 from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.model_check.lowering.exports import Export, Tallied
-from kafka_spec.model_check.lowering.judges import Fingerprint, Forms, StateJudge, StepJudge
+from kafka_spec.model_check.lowering.judges import Forms, JudgeOfMany, StateJudge, StepJudge
+from kafka_spec.model_check.lowering.light_rows import Lighten, LightRows, Restore
 from kafka_spec.model_check.lowering.normal_form import Former
 from kafka_spec.model_check.lowering.successors import Successors, name_bounds
 from kafka_spec.model_check.lowering.symmetry import Renamer
@@ -55,7 +56,9 @@ class Program(Plan, Code):
         counts = actions.count, actions.bits, len(spec.rules), len(self.cut_names), len(self.states), len(self.steps)
         tests = len(self.state_tests), len(self.step_tests)
         paths = tuple(-1 if claim.when is None else self.ways.index(claim.when) for claim in self.on_graph)
-        shape = Shape(layout.size, *counts, *tests, tuple(vars(k).values()), seed, len(self.ways), paths)
+        shape = Shape(
+            layout.size, *counts, *tests, tuple(vars(k).values()), seed, layout.most, bool(layout.wide), len(self.ways), paths
+        )
         Code.__init__(self, self.written.code, shape, anew, tier)
         self.tallied = self._entry("tallied", None, [ctypes.c_void_p]) if covering else None
         self.seconds = time.perf_counter() - began
@@ -80,7 +83,7 @@ class Program(Plan, Code):
     ) -> Written:
         """Return what the compiler writes, or wrote before for equal inputs."""
         literals = {"RECORD_BYTES": layout.size, "AHEAD": kernel.AHEAD, "SLACK": kernel.SLACK, "SIGN": -1 << 63}
-        functions = self.functions(actions.bits)
+        functions = self.functions(actions.bits, bool(layout.wide))
         engine = (
             f"{type(self).__module__}.{type(self).__qualname__}",
             sorted(leave_out),
@@ -96,13 +99,18 @@ class Program(Plan, Code):
             compiler.rows = self.told_rows()
             former = Former(compiler, "bring into form", spec.normal_form if spec.reduced else (), layout.root)
             viewer = Former(compiler, "view", spec.view, layout.root)
-            fingerprint = Fingerprint(compiler, layout).code
+            light = LightRows(compiler, layout)
             ir.Function(compiler.module, ir.FunctionType(I64, [I64]), "bound.of.fault")
             if self.steps:
                 StepJudge(self, compiler, layout)
-            Successors(self, compiler, layout, actions, former, viewer, fingerprint)
-            StateJudge(self, compiler, layout)
-            Forms(compiler, layout, former, fingerprint)
+            Successors(self, compiler, layout, actions, former, viewer, light)
+            judge = StateJudge(self, compiler, layout).code
+            JudgeOfMany(compiler, layout, judge)
+            Forms(compiler, layout, former, light.fingerprint)
+            if layout.wide:
+                JudgeOfMany(compiler, layout, judge, light)
+                Lighten(compiler, layout, light)
+                Restore(compiler, layout, light)
             if spec.symmetry is not None:
                 Renamer(compiler, layout.root, spec.symmetry)
             self.emit_more(compiler, layout, actions)

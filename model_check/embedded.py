@@ -23,14 +23,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kafka_spec.model_check import counted, frontier
+from kafka_spec.model_check import counted
 from kafka_spec.model_check.arrays import Bytes, Numbers
 from kafka_spec.model_check.checkpoints import Checkpoints
 from kafka_spec.model_check.codec import Codec
 from kafka_spec.model_check.compile import Program
 from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding, Progress, check_sums, quiet
 from kafka_spec.model_check.faults import explain_state
-from kafka_spec.model_check.frontier import Frontier, InMemory, Level, PackedInMemory, way_to
+from kafka_spec.model_check.frontier import Frontier, InMemory, Level, LightInMemory, PackedInMemory, way_to
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.level_judge import LevelJudge, judge_again
 from kafka_spec.model_check.machine_code import Tier, note_searched, searched
@@ -85,10 +85,11 @@ class Search:
         self.shards = [Shard(self.program, number, shards.bit_length() - 1) for number in range(shards)]
         self.chunk = max(1, min(SLICE, SLICE_BYTES // (max(1, world.actions.count) * (size + 16))))
         room = self.chunk * max(1, world.actions.count)
-        self.slices = [Slice(self.program, size, room) for _ in range(result.threads)]
+        self.slices = [Slice(self.program, room) for _ in range(result.threads)]
         self.width = 0
         self.by_mark = orders_by_mark(world.spec, seed)
-        self.frontier: Frontier = InMemory(size, world.actions.bits, traced)
+        light = self.program.shape.light and not world.spec.view  # levels that are sorted are whole records
+        self.frontier: Frontier = (LightInMemory if light else InMemory)(self.program, world.actions.bits, traced)
         self.history: list[Level | None] = []
         """How the states of each level were reached; None where that is not kept."""
         self.firsts = np.zeros((result.threads, world.actions.count), np.int64)
@@ -114,8 +115,7 @@ class Search:
         self.start_level()
         for begin in range(0, len(records), len(part.marks)):
             some = records[begin : begin + len(part.marks)]
-            part.count = len(some)
-            part.states[: len(some)] = np.frombuffer(b"".join(some), np.uint8).reshape(len(some), -1)
+            part.put(np.frombuffer(b"".join(some), np.uint8).reshape(len(some), -1))
             part.marks[: len(some)] = marks[begin : begin + len(some)]
             part.parents[: len(some)] = np.arange(begin, begin + len(some))
             part.actions[: len(some)] = 0
@@ -175,10 +175,10 @@ class Search:
         self.threads.together(self.sift(slices, self.threads.together))
         self.frontier.new.taken()
 
-    def look(self, number: int, begin: int, states: Bytes, actions: npt.NDArray[Any]) -> None:
+    def look(self, number: int, begin: int, rows: Bytes, actions: npt.NDArray[Any]) -> None:
         """Count and judge new states of a slice."""
         self.firsts[number] += np.bincount(actions, minlength=self.firsts.shape[1])
-        self.judging.look(number, begin, states)
+        self.judging.look(number, begin, rows, len(actions))
 
     def hasten(self) -> float:
         """Load faster code if searches with the quick code have become large together; return the seconds that this took."""
@@ -194,7 +194,7 @@ class Search:
         """Return a job that expands a slice of the frontier."""
 
         def job() -> None:
-            part.expand(*self.frontier.read(begin, end, part.sources), begin, every=False)
+            part.expand_rows(*self.frontier.rows(begin, end, part.sources), begin, every=False)
             if self.program.on_graph and part.count >= 0:
                 self.paths.add_steps(begin, part.cuts[: end - begin].view(np.bool_), *part.steps)
 
@@ -213,23 +213,16 @@ class Search:
         self.result.levels.append(self.width)
         if len(self.history) > 1:
             self.count_new()
-        if not self.world.spec.view:
-            self.pack_large(self.frontier)
+        if self.frontier.large and not self.world.spec.view:
+            self.pack(self.frontier)
         self.judge()
         if self.renamings is not None:
             self.renamings.judge(len(self.history) - 1, self.frontier, self.width)
 
-    def pack_large(self, level: Frontier) -> None:
-        """Pack a level that is large: records with wide sequences quickly, and tight only when they are many more."""
-        if isinstance(level, InMemory) and self.width * self.layout.size > frontier.PACK_FROM:
-            self.pack(level, quick=bool(self.layout.wide))
-        elif isinstance(level, PackedInMemory) and level.codec.quick and level.now.used > frontier.TIGHTEN_FROM:
-            self.pack(level, quick=False)
-
-    def pack(self, level: InMemory | PackedInMemory, quick: bool) -> None:
+    def pack(self, level: Frontier) -> None:
         """Keep packed states from now on."""
-        codec = Codec.of(self.layout, self.program.seed, self.anew, quick)
-        self.frontier = PackedInMemory(codec, level)
+        assert isinstance(level, InMemory | LightInMemory)
+        self.frontier = PackedInMemory(self.program, Codec.of(self.layout, self.program.seed, self.anew), level)
 
     def count_new(self) -> None:
         """Count the new states by the rule that first reached them."""

@@ -1,6 +1,7 @@
 """Where the states of the last level wait to be expanded: in memory, or in the files of a state-dir; packed where they are many.
 
-Depends on bytes, not on the order of the search. A level is read in pieces, as whole records with their fingerprints.
+Depends on bytes, not on the order of the search. A level is read in pieces, as records or as their light rows, with their
+fingerprints.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ import numpy.typing as npt
 
 from kafka_spec.model_check.arrays import Bytes, Words
 from kafka_spec.model_check.checkpoints import Checkpoints
+from kafka_spec.model_check.code import Code
 from kafka_spec.model_check.codec import Codec
-from kafka_spec.model_check.shards import PackedRecords, Records
+from kafka_spec.model_check.shards import LightRecords, PackedRecords, Records
 
 PACK_FROM = 256 << 20
-"""Bytes of a level from which on it is packed; a state-dir holds packed states only."""
-TIGHTEN_FROM = 1 << 30
-"""Bytes of the light rows of a level from which on it is packed tighter."""
+"""Bytes of the records of a level from which on it is packed; a state-dir holds packed states only."""
+PACK_ROWS_FROM = 1 << 30
+"""The same for the light rows of a level, of which much fewer bytes are spared."""
 PIECE = 1 << 14
 """States that are packed, or written, at a time."""
 
@@ -53,13 +55,18 @@ class Starts:
         sums = [np.add.reduceat(some, np.arange(0, len(some), self.EVERY), dtype=np.uint64) for some in sizes if len(some)]
         self.known = np.cumsum(np.concatenate([np.zeros(1, np.uint64), *sums]), dtype=np.uint64)
 
+    @classmethod
+    def in_memory(cls, kept: LightRecords | PackedRecords) -> Starts:
+        """Return where the rows of a level in memory begin."""
+        return cls(kept.sizes[at : min(kept.count, at + PIECE)] for at in range(0, kept.count, PIECE))
+
     def of(self, row: int, sizes: Callable[[int, int], Any]) -> int:
         """Return where a row begins; `sizes` returns those of a range of rows."""
         near = row // self.EVERY
         return int(self.known[near]) + int(sizes(near * self.EVERY, row).sum(dtype=np.uint64))
 
 
-Kept = TypeVar("Kept", Records, PackedRecords)
+Kept = TypeVar("Kept", Records, LightRecords, PackedRecords)
 
 
 class TwoLevels(Generic[Kept]):
@@ -80,35 +87,72 @@ class TwoLevels(Generic[Kept]):
 
 
 class InMemory(TwoLevels[Records]):
-    """Whole states in memory."""
+    """Records in memory."""
 
-    def __init__(self, record_bytes: int, action_bits: int, traced: bool) -> None:
-        self.now: Records = Records(record_bytes, action_bits, traced=traced)
-        self.new: Records = Records(record_bytes, action_bits, traced=traced)
+    def __init__(self, program: Code, action_bits: int, traced: bool) -> None:
+        self.program = program
+        self.now: Records = Records(program.shape.record_bytes, action_bits, traced=traced)
+        self.new: Records = Records(program.shape.record_bytes, action_bits, traced=traced)
 
-    def read(self, begin: int, end: int, room: Bytes | None = None) -> tuple[Bytes, Words]:
+    @property
+    def large(self) -> bool:
+        """Whether the frontier should be packed."""
+        return self.now.count * self.program.shape.record_bytes > PACK_FROM
+
+    def read(self, begin: int, end: int) -> tuple[Bytes, Words]:
         """Return the states begin..end-1 with their fingerprints."""
         return self.now.states[begin:end], self.now.marks[begin:end]
+
+    def rows(self, begin: int, end: int, room: Bytes | None = None) -> tuple[Bytes, Words]:
+        """Return the light rows of the states begin..end-1, and their fingerprints."""
+        return self.program.rows_of(self.now.states[begin:end])[0], self.now.marks[begin:end]
+
+
+class LightInMemory(TwoLevels[LightRecords]):
+    """Light rows in memory."""
+
+    def __init__(self, program: Code, action_bits: int, traced: bool) -> None:
+        self.program = program
+        self.now: LightRecords = LightRecords(action_bits, traced)
+        self.new: LightRecords = LightRecords(action_bits, traced)
+
+    @property
+    def large(self) -> bool:
+        """Whether the frontier should be packed."""
+        return self.now.used > PACK_ROWS_FROM
+
+    def read(self, begin: int, end: int) -> tuple[Bytes, Words]:
+        """Return the states begin..end-1 with their fingerprints."""
+        rows, marks = self.rows(begin, end)
+        return self.program.records_of(rows, end - begin), marks
+
+    def rows(self, begin: int, end: int, room: Bytes | None = None) -> tuple[Bytes, Words]:
+        """Return the light rows of the states begin..end-1, and their fingerprints."""
+        start = self.starts.of(begin, lambda first, last: self.now.sizes[first:last])
+        return self.now.rows[start : self.now.used], self.now.marks[begin:end]
+
+    def advance(self, level: int) -> Level | None:
+        """Make the new states the frontier, and note where their rows begin; return how they were reached, if that is kept."""
+        how = super().advance(level)
+        self.starts = Starts.in_memory(self.now)
+        return how
 
 
 class PackedInMemory(TwoLevels[PackedRecords]):
     """Packed states in memory."""
 
-    def __init__(self, codec: Codec, old: InMemory | PackedInMemory) -> None:
-        """Pack a level, or pack it with another codec."""
-        self.codec, count, action_bits = codec, old.now.count, 8 * old.now.actions.itemsize
+    large = False
+
+    def __init__(self, program: Code, codec: Codec, old: InMemory | LightInMemory) -> None:
+        """Pack a level."""
+        self.program, self.codec, count, action_bits = program, codec, old.now.count, 8 * old.now.actions.itemsize
         self.now: PackedRecords = PackedRecords(codec, action_bits, old.now.traced)
         self.new: PackedRecords = PackedRecords(codec, action_bits, old.now.traced)
         self.now.marks[:count] = old.now.marks[:count]
         for begin in range(0, count, PIECE):
             states, _ = old.read(begin, min(count, begin + PIECE))
             self.now.pack(states)
-        self.find_starts()
-
-    def find_starts(self) -> None:
-        """Note where rows begin."""
-        sizes, count = self.now.sizes, self.now.count
-        self.starts = Starts(sizes[at : min(count, at + PIECE)] for at in range(0, count, PIECE))
+        self.starts = Starts.in_memory(self.now)
 
     def read(self, begin: int, end: int, room: Bytes | None = None) -> tuple[Bytes, Words]:
         """Return the states begin..end-1 with their fingerprints, unpacked, into `room` if it is given."""
@@ -116,18 +160,25 @@ class PackedInMemory(TwoLevels[PackedRecords]):
         start = self.starts.of(begin, lambda first, last: self.now.sizes[first:last])
         return self.codec.unpack(self.now.rows[start:], self.now.used - start, marks, room), marks
 
+    def rows(self, begin: int, end: int, room: Bytes | None = None) -> tuple[Bytes, Words]:
+        """Return the light rows of the states begin..end-1, and their fingerprints."""
+        states, marks = self.read(begin, end, room)
+        return self.program.rows_of(states)[0], marks
+
     def advance(self, level: int) -> Level | None:
         """Make the new states the frontier, and note where their rows begin; return how they were reached, if that is kept."""
         how = super().advance(level)
-        self.find_starts()
+        self.starts = Starts.in_memory(self.now)
         return how
 
 
 class OnDisk:
     """A level in the files of a state-dir, always packed; the next one is in memory while it is found."""
 
-    def __init__(self, folder: Checkpoints, codec: Codec, action_bits: int, traced: bool) -> None:
-        self.folder, self.codec, self.traced = folder, codec, traced
+    large = False
+
+    def __init__(self, folder: Checkpoints, program: Code, codec: Codec, action_bits: int, traced: bool) -> None:
+        self.folder, self.program, self.codec, self.traced = folder, program, codec, traced
         self.new = PackedRecords(codec, action_bits, traced)
         self.level = -1
 
@@ -138,6 +189,11 @@ class OnDisk:
         rows = np.empty(stop - start + self.codec.reach, np.uint8)
         rows[: stop - start] = self.folder.read(self.level, "states", start, stop, np.uint8)
         return self.codec.unpack(rows, stop - start, marks, room), marks
+
+    def rows(self, begin: int, end: int, room: Bytes | None = None) -> tuple[Bytes, Words]:
+        """Return the light rows of the states begin..end-1, and their fingerprints."""
+        states, marks = self.read(begin, end, room)
+        return self.program.rows_of(states)[0], marks
 
     def sizes(self, begin: int, end: int) -> npt.NDArray[Any]:
         """Return the bytes of the rows begin..end-1."""
@@ -169,4 +225,4 @@ class OnDisk:
         return Level(self.folder.mapped(level, "parents", np.uint32), self.folder.mapped(level, "actions", kind))
 
 
-Frontier: TypeAlias = InMemory | PackedInMemory | OnDisk
+Frontier: TypeAlias = InMemory | LightInMemory | PackedInMemory | OnDisk

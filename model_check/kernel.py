@@ -8,7 +8,7 @@ its leading bits give as a fraction of the table, or behind smaller ones that ar
 slack for those. So a search ends at the first larger fingerprint, a table may have any number of slots, stay nine tenths full, and
 grow in place by a walk from end to end. The leading `bits` of a fingerprint say which shard it belongs to.
 """
-# ruff: noqa: F821  (the compiler defines RECORD_BYTES, SIGN, SLACK, prefetch and copy_record)
+# ruff: noqa: F821  (the compiler defines RECORD_BYTES, SIGN, SLACK, prefetch, copy_record and copy_bytes)
 # mypy: ignore-errors
 
 from collections.abc import Callable
@@ -83,6 +83,35 @@ def append(
     return 0
 
 
+def append_rows(
+    places,
+    count,
+    rows,
+    starts,
+    fingerprints,
+    parents,
+    actions,
+    new_rows,
+    new_sizes,
+    new_fingerprints,
+    new_parents,
+    new_actions,
+):
+    """Append the candidates at some places to the new states, in order, as rows of different lengths; return their bytes."""
+    at = 0
+    for j in range(count):
+        i = places[j]
+        begin = starts[i]
+        size = starts[i + 1] - begin
+        copy_bytes(new_rows, at, rows, begin, size)
+        new_sizes[j] = size
+        at = at + size
+        new_fingerprints[j] = fingerprints[i]
+        new_parents[j] = parents[i]
+        new_actions[j] = actions[i]
+    return at
+
+
 def fill(marks, count, table, slots, bits):
     """Put fingerprints that are not in a table into it, except zeros; return 0, or -1 without slack."""
     for i in range(count):
@@ -128,9 +157,11 @@ def widen(table, slots, more, bits):
     return 0
 
 
-def signatures(action_bits: int) -> dict[Callable[..., Any], tuple[int | str, ...]]:
-    """Return the kinds of each function's arguments: bits of an array's items, or "int"."""
+def signatures(action_bits: int, light: bool) -> dict[Callable[..., Any], tuple[int | str, ...]]:
+    """Return the kinds of each function's arguments: bits of an array's items, or "int". `light`: states are kept as light rows."""
+    rows = {append_rows: (32, "int", 8, 64, 64, 32, 32, 8, 32, 64, 32, action_bits)}
     return {
+        **(rows if light else {}),
         insert: (64, "int", "int", "int", 64, "int", 32),
         append: (32, "int", 8, 64, 32, 32, 8, 64, 32, action_bits),
         fill: (64, "int", 64, "int", "int"),

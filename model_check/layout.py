@@ -3,6 +3,8 @@
 The layout is derived from the state space alone. A scalar takes the fewest bytes that hold its range, little-endian. A sequence is
 its length, then as many items as its capacity; items beyond the length are zero. A record is its fields in order, without gaps.
 The whole is padded with zeros to a multiple of 8 bytes. Two states are equal if and only if their bytes are equal.
+
+Most of a record may be room for items that are not there. Such a record is hashed and kept as its *light row*, without that room.
 """
 
 from __future__ import annotations
@@ -115,6 +117,12 @@ WIDE = 64
 """Bytes of all items of a sequence from which on it is wide."""
 MOST_WIDE = 64
 """The most sequences of a record that are treated as wide."""
+ROOM = 256
+"""Bytes of the room of all wide sequences from which on light rows are worth the time that they take."""
+GROUP = 48
+"""Bytes that the hash takes at a time."""
+SPARE = 32
+"""Bytes behind a light row that may be written and read with it."""
 
 
 def wide_sequences(place: Packed, offset: int = 0) -> Iterator[tuple[int, Packed]]:
@@ -130,12 +138,27 @@ def wide_sequences(place: Packed, offset: int = 0) -> Iterator[tuple[int, Packed
             yield from wide_sequences(place.item, at)
 
 
+def _padded(size: int) -> int:
+    return -(-size // 8) * 8
+
+
+def _most_of_items(place: Packed) -> int:
+    assert place.head is not None and place.item is not None
+    return (place.size - place.head.size) // place.item.size * _padded(place.item.size)
+
+
+def _with_padding(part: bytes) -> bytes:
+    return part.ljust(_padded(len(part)), b"\0")
+
+
 class Layout:
     """The packed form of a space's states; `size` is the bytes of a record, including the padding.
 
     Most of a record may be room for items that are not there: the room of `wide` sequences, which are given with their offsets.
     `always` are the other parts of a record, each by its offset and its bytes; they contain the lengths of the wide sequences.
-    A record's *light row* is what it holds: the parts that are always there, then the items of the wide sequences, without gaps.
+    The *light row* of a record is what it holds: the parts that are always there, then the items of the wide sequences, each padded
+    with zeros to a multiple of 8 bytes, and the first ones together to `row_head` bytes, a multiple of 48. A row has `most` bytes
+    at most. Without wide sequences it is the record. The fingerprint is the hash of the light row.
     """
 
     def __init__(self, space: Space, seed: int | None = None) -> None:
@@ -143,10 +166,15 @@ class Layout:
         self.seed = DEFAULT_SEED if seed is None else seed
         self.root = packed(space.root)
         self.size = max(8, -(-self.root.size // 8) * 8)
-        self.wide = list(itertools.islice(wide_sequences(self.root), MOST_WIDE))
-        rooms = [(at + place.head.size, at + place.size) for at, place in self.wide if place.head is not None]
+        wide = list(itertools.islice(wide_sequences(self.root), MOST_WIDE))
+        rooms = [(at + place.head.size, at + place.size) for at, place in wide if place.head is not None]
+        if sum(end - begin for begin, end in rooms) < ROOM:
+            wide, rooms = [], []
+        self.wide = wide
         begins, ends = [0, *(end for _, end in rooms)], [*(begin for begin, _ in rooms), self.root.size]
         self.always = [(begin, end - begin) for begin, end in zip(begins, ends, strict=True) if end > begin]
+        self.row_head = -(-sum(_padded(size) for _, size in self.always) // GROUP) * GROUP
+        self.most = self.row_head + sum(_most_of_items(place) for _, place in wide) if wide else self.size
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -169,15 +197,19 @@ class Layout:
 
     def light(self, record: bytes) -> bytes:
         """Return the light row of a record."""
-        parts = list(self.always)
+        if not self.wide:
+            return record
+        row = b"".join(_with_padding(record[at : at + size]) for at, size in self.always).ljust(self.row_head, b"\0")
         for at, place in self.wide:
             assert place.head is not None and place.item is not None
-            parts.append((at + place.head.size, get(place.head, record, at) * place.item.size))
-        return b"".join(record[at : at + size] for at, size in parts)
+            size, begin = place.item.size, at + place.head.size
+            for number in range(get(place.head, record, at)):
+                row += _with_padding(record[begin + number * size : begin + (number + 1) * size])
+        return row
 
     def fingerprint(self, record: bytes) -> int:
         """Return the record's fingerprint under this layout's seed."""
-        return fingerprint(record, self.seed)
+        return fingerprint(self.light(record), self.seed)
 
 
 class Actions:

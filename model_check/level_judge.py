@@ -23,8 +23,8 @@ PIECE_BYTES = 4 << 20
 class Readable(Protocol):
     """States that can be read in pieces."""
 
-    def read(self, begin: int, end: int, room: Bytes | None = None) -> tuple[Bytes, Words]:
-        """Return the states begin..end-1 with their fingerprints, in `room` if they are unpacked and it is given."""
+    def rows(self, begin: int, end: int, room: Bytes | None = None) -> tuple[Bytes, Words]:
+        """Return the light rows of the states begin..end-1, and their fingerprints; `room` is for states that are unpacked."""
         ...
 
 
@@ -55,13 +55,16 @@ class LevelJudge:
         self.ways: list[tuple[int, Flags]] = []
         self.faults: list[int] = []
 
-    def look(self, thread: int, begin: int, states: Bytes) -> None:
-        """Judge some states; the first has the index `begin` in the level, and no index of a thread is before an earlier one."""
+    def look(self, thread: int, begin: int, states: Bytes, count: int) -> None:
+        """Judge so many states, given as light rows.
+
+        The first has the index `begin` in the level, and no index of a thread is before an earlier one.
+        """
         if not self.judges or self.faults:
             return
-        row, meets = self.rows[thread], np.zeros((len(states), len(self.program.ways)), np.bool_)
+        row, meets = self.rows[thread], np.zeros((count, len(self.program.ways)), np.bool_)
         open_ = row[: self.claims] < 0
-        fault = self.program.judge(address(states), len(states), address(row), address(meets))
+        fault = self.program.judge_rows(address(states), count, address(row), address(meets))
         row[: self.claims][open_ & (row[: self.claims] >= 0)] += begin
         if fault >= 0:
             self.faults.append(begin + fault)
@@ -86,5 +89,6 @@ def judge_again(program: Program, known: Sequence[bool] | None, frontier: Readab
     piece = max(1, min(width, PIECE_BYTES // program.shape.record_bytes))
     room = np.empty((piece, program.shape.record_bytes), np.uint8)
     for begin in range(0, width, piece):
-        judge.look(0, begin, frontier.read(begin, min(width, begin + piece), room)[0])
+        end = min(width, begin + piece)
+        judge.look(0, begin, frontier.rows(begin, end, room)[0], end - begin)
     return judge.said

@@ -107,7 +107,7 @@ class _Graph:
         """Add the states of a search's frontier and the steps out of them."""
         if self.former is None:
             self.former = search.program
-        part = Slice(search.program, search.layout.size, PIECE * max(1, search.world.actions.count))
+        part = Slice(search.program, PIECE * max(1, search.world.actions.count))
         rules, first = len(search.world.spec.rules), search.world.actions.first
         named = np.arange(first[-1]) if self.former.spec.symmetry is None else np.repeat(np.arange(rules), np.diff(first))
         protocol = np.array([rule.kind == "protocol" for rule in search.world.actions.rules], np.bool_)

@@ -46,6 +46,7 @@ class ExecutableSpec:
         read_anew(spec)
         self.spec = spec
         self.bounds = bounds
+        self.off = spec.switched_off(bounds)
         self.attempts: list[Attempt] = []
         """The attempts of `fire` in the last applied step."""
         self.k = spec.constants(bounds, self.attempts)
@@ -121,6 +122,10 @@ class ExecutableSpec:
         """Whether all of the rule's predicates hold for the binding."""
         scope = {"s": s, "k": self.k, **arguments(rule.params, binding, s)}
         return all(self.call(predicate, scope, rule.name, binding) for predicate in predicates)
+
+    def could_without_bounds(self, s: Any) -> bool:
+        """Whether a rule that is switched off could fire."""
+        return any(True for rule in self.spec.rules if rule.name in self.off for _ in self.enabled(rule, s))
 
     def within(self, rule: Rule, s: Any, binding: Binding) -> bool:
         """Whether no bound of the exploration forbids the step."""
@@ -420,6 +425,8 @@ class _Search:
                 self.graph.forbid(world.key(state), action)
 
         for number, rule in enumerate(world.spec.rules):
+            if rule.name in world.off:
+                continue
             for binding in world.enabled(rule, state):
                 stuck = False
                 action = world.actions.number(number, binding)
@@ -445,5 +452,5 @@ class _Search:
                 result.fired[rule.name] += 1
                 result.digest = (result.digest + edge_hash(self.frontier[index][0], action, mark)) & MASK
                 yield action, mark, after
-        if stuck and not world.is_final(state) and result.deadlock:
+        if stuck and not world.could_without_bounds(state) and not world.is_final(state) and result.deadlock:
             self.found(table.DEADLOCK, level, index)

@@ -42,7 +42,7 @@ class Renamings:
         rules = np.repeat(np.arange(len(world.spec.rules), dtype=np.uint64), np.diff(world.actions.first))
         self.sign_of_rule: Words = (rules + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
         """A number for the rule of each action."""
-        self.slice = Slice(program, layout.size, GROUP * max(1, world.actions.count))
+        self.slice = Slice(program, GROUP * max(1, world.actions.count))
         self.compared = 0
 
     @classmethod

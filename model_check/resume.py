@@ -60,7 +60,7 @@ def on_disk(search: Searching, place: str, resume: bool) -> Checkpoints:
     about = described(search.world, search.result, search.layout, code, codec.text.digest)
     folder = Checkpoints(place, {**about, "traces": search.traced}, resume)
     bits = search.world.actions.bits
-    search.frontier = OnDisk(folder, codec, bits, search.traced)
+    search.frontier = OnDisk(folder, search.program, codec, bits, search.traced)
     try:
         if finished := folder.finished():
             recall(search, folder, search.frontier, finished)

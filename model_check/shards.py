@@ -15,11 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from kafka_spec.model_check import counted
-from kafka_spec.model_check.arrays import Bytes, Numbers, Words, address, memory, reserve
+from kafka_spec.model_check.arrays import Bytes, Numbers, Places, Words, address, memory, reserve
 from kafka_spec.model_check.code import Code
 from kafka_spec.model_check.codec import Codec
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.kernel import SLACK
+from kafka_spec.model_check.layout import SPARE
 from kafka_spec.model_check.threads import Job
 
 FULL, DENSE = 0.7, 0.92
@@ -49,9 +50,13 @@ class Candidates(Protocol):
 class Slice:
     """The candidates of a slice of the frontier, the steps to them and to others, and the counters of the successor function."""
 
-    def __init__(self, program: Code, record_bytes: int, room: int) -> None:
+    def __init__(self, program: Code, room: int) -> None:
+        record_bytes = program.shape.record_bytes
         self.program = program
-        self.states = np.empty((room, record_bytes), np.uint8)
+        self.rows: Bytes = np.empty(room * program.shape.row_bytes + SPARE, np.uint8)
+        """The light rows of the candidates, one after the other."""
+        self.starts: Places = np.empty(room + 1 if program.shape.light else 0, np.int64)
+        """Where the row of each candidate begins, and the end of the last; only if light rows are another form than records."""
         self.sources = np.empty((room, record_bytes), np.uint8)
         """Room for the states of the slice, where they are unpacked."""
         self.marks: Words = np.empty(room, np.uint64)
@@ -67,8 +72,8 @@ class Slice:
         self.step_actions: Numbers = np.empty(steps, np.uint32)
         self.cuts = np.zeros(room, np.uint8)
         """For each state of the slice, whether a bound forbade a protocol step; only used if a claim needs the graph."""
-        written: list[npt.NDArray[Any]] = [self.states, self.marks, self.parents, self.actions, self.recent]
-        written += [self.targets, self.step_parents, self.step_actions]
+        written: list[npt.NDArray[Any]] = [self.rows, self.marks, self.parents, self.actions, self.recent]
+        written += [self.targets, self.step_parents, self.step_actions, self.starts]
         self.written = np.array([address(array) for array in written], np.int64)
         self.counters = np.zeros(program.counters, np.int64)
         self.start_level()
@@ -78,19 +83,38 @@ class Slice:
         self.counters[counted.STUCK] = self.counters[counted.UNTYPED] = -1
         self.counters[counted.HEADER : self.program.fired : 2] = -1
 
-    def expand(self, states: npt.NDArray[np.uint8], marks: Words, begin: int, every: bool = True) -> None:
+    def expand(self, states: Bytes, marks: Words, begin: int, every: bool = True) -> None:
         """Fill the slice with the successors of some states, of which the first has the number `begin` in the frontier.
 
         Without `every` a successor may be left out that was a candidate of this slice before; then the sources of all calls are
         in the order of a search, which knows what came before.
         """
+        self.expand_rows(self.program.rows_of(states)[0], marks, begin, every)
+
+    def expand_rows(self, rows: Bytes, marks: Words, begin: int, every: bool = True) -> None:
+        """Do the same for states that are given as light rows."""
         program = self.program
         if program.shape.paths:
-            self.cuts[: len(states)] = 0
+            self.cuts[: len(marks)] = 0
         self.count = program.expand(
-            address(states), address(marks), len(states), begin, program.seed, every,
+            address(rows), address(marks), len(marks), begin, program.seed, every,
             address(self.written), address(self.cuts), address(self.counters),
         )  # fmt: skip
+
+    def put(self, states: Bytes) -> None:
+        """Make some states the candidates; the caller sets what else is known of them."""
+        rows, sizes = self.program.rows_of(states)
+        self.count, self.rows[: len(rows)] = len(states), rows
+        self.starts[: len(states) + 1] = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])[: len(self.starts)]
+
+    def bytes_of(self, places: Numbers) -> int:
+        """Return the bytes of the light rows of some candidates, where they are another form than records."""
+        return int((self.starts[places + np.uint32(1)] - self.starts[places]).sum())
+
+    @property
+    def states(self) -> Bytes:
+        """The records of the candidates, which are made anew each time if light rows are another form."""
+        return self.program.records_of(self.rows, max(0, self.count))
 
     @property
     def steps(self) -> tuple[Numbers, Words, Numbers]:
@@ -101,12 +125,8 @@ class Slice:
 
 Found = TypeVar("Found", bound=Candidates)
 Look = Callable[[int, int, Bytes, npt.NDArray[Any]], None]
-"""Is shown new states where they were just written: the number of their slice, the index of the first in the level, the records,
+"""Is shown new states where they were just written: the number of their slice, the index of the first in the level, the light rows,
 the actions that led to them."""
-
-
-def unseen(number: int, begin: int, states: Bytes, actions: npt.NDArray[Any]) -> None:
-    """Look at nothing."""
 
 
 class Columns(abc.ABC, Generic[Found]):
@@ -125,7 +145,9 @@ class Columns(abc.ABC, Generic[Found]):
         self.actions: npt.NDArray[Any] = reserve(ways, np.dtype(f"u{action_bits // 8}"), huge)
         self.count = self.coming = 0
 
-    def take(self, program: Code, slices: Sequence[Found], places: Sequence[Sequence[Numbers]], look: Look = unseen) -> list[Job]:
+    def take(
+        self, program: Code, slices: Sequence[Found], places: Sequence[Sequence[Numbers]], look: Look | None = None
+    ) -> list[Job]:
         """Return the jobs that take the candidates at some places of each slice, in order; `taken` comes when all have run.
 
         The places of a slice come in parts, each in order. A job reads and writes nothing that another one of them writes.
@@ -151,8 +173,20 @@ class Columns(abc.ABC, Generic[Found]):
         )  # fmt: skip
         return self.actions[way : way + len(places)]
 
+    def append_rows(
+        self, program: Code, part: Slice, places: Numbers, at: int, rows: Bytes, sizes: npt.NDArray[Any]
+    ) -> npt.NDArray[Any]:
+        """Do the same for candidates whose light rows are another form than records: write the rows, and the bytes of each."""
+        way = at if self.traced else at - self.count
+        program.append_rows(
+            address(places), len(places), address(part.rows), address(part.starts), address(part.marks), address(part.parents),
+            address(part.actions), address(rows), address(sizes), address(self.marks[at:]), address(self.parents[way:]),
+            address(self.actions[way:]),
+        )  # fmt: skip
+        return self.actions[way : way + len(places)]
+
     @abc.abstractmethod
-    def taking(self, program: Code, number: int, part: Found, places: Sequence[Numbers], at: int, look: Look) -> Job:
+    def taking(self, program: Code, number: int, part: Found, places: Sequence[Numbers], at: int, look: Look | None) -> Job:
         """Return the job that takes the candidates at some places of slice `number`, from index `at` on."""
 
     def taken(self) -> None:
@@ -180,13 +214,14 @@ class Records(Columns[Candidates]):
         super().__init__(most if room is None else room, action_bits, room is None, traced, memory() // 4 if room is None else None)
         self.states: npt.NDArray[np.uint8] = reserve(self.room * record_bytes, np.uint8, room is None).reshape(-1, record_bytes)
 
-    def taking(self, program: Code, number: int, part: Candidates, places: Sequence[Numbers], at: int, look: Look) -> Job:
+    def taking(self, program: Code, number: int, part: Candidates, places: Sequence[Numbers], at: int, look: Look | None) -> Job:
         """Return the job that takes the candidates at some places of slice `number`, from index `at` on."""
 
         def job() -> None:
             some = merged(places)
             actions = self.append(program, part, some, at, self.states[at:])
-            look(number, at, self.states[at : at + len(some)], actions)
+            if look is not None:
+                look(number, at, program.rows_of(self.states[at : at + len(some)])[0], actions)
 
         return job
 
@@ -202,6 +237,45 @@ class Records(Columns[Candidates]):
         if self.count * self.states.shape[1] >= RELEASED:
             self.release(self.states)
         self.count = 0
+
+
+class LightRecords(Columns[Slice]):
+    """Storage for light rows: one after the other, and the bytes of each."""
+
+    def __init__(self, action_bits: int, traced: bool = True) -> None:
+        super().__init__(min(memory() // 32, (1 << 32) - 1), action_bits, traced=traced, ways=memory() // 4)
+        self.rows: Bytes = reserve(memory(), np.uint8, huge=True)
+        self.sizes: Numbers = reserve(self.room, np.uint32, huge=True)
+        self.used = self.filling = 0
+        """The bytes of the rows, without and with those that jobs of `take` write."""
+
+    def taking(self, program: Code, number: int, part: Slice, places: Sequence[Numbers], at: int, look: Look | None) -> Job:
+        """Return the job that takes the candidates at some places of slice `number`, from index `at` on."""
+        begin = self.filling
+        self.filling += sum(part.bytes_of(some) for some in places)
+        if self.filling + SPARE > len(self.rows):
+            raise MemoryError
+
+        def job() -> None:
+            some = merged(places)
+            rows = self.rows[begin:]
+            actions = self.append_rows(program, part, some, at, rows, self.sizes[at:])
+            if look is not None:
+                look(number, at, rows, actions)
+
+        return job
+
+    def taken(self) -> None:
+        """Count the states that the jobs of `take` took."""
+        self.used = self.filling
+        super().taken()
+
+    def clear(self) -> None:
+        """Forget all states; return their memory to the system if it is more than RELEASED bytes."""
+        if self.used >= RELEASED:
+            self.release(self.sizes)
+            _release(self.rows, self.used)
+        self.count = self.used = self.filling = 0
 
 
 class PackedRecords(Columns[Slice]):
@@ -221,7 +295,7 @@ class PackedRecords(Columns[Slice]):
         self.used += self.codec.pack(states, places, self.rows[self.used :], self.sizes[self.count :])
         self.count += len(states)
 
-    def taking(self, program: Code, number: int, part: Slice, places: Sequence[Numbers], at: int, look: Look) -> Job:
+    def taking(self, program: Code, number: int, part: Slice, places: Sequence[Numbers], at: int, look: Look | None) -> Job:
         """Return the job that takes the candidates at some places of slice `number`, from index `at` on.
 
         On their way they are where the slice's sources were.
@@ -232,9 +306,15 @@ class PackedRecords(Columns[Slice]):
 
         def job() -> None:
             some = merged(places)
-            actions = self.append(program, part, some, at, part.sources)
-            states = part.sources[: len(some)]
-            look(number, at, states, actions)
+            if program.shape.light:
+                rows, sizes = np.empty(part.bytes_of(some) + SPARE, np.uint8), np.empty(len(some), np.uint32)
+                actions = self.append_rows(program, part, some, at, rows, sizes)
+            else:
+                rows = part.sources.reshape(-1)
+                actions = self.append(program, part, some, at, part.sources)
+            if look is not None:
+                look(number, at, rows, actions)
+            states = program.records_of(rows, len(some), part.sources)
             everything = np.arange(len(some), dtype=np.uint32)
             self.packed.append((room, self.codec.pack(states, everything, self.rows[room:], self.sizes[at:])))
 
@@ -250,10 +330,9 @@ class PackedRecords(Columns[Slice]):
         super().taken()
 
     def clear(self) -> None:
-        """Forget all states, and return their memory to the system; spare some light rows."""
-        if not self.codec.quick or self.used >= RELEASED:
-            self.release(self.sizes)
-            _release(self.rows, self.used)
+        """Forget all states, and return their memory to the system."""
+        self.release(self.sizes)
+        _release(self.rows, self.used)
         self.count = self.used = 0
 
 

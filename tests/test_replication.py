@@ -118,7 +118,7 @@ def exact_levels(row: dict[str, Any]) -> list[int]:
     spec = MODELS[f"replication/{row['version']}"]
     embedded.explore(spec, _bounds(row), on_level=lambda s: search.append(s) if not search else None, everything=True)
     program, size = search[0].program, search[0].layout.size
-    part = Slice(program, size, search[0].chunk * search[0].world.actions.count)
+    part = Slice(program, search[0].chunk * search[0].world.actions.count)
     start = search[0].layout.pack(search[0].world.initial()[0])
     frontier = np.frombuffer(start, np.uint8).reshape(1, size)
     while len(frontier):

@@ -25,7 +25,7 @@ from kafka_spec.model_check.codec import Codec
 from kafka_spec.model_check.counterexample import trace_of
 from kafka_spec.model_check.embedded import Search, explore
 from kafka_spec.model_check.exploration import Budget, Distribution, EngineError, Exploration
-from kafka_spec.model_check.frontier import InMemory, PackedInMemory, Starts
+from kafka_spec.model_check.frontier import Starts
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.manifest import named_bounds
 from kafka_spec.model_check.oracle import ExecutableSpec
@@ -107,51 +107,6 @@ def test_states_are_packed_by_their_domains(name: str, bounds: str, most: int) -
     assert (room[-1] == 0x5A).all()
 
 
-@pytest.mark.parametrize("least", [1, 64])
-def test_the_quick_codec_writes_what_records_hold(least: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A light row is the parts that are always there and the items that are there; the record is restored to the last byte."""
-    monkeypatch.setattr("kafka_spec.model_check.layout.WIDE", least)
-    spec = toys.CHANNEL
-    world = ExecutableSpec(spec, spec.bound_values({}))
-    layout, found = Layout(world.space), []
-    explore(spec, spec.bound_values({}), on_level=lambda search: found.extend(search.frontier.read(0, search.width)[0].copy()))
-    assert bool(layout.wide) == (least == 1)
-    states, places = np.array(found), np.random.default_rng(1).permutation(len(found))
-    codec = Codec.of(layout, layout.seed, quick=True)
-    rows, sizes = packed(codec, states, places)
-    expected = [layout.light(states[place].tobytes()) for place in places]
-    assert rows[: -codec.reach].tobytes() == b"".join(expected)
-    assert sizes.tolist() == [len(row) for row in expected]
-    restored, marks = np.empty_like(states), np.empty(len(states), np.uint64)
-    codec.restore(rows, len(rows) - codec.reach, restored, marks)
-    assert (restored == states[places]).all()
-    room = np.full((len(states) + 1, layout.size), 0x5A, np.uint8)
-    assert (codec.unpack(rows, len(rows) - codec.reach, marks, room) == states[places]).all()
-    assert (room[-1] == 0x5A).all()
-    rows[0] ^= 1
-    with pytest.raises(EngineError, match="has changed"):
-        codec.unpack(rows, len(rows) - codec.reach, marks)
-
-
-@pytest.mark.parametrize("tighten", [0, 20, 1 << 30])
-def test_light_rows_change_nothing(tighten: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A search that keeps light rows, for ever or until they are many, gives the result of one that packs nothing."""
-    plain = searched(toys.CHANNEL)
-    used: list[bool] = []
-    monkeypatch.setattr("kafka_spec.model_check.layout.WIDE", 1)
-    monkeypatch.setattr(frontier, "PACK_FROM", 0)
-    monkeypatch.setattr(frontier, "TIGHTEN_FROM", tighten)
-    kept = PackedInMemory.__init__
-
-    def noted(level: PackedInMemory, codec: Codec, old: InMemory | PackedInMemory) -> None:
-        used.append(codec.quick)
-        kept(level, codec, old)
-
-    monkeypatch.setattr(PackedInMemory, "__init__", noted)
-    assert facts(searched(toys.CHANNEL)) == facts(plain)
-    assert used == ([True] if tighten == 1 << 30 else [True, False])
-
-
 def test_rows_are_found_from_any_on() -> None:
     """Where a row begins is known for the first and the last one, and around every place that is noted."""
     sizes = np.random.default_rng(1).integers(1, 255, 3 * Starts.EVERY + 5).astype(np.uint8)
@@ -162,8 +117,12 @@ def test_rows_are_found_from_any_on() -> None:
         assert starts.of(row, lambda first, last: sizes[first:last]) == whole[row]
 
 
-def test_a_changed_row_is_noticed() -> None:
+@pytest.mark.parametrize("light", [False, True])
+def test_a_changed_row_is_noticed(light: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """A flipped bit of a packed state ends the search, also one that makes a sequence longer than it can be."""
+    if light:
+        monkeypatch.setattr("kafka_spec.model_check.layout.WIDE", 1)
+        monkeypatch.setattr("kafka_spec.model_check.layout.ROOM", 1)
     spec = toys.CHANNEL
     world = ExecutableSpec(spec, spec.bound_values({}))
     layout = Layout(world.space)

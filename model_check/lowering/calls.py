@@ -22,7 +22,7 @@ class Calls(Generators):
     @property
     def engine(self) -> Mapping[str, Callable[..., None]]:
         """The functions that only the engine's own code may call, and what compiles them."""
-        return {"prefetch": self.prefetch, "copy_record": self.copy_record}
+        return {"prefetch": self.prefetch, "copy_record": self.copy_record, "copy_bytes": self.copy_bytes}
 
     def call(self, node: ast.Call) -> Sequence[ir.Value]:
         """Emit a call; return the integers that the callee returns."""
@@ -117,3 +117,9 @@ class Calls(Generators):
         assert isinstance(target, Buffer) and isinstance(origin, Buffer)
         target_at = self.at(target.pointer, self.b.mul(self.number(index), I64(size)))
         self.copy(target_at, self.at(origin.pointer, self.b.mul(self.number(other), I64(size))), size)
+
+    def copy_bytes(self, to: ast.expr, begin: ast.expr, source: ast.expr, other: ast.expr, size: ast.expr) -> None:
+        """Copy so many bytes from a place of one array to a place of another."""
+        target, origin = self.value(to), self.value(source)
+        assert isinstance(target, Buffer) and isinstance(origin, Buffer)
+        self.copy(self.at(target.pointer, self.number(begin)), self.at(origin.pointer, self.number(other)), self.number(size))

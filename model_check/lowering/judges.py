@@ -1,4 +1,4 @@
-"""Compiles what looks at states and steps: the judge of states, the judge of steps, fingerprints and normal forms."""
+"""Compiles what looks at states and steps: the judge of states, the judge of steps, and normal forms."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from kafka_spec.model_check.counted import HEADER, Plan
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.model_check.lowering.emit import Emitter
-from kafka_spec.model_check.lowering.hashing import Hashing
+from kafka_spec.model_check.lowering.light_rows import LightRows
 from kafka_spec.model_check.lowering.normal_form import Former
-from kafka_spec.model_check.lowering.values import I8, I64, POINTER, WORD, ZERO, K, Ref, Value
+from kafka_spec.model_check.lowering.values import I8, I64, ONE, POINTER, WORD, ZERO, K, Ref, Value
 from kafka_spec.spec.table import Property
 
 
@@ -52,18 +52,6 @@ class StepJudge(Emitter):
             self.b.store(self.action, self.counter(counter + 1))
 
 
-class Fingerprint(Hashing):
-    """The hash of a record: fingerprint(record, seed); a function, since its calls from each rule would repeat it."""
-
-    def __init__(self, compiler: Compiler, layout: Layout) -> None:
-        code = ir.Function(compiler.module, ir.FunctionType(I64, [POINTER, I64]), "fingerprint")
-        code.linkage = "internal"
-        super().__init__(compiler, code, None)
-        record, self.seed = code.args
-        self.record_bytes = layout.size
-        self.b.ret(self.hash(record))
-
-
 class Forms(Emitter):
     """The normal forms of states.
 
@@ -92,43 +80,59 @@ class Forms(Emitter):
 class StateJudge(Emitter):
     """The judge: finds the first state that violates each invariant, and the first that meets each goal.
 
-    judge(states, count, first, meets) fills the negative cells of `first`, one for each claim. One more cell gets the code of a
-    fault, and the cells after it count the states that meet each antecedent. `meets` has a row for each state and in it a byte for
-    each of the program's `ways`: 1 where it is true.
-    Returns the index of the state in which a claim faulted, or -1.
+    judge.state(state, now, first, meets) is about one state, with the number `now` among those that are judged. It fills the
+    negative cells of `first`, one for each claim. One more cell gets the code of a fault, and the cells after it count the states
+    that meet each antecedent. `meets` has a row for each state and in it a byte for each of the program's `ways`: 1 where it is
+    true. Returns 1 if a claim faulted, else 0.
     """
 
     def __init__(self, program: Plan, compiler: Compiler, layout: Layout) -> None:
-        code = ir.Function(compiler.module, ir.FunctionType(I64, [POINTER, I64, WORD, POINTER]), "judge")
+        code = ir.Function(compiler.module, ir.FunctionType(I64, [POINTER, I64, WORD, POINTER]), "judge.state")
+        code.linkage = "internal"
+        code.attributes.add("nounwind")
         super().__init__(compiler, code, None)
-        self.program, self.layout = program, layout
         self.fault = self.slot(I64, ZERO)
-        self.states, count, self.first, self.meets = code.args
-        self.loop(ZERO, count, self.state)
-        self.b.ret(I64(-1))
-
-    def state(self, now: ir.Value) -> None:
-        """Emit the check of one state."""
-        claims = self.program.states
-        scope: dict[str, Value] = {
-            "s": Ref(self.layout.root, self.at(self.states, self.b.mul(now, I64(self.layout.size)))),
-            "k": K(),
-        }
-        met = {when: self.predicate(when, scope) for when in self.program.state_tests}
+        state, now, first, meets = code.args
+        claims = program.states
+        scope: dict[str, Value] = {"s": Ref(layout.root, state), "k": K()}
+        met = {when: self.predicate(when, scope) for when in program.state_tests}
         for index, when in enumerate(met, len(claims) + 1):
-            cell = self.b.gep(self.first, [I64(index)])
+            cell = self.b.gep(first, [I64(index)])
             self.b.store(self.b.add(self.b.load(cell), self.b.zext(met[when], I64)), cell)
         for index, claim in enumerate(claims):
-            cell = self.b.gep(self.first, [I64(index)])
+            cell = self.b.gep(first, [I64(index)])
             open_ = self.b.icmp_signed("<", self.b.load(cell), ZERO)
             with self.b.if_then(self.b.and_(open_, met[claim.when]) if claim.when is not None else open_):
                 true = self.predicate(claim.predicate, scope)
                 hit = true if claim.kind == "reachable" else self.b.not_(true)
                 with self.b.if_then(hit, likely=False):
                     self.b.store(now, cell)
-        for index, way in enumerate(self.program.ways):
-            place = self.b.add(self.b.mul(now, I64(len(self.program.ways))), I64(index))
-            self.b.store(self.b.zext(self.predicate(way, scope), I8), self.at(self.meets, place))
+        for index, way in enumerate(program.ways):
+            place = self.b.add(self.b.mul(now, I64(len(program.ways))), I64(index))
+            self.b.store(self.b.zext(self.predicate(way, scope), I8), self.at(meets, place))
         with self.b.if_then(self.b.icmp_signed("!=", self.b.load(self.fault), ZERO), likely=False):
-            self.b.store(self.b.load(self.fault), self.b.gep(self.first, [I64(len(claims))]))
-            self.b.ret(now)
+            self.b.store(self.b.load(self.fault), self.b.gep(first, [I64(len(claims))]))
+            self.b.ret(ONE)
+        self.b.ret(ZERO)
+
+
+class JudgeOfMany(Emitter):
+    """judge(states, count, first, meets): judges records one after the other, and judge_rows the same for light rows.
+
+    Returns the index of the state in which a claim faulted, or -1.
+    """
+
+    def __init__(self, compiler: Compiler, layout: Layout, one: ir.Function, light: LightRows | None = None) -> None:
+        types, name = [POINTER, I64, WORD, POINTER], "judge" if light is None else "judge_rows"
+        super().__init__(compiler, ir.Function(compiler.module, ir.FunctionType(I64, types), name), None)
+        states, count, first, meets = self.code.args
+        read = light.reader(self, states) if light is not None else None
+
+        def state(now: ir.Value) -> None:
+            record = self.at(states, self.b.mul(now, I64(layout.size))) if read is None else read()
+            ended = self.b.icmp_signed("!=", self.b.call(one, [record, now, first, meets]), ZERO)
+            with self.b.if_then(ended, likely=False):
+                self.b.ret(now)
+
+        self.loop(ZERO, count, state)
+        self.b.ret(I64(-1))

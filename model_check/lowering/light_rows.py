@@ -1,99 +1,267 @@
-"""Compiles the quick codec of a search: it packs records into light rows (layout.py), without the room of wide sequences.
+"""Compiles the light rows of records (layout.py): writing one with its fingerprint, and restoring a record.
 
-Depends on the packed form of states, not on rules. Bytes are copied as they are: a row takes more bytes than one of bits
-(packing.py), and a fraction of the time.
+Depends on the packed form of states, not on rules. Where there are no wide sequences a record is its own light row.
+
+Theory of operation. A row consists of words, and each is read from the record, so the hash takes them from there while they are
+written. Where a record is restored into room that held another one, only items that one of both has are touched: in either the room
+behind them is zero. Most sequences have no item or one, and which of both is hard to predict. So the first item, if it is small,
+is always copied, and counts only if it is there.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 from llvmlite import ir
 
-from kafka_spec.model_check.layout import Layout
+from kafka_spec.model_check.layout import GROUP, SPARE, Layout, Packed
 from kafka_spec.model_check.lowering.compiler import Compiler
+from kafka_spec.model_check.lowering.emit import Emitter
 from kafka_spec.model_check.lowering.hashing import Hashing
-from kafka_spec.model_check.lowering.unpacking import Unpack
-from kafka_spec.model_check.lowering.values import I32, I64, POINTER, ZERO, Ref
+from kafka_spec.model_check.lowering.values import I64, POINTER, WORD, ZERO, Ref
+
+SIZE = ir.IntType(32)
+"""The number that counts the bytes of a row."""
+PAIR = ir.LiteralStructType([I64, I64])
+FEW = SPARE // 8
+"""The words of an item up to which it is copied before it is known whether it is there."""
 
 
-class _LightRows(Hashing):
-    """What writing and reading of light rows share."""
+class LightRows:
+    """The functions of a module for the light rows of a layout; `fingerprint(record, seed)`.
+
+    Where there are wide sequences, too: write(record, row, seed) returns the bytes of the row and its hash, the fingerprint;
+    restore(row, record) returns the bytes of the row, and writes over another record, or over zeros. Up to SPARE bytes behind a
+    row are written and read. All of them are functions, since their calls from each rule would repeat them.
+    """
+
+    def __init__(self, compiler: Compiler, layout: Layout) -> None:
+        self.layout = layout
+        if layout.wide:
+            self.write = _Write(compiler, layout).code
+            self.restore = _Restore(compiler, layout).code
+        self.fingerprint = _Fingerprint(compiler, layout, self).code
+
+    def room(self, code: Emitter) -> ir.Value:
+        """Return room for a record in the frame of a function, as zeros."""
+        room = code.b.bitcast(code.slot(ir.ArrayType(I64, self.layout.size // 8)), POINTER)
+        code.clear(room, I64(self.layout.size))
+        return room
+
+    def reader(self, code: Emitter, rows: ir.Value) -> Callable[[], ir.Value]:
+        """Return what emits the reading of the next of some rows, and returns the record, in room that the next one uses again."""
+        record, read = self.room(code), code.slot(I64, ZERO)
+
+        def following() -> ir.Value:
+            there = code.b.load(read)
+            size = code.b.call(self.restore, [code.at(rows, there), record])
+            code.b.store(code.b.add(there, size), read)
+            return record
+
+        return following
+
+
+def _internal(compiler: Compiler, result: ir.Type, name: str, *types: ir.Type) -> ir.Function:
+    code = ir.Function(compiler.module, ir.FunctionType(result, list(types)), name)
+    code.linkage = "internal"
+    code.attributes.add("nounwind")
+    return code
+
+
+def _words(size: int) -> int:
+    """Return how many words hold so many bytes."""
+    return -(-size // 8)
+
+
+class _OfRow(Hashing):
+    """What the functions of rows share: the parts of a record and of its row."""
 
     layout: Layout
-    end: ir.Value
-    """The bytes of the row so far."""
 
-    def begin(self, layout: Layout) -> None:
-        """Allocate the place in the row, in bytes."""
-        self.layout, self.record_bytes = layout, layout.size
-        self.end = self.slot(I64)
+    def parts(self) -> Iterator[tuple[int, int, int]]:
+        """Yield the parts that are always there: the offset in the record, the offset in the row, the bytes."""
+        at = 0
+        for offset, size in self.layout.always:
+            yield offset, at, size
+            at += 8 * _words(size)
 
-    def start_items(self) -> None:
-        """Go to the first item of a row."""
-        self.b.store(I64(sum(size for _, size in self.layout.always)), self.end)
+    def sequences(self, record: ir.Value) -> list[Ref]:
+        """Return the wide sequences of a record."""
+        return [Ref(place, self.at(record, offset)) for offset, place in self.layout.wide]
 
-    def next_item(self, row: ir.Value, size: int) -> ir.Value:
-        """Return the address of the next item of a row, of so many bytes, and pass it."""
-        there = self.b.load(self.end)
-        self.b.store(self.b.add(there, I64(size)), self.end)
-        return self.at(row, there)
+    def count(self, sequence: Ref) -> ir.Value:
+        """Return how many items a sequence has; a damaged record may tell a length that does not fit."""
+        length, most = self.length(sequence), I64(_capacity(sequence.packed))
+        return self.b.select(self.b.icmp_unsigned("<", length, most), length, most)
+
+    def known_first(self, place: Packed) -> int:
+        """Return 1 if the first item of a sequence is copied before it is known whether it is there, else 0."""
+        assert place.item is not None
+        return int(_words(place.item.size) <= FEW)
+
+    def is_some(self, count: ir.Value) -> ir.Value:
+        """Return whether there are items."""
+        return self.b.icmp_signed("!=", count, ZERO)
+
+    def each_word(self, record: ir.Value, offset: int | None, size: int) -> Iterator[ir.Value]:
+        """Yield the words of a part, the last one padded with zeros; `offset` is where it stands in a record, if in one."""
+        for begin in range(0, size, 8):
+            left = size - begin
+            if left >= 8:
+                yield self.read(record, begin)
+            elif offset is not None and offset + begin + 8 <= self.layout.size:
+                yield self.b.and_(self.read(record, begin), I64((1 << 8 * left) - 1))
+            else:
+                value = ZERO
+                for byte in range(left):
+                    one = self.b.zext(self.b.load(self.at(record, begin + byte)), I64)
+                    value = self.b.or_(value, self.b.shl(one, I64(8 * byte)))
+                yield value
 
 
-class LightPack(_LightRows):
-    """pack(states, places, count, rows, sizes): writes the light rows of the records at some places; returns the bytes of all."""
+def _capacity(place: Packed) -> int:
+    assert place.head is not None and place.item is not None
+    return (place.size - place.head.size) // place.item.size
 
-    def __init__(self, compiler: Compiler, layout: Layout, counter: ir.IntType) -> None:
-        types = [POINTER, I32.as_pointer(), I64, POINTER, counter.as_pointer()]
-        code = ir.Function(compiler.module, ir.FunctionType(I64, types), "pack")
-        super().__init__(compiler, code, None)
-        states, places, count, rows, sizes = code.args
-        self.begin(layout)
+
+class _Write(_OfRow):
+    """light.write(record, row, seed): writes the row of a record; returns its bytes and its hash."""
+
+    def __init__(self, compiler: Compiler, layout: Layout) -> None:
+        super().__init__(compiler, _internal(compiler, PAIR, "light.write", POINTER, POINTER, I64), None)
+        self.layout = layout
+        record, row, self.seed = self.code.args
+        for argument in (record, row):
+            argument.add_attribute("noalias")
+        words = [word for offset, _, size in self.parts() for word in self.each_word(self.at(record, offset), offset, size)]
+        words += [ZERO] * (layout.row_head // 8 - len(words))
+        self.put(row, 0, words)
+        lanes = [self.seed, self.seed, self.seed]
+        for at in range(0, len(words), GROUP // 8):
+            lanes = self.lanes(words[at : at + GROUP // 8], lanes)
+        end = self.slot(I64, I64(layout.row_head))
+        for sequence, (offset, place) in zip(self.sequences(record), layout.wide, strict=True):
+            assert place.item is not None
+            item, last = place.item.size, offset + place.size - place.item.size
+
+            def one(now: ir.Value, sequence: Ref = sequence, item: int = item, last: int = last) -> ir.Value:
+                there = self.b.load(end)
+                self.put(self.at(row, there), 0, list(self.each_word(self.item(sequence, now).pointer, last, item)))
+                return self.b.add(there, I64(8 * _words(item)))
+
+            count, first = self.count(sequence), self.known_first(place)
+            if first:
+                self.b.store(self.b.select(self.is_some(count), one(ZERO), self.b.load(end)), end)
+            self.loop(I64(first), count, lambda now, one=one: self.b.store(one(now), end))  # type: ignore[misc]
+        size = self.b.load(end)
+        mark = self.hash_on(row, layout.row_head, size, lanes)
+        self.b.ret(self.b.insert_value(self.b.insert_value(ir.Constant(PAIR, ir.Undefined), size, 0), mark, 1))
+
+    def put(self, row: ir.Value, at: int, words: list[ir.Value]) -> None:
+        """Write words."""
+        for number, word in enumerate(words):
+            self.b.store(word, self.b.bitcast(self.at(row, at + 8 * number), WORD)).align = 1
+
+
+class _Restore(_OfRow):
+    """light.restore(row, record): writes the record of a row over another; returns the bytes of the row."""
+
+    def __init__(self, compiler: Compiler, layout: Layout) -> None:
+        super().__init__(compiler, _internal(compiler, I64, "light.restore", POINTER, POINTER), None)
+        self.layout = layout
+        row, record = self.code.args
+        for argument in (row, record):
+            argument.add_attribute("noalias")
+        sequences = self.sequences(record)
+        before = [self.count(sequence) for sequence in sequences]
+        for offset, at, size in self.parts():
+            self.copy(self.at(record, offset), self.at(row, at), size)
+        end = self.slot(I64, I64(layout.row_head))
+        for sequence, old in zip(sequences, before, strict=True):
+            assert sequence.packed.item is not None
+            size, count, first = sequence.packed.item.size, self.count(sequence), self.known_first(sequence.packed)
+            if first:
+                there, some = self.b.load(end), self.is_some(count)
+                self.put_first(self.item(sequence, ZERO).pointer, self.at(row, there), size, some)
+                self.b.store(self.b.add(there, self.b.select(some, I64(8 * _words(size)), ZERO)), end)
+
+            def one(now: ir.Value, sequence: Ref = sequence, size: int = size) -> None:
+                there = self.b.load(end)
+                self.copy(self.item(sequence, now).pointer, self.at(row, there), size)
+                self.b.store(self.b.add(there, I64(8 * _words(size))), end)
+
+            def none(now: ir.Value, sequence: Ref = sequence, size: int = size) -> None:
+                self.clear(self.item(sequence, now).pointer, I64(size))
+
+            self.loop(I64(first), count, one)
+            least = self.b.select(self.b.icmp_unsigned("<", count, I64(first)), I64(first), count)
+            self.loop(least, old, none)
+        self.b.ret(self.b.load(end))
+
+    def put_first(self, item: ir.Value, row: ir.Value, size: int, there: ir.Value) -> None:
+        """Write an item from a row, or zeros if it is not there."""
+        for begin in range(0, size, 8):
+            word, left = self.b.select(there, self.read(row, begin), ZERO), size - begin
+            for part in (8, 4, 2, 1) if left < 8 else (8,):
+                if left >= part:
+                    kind = ir.IntType(8 * part)
+                    self.b.store(
+                        self.b.trunc(word, kind) if part < 8 else word, self.b.bitcast(self.at(item, begin), kind.as_pointer())
+                    ).align = 1
+                    word, begin, left = (self.b.lshr(word, I64(8 * part)) if part < 8 else word), begin + part, left - part
+
+
+class _Fingerprint(Hashing):
+    """fingerprint(record, seed)."""
+
+    def __init__(self, compiler: Compiler, layout: Layout, rows: LightRows) -> None:
+        super().__init__(compiler, _internal(compiler, I64, "fingerprint", POINTER, I64), None)
+        record, self.seed = self.code.args
+        self.record_bytes = layout.size
+        if layout.wide:
+            row = self.b.bitcast(self.slot(ir.ArrayType(I64, (layout.most + SPARE) // 8)), POINTER)
+            self.b.ret(self.b.extract_value(self.b.call(rows.write, [record, row, self.seed]), 1))
+        else:
+            self.b.ret(self.hash(record))
+
+
+class Lighten(Emitter):
+    """lighten(records, count, rows, sizes): writes the light rows of records, one after the other; returns the bytes of all.
+
+    `sizes` gets the bytes of each.
+    """
+
+    def __init__(self, compiler: Compiler, layout: Layout, light: LightRows) -> None:
+        types = [POINTER, I64, POINTER, SIZE.as_pointer()]
+        super().__init__(compiler, ir.Function(compiler.module, ir.FunctionType(I64, types), "lighten"), None)
+        records, count, room, sizes = self.code.args
         written = self.slot(I64, ZERO)
 
         def record(now: ir.Value) -> None:
-            place, to = self.b.zext(self.b.load(self.b.gep(places, [now])), I64), self.b.load(written)
-            self.write(self.at(rows, to), self.at(states, self.b.mul(place, I64(layout.size))))
-            self.b.store(self.b.trunc(self.b.load(self.end), counter), self.b.gep(sizes, [now]))
-            self.b.store(self.b.add(to, self.b.load(self.end)), written)
+            there = self.b.load(written)
+            state = self.at(records, self.b.mul(now, I64(layout.size)))
+            size = self.b.extract_value(self.b.call(light.write, [state, self.at(room, there), ZERO]), 0)
+            self.b.store(self.b.trunc(size, SIZE), self.b.gep(sizes, [now]))
+            self.b.store(self.b.add(there, size), written)
 
         self.loop(ZERO, count, record)
         self.b.ret(self.b.load(written))
 
-    def write(self, row: ir.Value, state: ir.Value) -> None:
-        """Emit the writing of one row."""
-        at = 0
-        for offset, size in self.layout.always:
-            self.copy(self.at(row, at), self.at(state, offset), size)
-            at += size
-        self.start_items()
-        for offset, place in self.layout.wide:
-            sequence = Ref(place, self.at(state, offset))
 
-            def item(now: ir.Value, sequence: Ref = sequence) -> None:
-                one = self.item(sequence, now)
-                self.copy(self.next_item(row, one.packed.size), one.pointer, one.packed.size)
+class Restore(Emitter):
+    """restore(rows, count, records): restores the records of light rows that stand one after the other; returns their bytes."""
 
-            self.loop(ZERO, self.length(sequence), item)
+    def __init__(self, compiler: Compiler, layout: Layout, light: LightRows) -> None:
+        types = [POINTER, I64, POINTER]
+        super().__init__(compiler, ir.Function(compiler.module, ir.FunctionType(I64, types), "restore"), None)
+        room, count, records = self.code.args
+        read = self.slot(I64, ZERO)
 
+        def record(now: ir.Value) -> None:
+            there, state = self.b.load(read), self.at(records, self.b.mul(now, I64(layout.size)))
+            self.clear(state, I64(layout.size))
+            size = self.b.call(light.restore, [self.at(room, there), state])
+            self.b.store(self.b.add(there, size), read)
 
-class LightUnpack(_LightRows, Unpack):
-    """`unpack` of light rows."""
-
-    def restore(self, state: ir.Value, row: ir.Value) -> ir.Value:
-        """Emit the writing of one record over zeros; return the bytes of its row."""
-        at = 0
-        for offset, size in self.layout.always:
-            self.copy(self.at(state, offset), self.at(row, at), size)
-            at += size
-        self.start_items()
-        for offset, place in self.layout.wide:
-            assert place.head is not None and place.item is not None
-            sequence = Ref(place, self.at(state, offset))
-            length, most = self.length(sequence), I64((place.size - place.head.size) // place.item.size)
-
-            def item(now: ir.Value, sequence: Ref = sequence) -> None:
-                one = self.item(sequence, now)
-                self.copy(one.pointer, self.next_item(row, one.packed.size), one.packed.size)
-
-            # a damaged row may tell a length that does not fit
-            self.loop(ZERO, self.b.select(self.b.icmp_unsigned("<", length, most), length, most), item)
-        return self.b.load(self.end)
+        self.loop(ZERO, count, record)
+        self.b.ret(self.b.load(read))

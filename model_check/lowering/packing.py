@@ -15,9 +15,8 @@ from llvmlite import ir
 
 from kafka_spec.model_check.layout import Layout, Packed
 from kafka_spec.model_check.lowering.compiler import Compiler
-from kafka_spec.model_check.lowering.hashing import Hashing
-from kafka_spec.model_check.lowering.light_rows import LightPack, LightUnpack
-from kafka_spec.model_check.lowering.unpacking import Unpack
+from kafka_spec.model_check.lowering.emit import Emitter
+from kafka_spec.model_check.lowering.light_rows import LightRows
 from kafka_spec.model_check.lowering.values import I8, I64, POINTER, WORD, ZERO, Ref
 from kafka_spec.spec.domain import Array, Scalar, Sequence
 
@@ -67,20 +66,15 @@ def size_bits(most: int) -> int:
     return next(bits for bits in (8, 16, 32) if most < 1 << bits)
 
 
-def codec_text(layout: Layout, quick: bool = False) -> str:
-    """Return the text of the module with `pack` and `unpack` for the records of a layout; `quick`: into light rows."""
+def codec_text(layout: Layout) -> str:
+    """Return the text of the module with `pack` and `unpack` for the records of a layout."""
     compiler = Compiler(layout.root, ())
-    counter = ir.IntType(size_bits(layout.size if quick else packed_bytes(layout)))
-    if quick:
-        LightPack(compiler, layout, counter)
-        LightUnpack(compiler, layout)
-    else:
-        _Pack(compiler, layout)
-        _Unpack(compiler, layout)
+    _Pack(compiler, layout)
+    _Unpack(compiler, layout, LightRows(compiler, layout).fingerprint)
     return str(compiler.module)
 
 
-class _Codec(Hashing, ABC):
+class _Codec(Emitter, ABC):
     """What packing and unpacking share: the walk over a record, in runs of numbers that one word holds."""
 
     room: ir.Value
@@ -88,7 +82,7 @@ class _Codec(Hashing, ABC):
 
     def begin(self, layout: Layout) -> None:
         """Allocate the place in the row, in bits."""
-        self.layout, self.most, self.record_bytes = layout, packed_bytes(layout), layout.size
+        self.most = packed_bytes(layout)
         self.place = self.slot(I64)
 
     def walk(self, place: Packed, record: ir.Value) -> None:
@@ -176,15 +170,37 @@ class _Pack(_Codec):
         self.b.store(self.b.or_(old, self.b.shl(value, first)), word).align = 1
 
 
-class _Unpack(_Codec, Unpack):
-    """`unpack` of rows of bits."""
+class _Unpack(_Codec):
+    """unpack(rows, size, marks, known, count, seed, states): restores records from rows of so many bytes.
 
-    def restore(self, state: ir.Value, row: ir.Value) -> ir.Value:
-        """Emit the writing of one record over zeros; return the bytes of its row."""
-        self.room = row
-        self.b.store(ZERO, self.place)
-        self.walk(self.layout.root, state)
-        return self.bytes_used()
+    Returns the first whose fingerprint is another, or that has no row, or -1. If no fingerprints are known, they are written.
+    """
+
+    def __init__(self, compiler: Compiler, layout: Layout, fingerprint: ir.Function) -> None:
+        types = [POINTER, I64, WORD, I64, I64, I64, POINTER]
+        code = ir.Function(compiler.module, ir.FunctionType(I64, types), "unpack")
+        super().__init__(compiler, code, None)
+        rows, size, marks, known, count, seed, states = code.args
+        self.begin(layout)
+        read = self.slot(I64, ZERO)
+
+        def record(now: ir.Value) -> None:
+            state, start, mark = self.at(states, self.b.mul(now, I64(layout.size))), self.b.load(read), self.b.gep(marks, [now])
+            with self.b.if_then(self.b.icmp_unsigned(">=", start, size), likely=False):
+                self.b.ret(now)
+            self.clear(state, I64(layout.size))
+            self.room = self.at(rows, start)
+            self.b.store(ZERO, self.place)
+            self.walk(layout.root, state)
+            found = self.b.call(fingerprint, [state, seed])
+            with self.b.if_then(self.b.icmp_signed("==", known, ZERO)):
+                self.b.store(found, mark)
+            with self.b.if_then(self.b.icmp_signed("!=", found, self.b.load(mark)), likely=False):
+                self.b.ret(now)
+            self.b.store(self.b.add(start, self.bytes_used()), read)
+
+        self.loop(ZERO, count, record)
+        self.b.ret(I64(-1))
 
     def numbers(self, run: list[tuple[Packed, ir.Value, int]], word: ir.Value, first: ir.Value) -> None:
         """Restore numbers from the word that holds their bits."""

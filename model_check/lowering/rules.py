@@ -49,6 +49,8 @@ class Firings(SharedGuards, Hashing):
     now: ir.Value
     counters: ir.Value
     cuts: ir.Value
+    late: ir.Value
+    """Whether this is the second round, that of the rules that are switched off."""
     moves: ir.Value
     """The cell that becomes 1 where the guards of some rule hold."""
     stop: ir.Block
@@ -86,6 +88,38 @@ class Firings(SharedGuards, Hashing):
         """In a function that is told what is carried, load it."""
         for place, name in enumerate(self.carried):
             setattr(self, name, self.b.load(self.b.gep(self.told, [I32(0), I32(place)])))
+
+    def every_rule(self) -> None:
+        """Emit the firing of all rules in a state, and note whether it is a deadlock.
+
+        Rules that are switched off are asked only in a second round, if the guards of no other rule hold: whether they could fire
+        makes no difference elsewhere.
+        """
+        late = self.slot(I1, I1(0))
+        again, done = self.code.append_basic_block("again"), self.code.append_basic_block("done")
+        self.b.branch(again)
+        self.b.position_at_end(again)
+        self.late = self.b.load(late)
+        for index, rule in enumerate(self.program.rules):
+            if rule.may_be_off:
+                with self.b.if_then(self.b.or_(self.late, self.b.not_(self.is_off(rule)))):
+                    self.rule(index, rule)
+            else:
+                self.rule(index, rule)
+        idle = self.b.icmp_signed("==", self.b.load(self.moves), ZERO)
+        second = self.b.and_(idle, self.b.not_(self.late))
+        self.b.store(I1(1), late)
+        self.b.cbranch(second, again, done).set_weights([1, 2000])
+        self.b.position_at_end(done)
+        self.note_deadlock()
+
+    def is_off(self, rule: Rule) -> ir.Value:
+        """Return whether a bound of 0 switches a rule off."""
+        off: ir.Value = I1(0)
+        for packed, _ in self.spent_by(rule):
+            assert isinstance(packed.type, Scalar)
+            off = self.b.or_(off, self.b.icmp_signed("==", self.highest(packed.type), ZERO))
+        return off
 
     def rule(self, index: int, rule: Rule) -> None:
         """Emit the guards of one rule with every binding, and the call of what fires it."""
@@ -211,6 +245,10 @@ class Firings(SharedGuards, Hashing):
         """Emit what happens to a rule whose guards hold: the step is taken, or counted as one that a bound forbids."""
         self.b.store(ONE, self.moves)
         out = self.code.append_basic_block("fired")
+        if rule.may_be_off:
+            on = self.code.append_basic_block("early")
+            self.b.cbranch(self.late, out, on)
+            self.b.position_at_end(on)
         for bound, (packed, offset) in zip(rule.limits, self.spent_by(rule), strict=True):
             assert isinstance(packed.type, Scalar)
             count = self.load(packed, self.at(self.source.pointer, offset))

@@ -7,6 +7,7 @@ from llvmlite import ir
 from kafka_spec.model_check.counted import DIGEST, RECENT, STEPS, Plan
 from kafka_spec.model_check.layout import Actions, Layout
 from kafka_spec.model_check.lowering.compiler import Compiler
+from kafka_spec.model_check.lowering.light_rows import LightRows
 from kafka_spec.model_check.lowering.normal_form import Former
 from kafka_spec.model_check.lowering.rules import Firings
 from kafka_spec.model_check.lowering.values import I32, I64, ONE, POINTER, WORD, ZERO, Ref, Value
@@ -16,18 +17,20 @@ from kafka_spec.spec.table import Rule
 class Successors(Firings):
     """The successor function: for each state of a slice of the frontier, fires every rule with every binding.
 
-    expand(states, fingerprints, count, base, seed, every, out, cuts, counters) returns the number of candidates it wrote, or -1
-    after a fault that ends the search. `base` is the number of the slice's first state. `out` has the addresses of what is written:
-    of each candidate its record, fingerprint, parent and action; then the fingerprints that were written lately; then of each step
-    the fingerprint of its target, parent and action. A successor with a fingerprint written lately was a candidate before, of this
-    parent or an earlier one: it is not new, and no candidate unless `every` is 1. Steps are written where a claim is checked on
-    the graph; then the byte of a state in `cuts` becomes 1 if a bound forbade a protocol step there.
+    expand(rows, fingerprints, count, base, seed, every, out, cuts, counters) returns the number of candidates it wrote, or -1
+    after a fault that ends the search. `base` is the number of the slice's first state. States are read and written as their light
+    rows, one after the other. `out` has the addresses of what is written: of each candidate its row, fingerprint, parent and
+    action; then the fingerprints that were written lately; then of each step the fingerprint of its target, parent and action; then
+    where the row of each candidate begins, and the end of the last, where there are wide sequences. A successor with a fingerprint
+    written lately was a candidate before, of this parent or an earlier one: it is not new, and no candidate unless `every` is 1.
+    Steps are written where a claim is checked on the graph; then the byte of a state in `cuts` becomes 1 if a bound forbade a
+    protocol step there.
     """
 
     carried = (
-        "number", "now", "mark", "counters", "cuts", "written", "digest",
-        "out_states", "out_fingerprints", "out_parents", "out_actions", "recent", "every", "seed",
-        "recorded", "step_targets", "step_parents", "step_actions",
+        "number", "now", "mark", "counters", "cuts", "written", "filled", "digest",
+        "out_rows", "out_fingerprints", "out_parents", "out_actions", "recent", "every", "seed",
+        "recorded", "step_targets", "step_parents", "step_actions", "out_starts", "room",
     )  # fmt: skip
 
     def __init__(
@@ -38,24 +41,27 @@ class Successors(Firings):
         actions: Actions,
         former: Former,
         viewer: Former,
-        fingerprint: ir.Function,
+        light: LightRows,
     ) -> None:
         arguments = [POINTER, WORD, I64, I64, I64, I64, WORD, POINTER, WORD]
         super().__init__(
             program, compiler, layout, actions, ir.Function(compiler.module, ir.FunctionType(I64, arguments), "expand")
         )
         code = self.code
-        self.former, self.viewer, self.fingerprint = former, viewer, fingerprint
-        self.states, self.fingerprints, count, self.base, self.seed, self.every, out, self.cuts, self.counters = code.args
-        for argument in (self.states, self.fingerprints, out, self.cuts, self.counters):
+        self.former, self.viewer, self.light = former, viewer, light
+        self.rows, self.fingerprints, count, self.base, self.seed, self.every, out, self.cuts, self.counters = code.args
+        for argument in (self.rows, self.fingerprints, out, self.cuts, self.counters):
             argument.add_attribute("noalias")
         numbers = I32.as_pointer()
-        kinds = (POINTER, WORD, numbers, numbers, WORD, WORD, numbers, numbers)
+        kinds = (POINTER, WORD, numbers, numbers, WORD, WORD, numbers, numbers, WORD)
         written = [self.b.inttoptr(self.b.load(self.b.gep(out, [I64(place)])), kind) for place, kind in enumerate(kinds)]
-        self.out_states, self.out_fingerprints, self.out_parents, self.out_actions, self.recent, *steps = written
-        self.step_targets, self.step_parents, self.step_actions = steps
+        self.out_rows, self.out_fingerprints, self.out_parents, self.out_actions, self.recent, *steps = written
+        self.step_targets, self.step_parents, self.step_actions, self.out_starts = steps
         self.fault = self.fault_cell()
         self.written = self.slot(I64, ZERO)
+        self.following = light.reader(self, self.rows) if layout.wide else None
+        self.room = light.room(self) if layout.wide else self.b.bitcast(self.written, POINTER)
+        self.filled = self.slot(I64, ZERO)
         self.recorded = self.slot(I64, ZERO)
         self.digest = self.slot(I64, self.b.load(self.counter(DIGEST)))
         self.moves = self.slot(I64, ZERO)
@@ -67,36 +73,45 @@ class Successors(Firings):
         self.loop(ZERO, count, self.state)
         self.b.store(self.b.load(self.digest), self.counter(DIGEST))
         self.b.store(self.b.load(self.recorded), self.counter(STEPS))
+        if layout.wide:
+            self.b.store(self.b.load(self.filled), self.b.gep(self.out_starts, [self.b.load(self.written)]))
         self.b.ret(self.b.load(self.written))
         self.b.position_at_end(self.stop)
         self.b.ret(I64(-1))
 
     def state(self, now: ir.Value) -> None:
         """Emit the firing of all rules in one state."""
-        s = self.at(self.states, self.b.mul(now, I64(self.layout.size)))
-        self.source = Ref(self.layout.root, s)
+        state = self.at(self.rows, self.b.mul(now, I64(self.layout.size))) if self.following is None else self.following()
+        self.source = Ref(self.layout.root, state)
         self.mark = self.b.load(self.b.gep(self.fingerprints, [now]))
         self.now, self.number = now, self.b.add(self.base, now)
         self.b.store(ZERO, self.moves)
         self.forget()
         self.tell("number", "now", "mark")
-        for index, rule in enumerate(self.program.rules):
-            self.rule(index, rule)
-        self.note_deadlock()
+        self.every_rule()
 
     def admitted(self, index: int, rule: Rule, scope: dict[str, Value], action: ir.Value, out: ir.Block) -> None:
         """Emit the step to a successor, and add it to the candidates."""
-        slot = self.b.load(self.written)
-        target = self.at(self.out_states, self.b.mul(slot, I64(self.layout.size)))
+        slot, wide = self.b.load(self.written), bool(self.layout.wide)
+        target = self.room if wide else self.at(self.out_rows, self.b.mul(slot, I64(self.layout.size)))
         after = self.take(target, index, rule, scope, action, out)
         if self.former.parts:
             self.former.emit(self, after)
             self.end_on_fault(action)
-        mark = self.b.call(self.fingerprint, [self.viewed(target, action), self.seed])
+        if wide:
+            filled = self.b.load(self.filled)
+            self.b.store(filled, self.b.gep(self.out_starts, [slot]))
+            row = self.b.call(self.light.write, [target, self.at(self.out_rows, filled), self.seed])
+            size, mark = self.b.extract_value(row, 0), self.b.extract_value(row, 1)
+        if not wide or self.viewer.parts:
+            mark = self.b.call(self.light.fingerprint, [self.viewed(target, action), self.seed])
         if self.program.digests:
             self.b.store(self.b.add(self.b.load(self.digest), self.edge_hash(self.mark, action, mark)), self.digest)
         self.write(slot, mark, action, self.out_fingerprints, self.out_parents, self.out_actions)
-        self.b.store(self.b.add(slot, self.b.or_(self.every, self.unfamiliar(mark))), self.written)
+        kept = self.b.or_(self.every, self.unfamiliar(mark))
+        self.b.store(self.b.add(slot, kept), self.written)
+        if wide:
+            self.b.store(self.b.add(filled, self.b.mul(size, kept)), self.filled)
         if self.program.on_graph:
             step = self.b.load(self.recorded)
             self.write(step, mark, action, self.step_targets, self.step_parents, self.step_actions)

@@ -120,7 +120,7 @@ class Shortener:
 
     def slices(self, states: npt.NDArray[np.uint8], marks: Words, counters: npt.NDArray[np.int64]) -> Iterator[tuple[int, Slice]]:
         """Expand states slice by slice; yield the first state of each slice and its successors."""
-        part = Slice(self.program, self.size, SLICE * max(1, min(self.program.shape.actions, 256)))
+        part = Slice(self.program, SLICE * max(1, min(self.program.shape.actions, 256)))
         part.counters = counters
         step = max(1, len(part.marks) // max(1, self.program.shape.actions))
         for begin in range(0, len(states), step):

@@ -33,9 +33,9 @@ class WalkCode(Code):
     walks: Callable[..., int]
     follow: Callable[..., int]
 
-    def functions(self, action_bits: int) -> Mapping[Callable[..., Any], tuple[int | str, ...]]:
+    def functions(self, action_bits: int, light: bool) -> Mapping[Callable[..., Any], tuple[int | str, ...]]:
         """Return the engine's own functions, those of walks included."""
-        return {**kernel.signatures(action_bits), **walk_kernel.SIGNATURES}
+        return {**kernel.signatures(action_bits, light), **walk_kernel.SIGNATURES}
 
 
 class WalkProgram(Program, WalkCode):
@@ -81,9 +81,7 @@ class _Choices(Firings):
         self.carry()
         self.tell(*self.carried)
         self.stop = code.append_basic_block("stop")
-        for index, rule in enumerate(program.rules):
-            self.rule(index, rule)
-        self.note_deadlock()
+        self.every_rule()
         self.b.ret(self.b.load(self.listed))
         self.b.position_at_end(self.stop)
         self.b.ret(I64(-1))

@@ -144,9 +144,11 @@ def properties_lines(result: Exploration) -> list[str]:
 
 def rules_lines(result: Exploration) -> list[str]:
     """Return a line for each rule: how often it fired, and how many states it reached first."""
-    lines = ["  rule                          fired             new"]
+    lines, off = ["  rule                          fired             new"], result.spec.switched_off(result.bounds)
     for rule in result.spec.rules:
         note = "  never fired" if rule.name in result.dead_rules else ""
+        if rule.name in off:
+            note = f"  off: {off[rule.name]} is 0"
         if rule.name in result.spec.unreachable_rules:
             note = "  FIRED, though the model lists it as unreachable" if result.fired[rule.name] else "  listed as unreachable"
         lines.append(f"  {rule.name:<24} {result.fired[rule.name]:>10,}      {result.new[rule.name]:>10,}{note}")

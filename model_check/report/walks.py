@@ -98,9 +98,11 @@ def property_lines(walked: Walked) -> list[str]:
 def coverage_lines(walked: Walked) -> list[str]:
     """Return how often each rule fired, and which rows of the machines no walk took."""
     found = walked.found
-    lines = ["  rule                            fired"]
+    lines, off = ["  rule                            fired"], found.spec.switched_off(found.bounds)
     for rule in found.spec.rules:
         note = "  never fired" if rule.name in found.dead_rules else ""
+        if rule.name in off:
+            note = f"  off: {off[rule.name]} is 0"
         lines.append(f"  {rule.name:<24} {found.fired[rule.name]:>12,}{note}")
     for machine, rows in walked.rows.items():
         missing = "; ".join(label for label, taken in rows if not taken)

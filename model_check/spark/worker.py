@@ -72,7 +72,7 @@ class Worker:
         self.codec = Codec(self.text_of("codec.ll"), task.row_bytes, shape.record_bytes, self.code.seed)
         self.kind = np.dtype(f"u{shape.action_bits // 8}")
         chunk = max(1, min(SLICE, SLICE_BYTES // (max(1, shape.actions) * (shape.record_bytes + 16))))
-        self.slice = Slice(self.code, shape.record_bytes, chunk * max(1, shape.actions))
+        self.slice = Slice(self.code, chunk * max(1, shape.actions))
         self.chunk = chunk
         self.blob_size = max(1, BLOB_BYTES // shape.record_bytes)
         self.fresh = Records(shape.record_bytes, shape.action_bits)

@@ -61,6 +61,11 @@ class Rule:
     """The module that states it."""
 
     @property
+    def may_be_off(self) -> bool:
+        """Whether a bound of 0 switches the rule off (`Spec.switched_off`)."""
+        return self.kind != "protocol" and bool(self.limits)
+
+    @property
     def limits(self) -> tuple[Bound, ...]:
         """The bounds on how often the rule fires, each of which counts its firings."""
         return self.at_most if isinstance(self.at_most, tuple) else (self.at_most,)

@@ -209,6 +209,18 @@ class Spec:
         decided = {decision.name: decision.value for decision in self.decisions}
         return Constants({**bounds, **decided}, self.machines, attempts)
 
+    def switched_off(self, bounds: Mapping[str, int]) -> Mapping[Name, Name]:
+        """Return the rules of operators and faults that may fire 0 times at these bounds, each with such a bound.
+
+        They are no part of a search: it neither asks their guards nor counts the steps that the bounds forbid. Protocol rules are
+        none of them, since a protocol step that a bound forbids leaves open what would have followed. Only whether a state is a
+        deadlock depends on them: it is none if one of them could fire.
+        """
+        off = {
+            rule.name: [limit.name for limit in rule.limits if bounds[limit.name] == 0] for rule in self.rules if rule.may_be_off
+        }
+        return {name: limits[0] for name, limits in off.items() if limits}
+
     def replacing(
         self,
         name: Name,

@@ -115,7 +115,7 @@ def differs(spec: Spec, bounds: Mapping[str, int], everything: bool, tally: Tall
         "oracle": oracle.explore,
         "embedded": embedded.explore,
         "two threads": partial(embedded.explore, threads=2),  # and with packed states
-        "another seed": partial(embedded.explore, seed=VERIFY_SEED),  # and with light rows
+        "another seed": partial(embedded.explore, seed=VERIFY_SEED),  # and with light rows, as all that stop early
         "resumed": resumed,
     }
     if spec.view:  # with a seed, another of the states with one view is explored, and none is kept on disk
@@ -123,12 +123,13 @@ def differs(spec: Spec, bounds: Mapping[str, int], everything: bool, tally: Tall
     results: dict[str, Exploration | str] = {}
     for name, explore in engines.items():
         small = {"SLICE": 7, "SMALL_LEVEL": 2} if name == "two threads" else {"SLICE": embedded.SLICE}
-        packed = -1 if name in ("two threads", "another seed") else frontier.PACK_FROM
-        wide = 1 if name == "another seed" else records.WIDE
+        packed = {"PACK_FROM": -1, "PACK_ROWS_FROM": -1} if name == "two threads" else {"PACK_FROM": frontier.PACK_FROM}
+        light = name == "another seed" or not everything
+        wide = {"WIDE": 1, "ROOM": 1} if light else {"WIDE": records.WIDE}
         with (
             mock.patch.multiple(embedded, **small),
-            mock.patch.object(frontier, "PACK_FROM", packed),
-            mock.patch.object(records, "WIDE", wide),
+            mock.patch.multiple(frontier, **packed),
+            mock.patch.multiple(records, **wide),
         ):
             try:
                 results[name] = explore(spec, bounds, budget=Budget(max_states=MOST), **options)

@@ -196,7 +196,8 @@ class Independent:
     def expanded(self, node: Node) -> list[Node]:
         """Do all steps out of a state, and return the states that are new."""
         stuck, fresh = True, []
-        for rule, binding, after in self.steps(self.spec.rules, node.state):
+        off = [rule for rule in self.spec.rules if rule.kind != "protocol" and any(self.bounds[b.name] == 0 for b in rule.limits)]
+        for rule, binding, after in self.steps([rule for rule in self.spec.rules if rule not in off], node.state):
             stuck, way = False, (*node.way, (rule.name, binding))
             if after is OutOfBound:
                 self.bounded[rule.name] += 1
@@ -227,6 +228,7 @@ class Independent:
                     node.protocol.append(key)
                 if self.nodes[key] is not node:
                     node.steps.append((key, rule, binding))
+        stuck = stuck and not list(self.steps(off, node.state))
         if stuck and not self.rests(node.state) and self.deadlock:
             self.ways.setdefault(table.DEADLOCK, node.way)
         return fresh

@@ -12,12 +12,13 @@ EXPLORATION, FINGERPRINT, KERNEL = "model_check/exploration.py", "model_check/fi
 LAYOUT, ORACLE, RECOVERY = "model_check/layout.py", "model_check/oracle.py", "model_check/recovery.py"
 COUNTEREXAMPLE, LOWERING = "model_check/counterexample.py", "model_check/lowering/"
 RULES, SUCCESSORS, JUDGES = LOWERING + "rules.py", LOWERING + "successors.py", LOWERING + "judges.py"
-OPENINGS = LOWERING + "shared_guards.py"
+OPENINGS, LIGHT = LOWERING + "shared_guards.py", LOWERING + "light_rows.py"
 CODE_CACHE, INPUTS, ENTRANCE = "model_check/code_cache.py", "model_check/inputs.py", "model_check/entrance.py"
 VIEW, NORMAL, ELEMENTS = "tests/test_constraint_and_view.py::", "tests/test_normal_form.py::", "tests/test_elements.py::"
 LEADS = "tests/test_leads_to.py::"
 KNOWN, KNOWN_CODE = "model_check/known_code.py", "tests/test_known_code.py::"
 TOYS, WIDE, COMPARED = "tests/test_toys.py::", "tests/test_wide_levels.py::", "tests/test_check.py::"
+ROWS = "tests/test_light_rows.py::"
 SHARDS, SEEN, KEPT = "model_check/shards.py", "tests/test_seen_set.py::", "tests/test_state_dir.py::"
 PACKING, RESUME, CHECKPOINTS = LOWERING + "packing.py", "model_check/resume.py", "model_check/checkpoints.py"
 FALSE, WHEN, AT_MOST = "tests/test_no_false_verdict.py::", "tests/test_antecedents.py::", "tests/test_at_most.py::"
@@ -197,7 +198,7 @@ VERDICTS = (
 LEVELS = (
     mutant(
         "last-state-not-judged", "the last state of a wide level is not judged", LEVEL_JUDGE,
-        "address(states), len(states), address(row)", "address(states), len(states) - (len(states) > 1024), address(row)",
+        "address(states), count, address(row)", "address(states), count - (count > 1024), address(row)",
         WIDE + "test_the_one_state_of_a_wide_level",
     ),
     mutant(
@@ -243,7 +244,27 @@ LEVELS = (
         SEEN + "test_fingerprints_that_are_not_random_end_the_search",
     ),
     mutant(
-        "unpacked-unseen", "a packed state that has changed is searched", LOWERING + "unpacking.py",
+        "row-without-its-items", "the hash of a light row leaves out the last items", LIGHT,
+        "self.hash_on(row, layout.row_head, size, lanes)", "self.hash_on(row, layout.row_head, I64(layout.row_head), lanes)",
+        ROWS + "test_a_light_row_is_what_a_record_holds", ROWS + "test_light_rows_change_nothing",
+    ),
+    mutant(
+        "first-item-for-ever", "a light row has a first item, whether it is there or not", LIGHT,
+        "self.b.select(self.is_some(count), one(ZERO), self.b.load(end))", "one(ZERO)",
+        ROWS + "test_a_light_row_is_what_a_record_holds",
+    ),
+    mutant(
+        "off-protocol", "a bound of 0 switches protocol rules off, too", "spec/table/rules.py",
+        'return self.kind != "protocol" and bool(self.limits)', "return bool(self.limits)",
+        "tests/test_at_most.py::test_a_bound_of_0_switches_a_rule_off",
+    ),
+    mutant(
+        "off-is-stuck", "a state in which only a rule could fire that is switched off is a deadlock in compiled code", RULES,
+        "second = self.b.and_(idle, self.b.not_(self.late))", "second = I1(0)",
+        "tests/test_at_most.py::test_a_rule_that_is_off_tells_a_rest_from_a_deadlock",
+    ),
+    mutant(
+        "unpacked-unseen", "a packed state that has changed is searched", PACKING,
         "self.b.icmp_signed(\"!=\", found, self.b.load(mark))", "self.b.icmp_signed(\"!=\", found, found)",
         KEPT + "test_a_changed_row_is_noticed",
     ),
@@ -262,14 +283,14 @@ LEVELS = (
     ),
     mutant(
         "hashes-of-32-bits", "states are told apart by 32 bits", HASHING,
-        'return b.select(b.icmp_signed("==", result, ZERO), ONE, result)',
-        "return b.mul(b.and_(result, I64(0xFFFFFFFF)), I64(0x100000001))",
+        'return self.b.select(self.b.icmp_signed("==", result, ZERO), ONE, result)',
+        "return self.b.mul(self.b.and_(result, I64(0xFFFFFFFF)), I64(0x100000001))",
         WIDE + "test_none_of_five_million_states_is_lost", "tests/test_fingerprint.py::test_avalanche",
         more=((FINGERPRINT, "return wyhash(record, seed) or 1", "return (wyhash(record, seed) & 0xFFFFFFFF) * 0x100000001"),),
     ),
     mutant(
         "end-of-record", "the last bytes of a record are not hashed", HASHING,
-        "first, last = read(at + left - 16), read(at + left - 8)", "first, last = read(at + left - 16), read(at + left - 16)",
+        "self.read(record, at + left - 16), self.read(record, at + left - 8)", "self.read(record, at + left - 16), self.read(record, at + left - 16)",
         "tests/test_fingerprint.py::test_compiled_hash_is_the_pythons",
     ),
     mutant(
@@ -556,7 +577,7 @@ WAYS_BACK = (
     ),
     mutant(
         "met-by-the-first", "which recoverable claims a state meets is noted for one of them", JUDGES,
-        "I64(len(self.program.ways))), I64(index))", "I64(len(self.program.ways))), I64(0))",
+        "I64(len(program.ways))), I64(index))", "I64(len(program.ways))), I64(0))",
         BACK + "test_a_trap_is_found_at_its_first_state", BACK + "test_random_graphs",
     ),
     mutant(

@@ -98,7 +98,7 @@ class Model:
         self.world = ExecutableSpec(spec, bounds_for(spec, brokers, replicas, deletions, unclean))
         self.layout = Layout(self.world.space)
         self._program = Program(spec, self.layout, self.world.actions, (), self.world.k, frozenset({"digest"}), tier=Tier.QUICK)
-        self._slice = Slice(self._program, self.layout.size, self.world.actions.count)
+        self._slice = Slice(self._program, self.world.actions.count)
         self._marks = np.zeros(1, np.uint64)
         self._actions: dict[int, BoundRule] = {}
         self._states: dict[Record, World] = {}
