@@ -29,6 +29,7 @@ def result_plain(result: Exploration, traces: Mapping[str, Trace]) -> dict[str, 
         "stopped": result.stopped or None,
         "compared_with": result.compared,
         "bounded": {rule: result.bounded[rule] for rule in rules if result.bounded[rule]},
+        "off": dict(result.spec.switched_off(result.bounds)),
         "bounded_by": {
             rule: {name: count for (of, name), count in sorted(result.cut_by.items()) if of == rule}
             for rule in rules
