@@ -89,7 +89,8 @@ class Code:
         if not self.shape.light:
             return states.reshape(-1), np.full(count, size, np.uint32)
         rows, sizes = np.empty(count * self.shape.row_bytes + SPARE, np.uint8), np.empty(count, np.uint32)
-        used = self._lighten(address(np.ascontiguousarray(states)), count, address(rows), address(sizes))
+        states = np.ascontiguousarray(states)  # kept while its address is in use
+        used = self._lighten(address(states), count, address(rows), address(sizes))
         return rows[:used], sizes
 
     def records_of(self, rows: Bytes, count: int, room: Bytes | None = None) -> Bytes:

@@ -161,7 +161,8 @@ class _Graph:
         for records in (states, self.formed(states)[0]):
             meets = np.zeros((len(records), len(program.ways)), np.bool_)
             cells = np.zeros(len(program.states) + 1 + len(program.state_tests), np.int64)
-            program.judge(address(np.ascontiguousarray(records)), len(records), address(cells), address(meets))
+            records = np.ascontiguousarray(records)  # kept while its address is in use
+            program.judge(address(records), len(records), address(cells), address(meets))
             said.append(meets)
         differs = said[0] != said[1]
         for number, claim in enumerate(program.on_graph):

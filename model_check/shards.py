@@ -63,6 +63,8 @@ class Slice:
         self.parents: Numbers = np.empty(room, np.uint32)
         self.actions: Numbers = np.empty(room, np.uint32)
         self.count = 0
+        self.restored: Bytes | None = None
+        """The records of the candidates, once they have been asked for."""
         self.recent: Words = np.zeros(counted.RECENT, np.uint64)
         """Fingerprints of successors that were candidates before."""
         steps = room if program.shape.paths else 0
@@ -93,7 +95,7 @@ class Slice:
 
     def expand_rows(self, rows: Bytes, marks: Words, begin: int, every: bool = True) -> None:
         """Do the same for states that are given as light rows."""
-        program = self.program
+        program, self.restored = self.program, None
         if program.shape.paths:
             self.cuts[: len(marks)] = 0
         self.count = program.expand(
@@ -103,7 +105,7 @@ class Slice:
 
     def put(self, states: Bytes) -> None:
         """Make some states the candidates; the caller sets what else is known of them."""
-        rows, sizes = self.program.rows_of(states)
+        (rows, sizes), self.restored = self.program.rows_of(states), None
         self.count, self.rows[: len(rows)] = len(states), rows
         self.starts[: len(states) + 1] = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])[: len(self.starts)]
 
@@ -113,8 +115,10 @@ class Slice:
 
     @property
     def states(self) -> Bytes:
-        """The records of the candidates, which are made anew each time if light rows are another form."""
-        return self.program.records_of(self.rows, max(0, self.count))
+        """The records of the candidates, which are restored when they are first asked for if light rows are another form."""
+        if self.restored is None:
+            self.restored = self.program.records_of(self.rows, max(0, self.count))
+        return self.restored
 
     @property
     def steps(self) -> tuple[Numbers, Words, Numbers]:
@@ -167,8 +171,9 @@ class Columns(abc.ABC, Generic[Found]):
     def append(self, program: Code, part: Found, places: Numbers, at: int, states: Bytes) -> npt.NDArray[Any]:
         """Write the candidates at some places from index `at` on, and their records to `states`; return their actions."""
         way = at if self.traced else at - self.count
+        records = part.states  # kept while its address is in use
         program.append(
-            address(places), len(places), address(part.states), address(part.marks), address(part.parents), address(part.actions),
+            address(places), len(places), address(records), address(part.marks), address(part.parents), address(part.actions),
             address(states), address(self.marks[at:]), address(self.parents[way:]), address(self.actions[way:]),
         )  # fmt: skip
         return self.actions[way : way + len(places)]

@@ -254,16 +254,6 @@ LEVELS = (
         ROWS + "test_a_light_row_is_what_a_record_holds",
     ),
     mutant(
-        "off-protocol", "a bound of 0 switches protocol rules off, too", "spec/table/rules.py",
-        'return self.kind != "protocol" and bool(self.limits)', "return bool(self.limits)",
-        "tests/test_at_most.py::test_a_bound_of_0_switches_a_rule_off",
-    ),
-    mutant(
-        "off-is-stuck", "a state in which only a rule could fire that is switched off is a deadlock in compiled code", RULES,
-        "second = self.b.and_(idle, self.b.not_(self.late))", "second = I1(0)",
-        "tests/test_at_most.py::test_a_rule_that_is_off_tells_a_rest_from_a_deadlock",
-    ),
-    mutant(
         "unpacked-unseen", "a packed state that has changed is searched", PACKING,
         "self.b.icmp_signed(\"!=\", found, self.b.load(mark))", "self.b.icmp_signed(\"!=\", found, found)",
         KEPT + "test_a_changed_row_is_noticed",
@@ -442,6 +432,16 @@ STEPS = (
     mutant(
         "within-ignored", "what a bound forbids is done", RULES,
         "for limit in rule.within:", "for limit in ():", TOYS + "test_within_is_counted_as_bound",
+    ),
+    mutant(
+        "off-protocol", "a bound of 0 switches protocol rules off, too", "spec/table/rules.py",
+        'return self.kind != "protocol" and bool(self.limits)', "return bool(self.limits)",
+        AT_MOST + "test_a_bound_of_0_switches_a_rule_off",
+    ),
+    mutant(
+        "off-is-stuck", "a state in which only a rule could fire that is switched off is a deadlock in compiled code", RULES,
+        "second = self.b.and_(idle, self.b.not_(self.late))", "second = I1(0)",
+        AT_MOST + "test_a_rule_that_is_off_tells_a_rest_from_a_deadlock",
     ),
     mutant(
         "one-firing-more", "a rule that says at_most fires once more", RULES,
