@@ -15,7 +15,6 @@ import numpy as np
 from kafka_spec.model_check import kernel
 from kafka_spec.model_check.arrays import Bytes, Numbers, address
 from kafka_spec.model_check.counted import HEADER
-from kafka_spec.model_check.layout import SPARE
 from kafka_spec.model_check.machine_code import CodeText, Tier, load
 from kafka_spec.spec.integers import unusable
 from kafka_spec.spec.table import Property, SpecError
@@ -88,7 +87,7 @@ class Code:
         count, size = len(states), self.shape.record_bytes
         if not self.shape.light:
             return states.reshape(-1), np.full(count, size, np.uint32)
-        rows, sizes = np.empty(count * self.shape.row_bytes + SPARE, np.uint8), np.empty(count, np.uint32)
+        rows, sizes = np.empty(count * self.shape.row_bytes, np.uint8), np.empty(count, np.uint32)
         states = np.ascontiguousarray(states)  # kept while its address is in use
         used = self._lighten(address(states), count, address(rows), address(sizes))
         return rows[:used], sizes

@@ -121,8 +121,6 @@ ROOM = 256
 """Bytes of the room of all wide sequences from which on light rows are worth the time that they take."""
 GROUP = 48
 """Bytes that the hash takes at a time."""
-SPARE = 32
-"""Bytes behind a light row that may be written and read with it."""
 
 
 def wide_sequences(place: Packed, offset: int = 0) -> Iterator[tuple[int, Packed]]:

@@ -20,7 +20,6 @@ from kafka_spec.model_check.code import Code
 from kafka_spec.model_check.codec import Codec
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.kernel import SLACK
-from kafka_spec.model_check.layout import SPARE
 from kafka_spec.model_check.threads import Job
 
 FULL, DENSE = 0.7, 0.92
@@ -53,7 +52,7 @@ class Slice:
     def __init__(self, program: Code, room: int) -> None:
         record_bytes = program.shape.record_bytes
         self.program = program
-        self.rows: Bytes = np.empty(room * program.shape.row_bytes + SPARE, np.uint8)
+        self.rows: Bytes = np.empty(room * program.shape.row_bytes, np.uint8)
         """The light rows of the candidates, one after the other."""
         self.starts: Places = np.empty(room + 1 if program.shape.light else 0, np.int64)
         """Where the row of each candidate begins, and the end of the last; only if light rows are another form than records."""
@@ -258,7 +257,7 @@ class LightRecords(Columns[Slice]):
         """Return the job that takes the candidates at some places of slice `number`, from index `at` on."""
         begin = self.filling
         self.filling += sum(part.bytes_of(some) for some in places)
-        if self.filling + SPARE > len(self.rows):
+        if self.filling > len(self.rows):
             raise MemoryError
 
         def job() -> None:
@@ -312,7 +311,7 @@ class PackedRecords(Columns[Slice]):
         def job() -> None:
             some = merged(places)
             if program.shape.light:
-                rows, sizes = np.empty(part.bytes_of(some) + SPARE, np.uint8), np.empty(len(some), np.uint32)
+                rows, sizes = np.empty(part.bytes_of(some), np.uint8), np.empty(len(some), np.uint32)
                 actions = self.append_rows(program, part, some, at, rows, sizes)
             else:
                 rows = part.sources.reshape(-1)

@@ -3,9 +3,7 @@
 Depends on the packed form of states, not on rules. Where there are no wide sequences a record is its own light row.
 
 Theory of operation. A row consists of words, and each is read from the record, so the hash takes them from there while they are
-written. Where a record is restored into room that held another one, only items that one of both has are touched: in either the room
-behind them is zero. Most sequences have no item or one, and which of both is hard to predict. So the first item, if it is small,
-is always copied, and counts only if it is there.
+written.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from llvmlite import ir
 
-from kafka_spec.model_check.layout import GROUP, SPARE, Layout, Packed
+from kafka_spec.model_check.layout import GROUP, Layout, Packed
 from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.model_check.lowering.emit import Emitter
 from kafka_spec.model_check.lowering.hashing import Hashing
@@ -23,16 +21,14 @@ from kafka_spec.model_check.lowering.values import I64, POINTER, WORD, ZERO, Ref
 SIZE = ir.IntType(32)
 """The number that counts the bytes of a row."""
 PAIR = ir.LiteralStructType([I64, I64])
-FEW = SPARE // 8
-"""The words of an item up to which it is copied before it is known whether it is there."""
 
 
 class LightRows:
     """The functions of a module for the light rows of a layout; `fingerprint(record, seed)`.
 
     Where there are wide sequences, too: write(record, row, seed) returns the bytes of the row and its hash, the fingerprint;
-    restore(row, record) returns the bytes of the row, and writes over another record, or over zeros. Up to SPARE bytes behind a
-    row are written and read. All of them are functions, since their calls from each rule would repeat them.
+    restore(row, record) returns the bytes of the row. All of them are functions, since their calls from each rule would repeat
+    them.
     """
 
     def __init__(self, compiler: Compiler, layout: Layout) -> None:
@@ -43,10 +39,8 @@ class LightRows:
         self.fingerprint = _Fingerprint(compiler, layout, self).code
 
     def room(self, code: Emitter) -> ir.Value:
-        """Return room for a record in the frame of a function, as zeros."""
-        room = code.b.bitcast(code.slot(ir.ArrayType(I64, self.layout.size // 8)), POINTER)
-        code.clear(room, I64(self.layout.size))
-        return room
+        """Return room for a record in the frame of a function."""
+        return code.b.bitcast(code.slot(ir.ArrayType(I64, self.layout.size // 8)), POINTER)
 
     def reader(self, code: Emitter, rows: ir.Value) -> Callable[[], ir.Value]:
         """Return what emits the reading of the next of some rows, and returns the record, in room that the next one uses again."""
@@ -94,15 +88,6 @@ class _OfRow(Hashing):
         length, most = self.length(sequence), I64(_capacity(sequence.packed))
         return self.b.select(self.b.icmp_unsigned("<", length, most), length, most)
 
-    def known_first(self, place: Packed) -> int:
-        """Return 1 if the first item of a sequence is copied before it is known whether it is there, else 0."""
-        assert place.item is not None
-        return int(_words(place.item.size) <= FEW)
-
-    def is_some(self, count: ir.Value) -> ir.Value:
-        """Return whether there are items."""
-        return self.b.icmp_signed("!=", count, ZERO)
-
     def each_word(self, record: ir.Value, offset: int | None, size: int) -> Iterator[ir.Value]:
         """Yield the words of a part, the last one padded with zeros; `offset` is where it stands in a record, if in one."""
         for begin in range(0, size, 8):
@@ -135,7 +120,7 @@ class _Write(_OfRow):
             argument.add_attribute("noalias")
         words = [word for offset, _, size in self.parts() for word in self.each_word(self.at(record, offset), offset, size)]
         words += [ZERO] * (layout.row_head // 8 - len(words))
-        self.put(row, 0, words)
+        self.put(row, words)
         lanes = [self.seed, self.seed, self.seed]
         for at in range(0, len(words), GROUP // 8):
             lanes = self.lanes(words[at : at + GROUP // 8], lanes)
@@ -144,27 +129,24 @@ class _Write(_OfRow):
             assert place.item is not None
             item, last = place.item.size, offset + place.size - place.item.size
 
-            def one(now: ir.Value, sequence: Ref = sequence, item: int = item, last: int = last) -> ir.Value:
+            def one(now: ir.Value, sequence: Ref = sequence, item: int = item, last: int = last) -> None:
                 there = self.b.load(end)
-                self.put(self.at(row, there), 0, list(self.each_word(self.item(sequence, now).pointer, last, item)))
-                return self.b.add(there, I64(8 * _words(item)))
+                self.put(self.at(row, there), list(self.each_word(self.item(sequence, now).pointer, last, item)))
+                self.b.store(self.b.add(there, I64(8 * _words(item))), end)
 
-            count, first = self.count(sequence), self.known_first(place)
-            if first:
-                self.b.store(self.b.select(self.is_some(count), one(ZERO), self.b.load(end)), end)
-            self.loop(I64(first), count, lambda now, one=one: self.b.store(one(now), end))  # type: ignore[misc]
+            self.loop(ZERO, self.count(sequence), one)
         size = self.b.load(end)
         mark = self.hash_on(row, layout.row_head, size, lanes)
         self.b.ret(self.b.insert_value(self.b.insert_value(ir.Constant(PAIR, ir.Undefined), size, 0), mark, 1))
 
-    def put(self, row: ir.Value, at: int, words: list[ir.Value]) -> None:
+    def put(self, row: ir.Value, words: list[ir.Value]) -> None:
         """Write words."""
         for number, word in enumerate(words):
-            self.b.store(word, self.b.bitcast(self.at(row, at + 8 * number), WORD)).align = 1
+            self.b.store(word, self.b.bitcast(self.at(row, 8 * number), WORD)).align = 1
 
 
 class _Restore(_OfRow):
-    """light.restore(row, record): writes the record of a row over another; returns the bytes of the row."""
+    """light.restore(row, record): writes the record of a row; returns the bytes of the row."""
 
     def __init__(self, compiler: Compiler, layout: Layout) -> None:
         super().__init__(compiler, _internal(compiler, I64, "light.restore", POINTER, POINTER), None)
@@ -172,43 +154,20 @@ class _Restore(_OfRow):
         row, record = self.code.args
         for argument in (row, record):
             argument.add_attribute("noalias")
-        sequences = self.sequences(record)
-        before = [self.count(sequence) for sequence in sequences]
+        self.clear(record, I64(layout.size))
         for offset, at, size in self.parts():
             self.copy(self.at(record, offset), self.at(row, at), size)
         end = self.slot(I64, I64(layout.row_head))
-        for sequence, old in zip(sequences, before, strict=True):
+        for sequence in self.sequences(record):
             assert sequence.packed.item is not None
-            size, count, first = sequence.packed.item.size, self.count(sequence), self.known_first(sequence.packed)
-            if first:
-                there, some = self.b.load(end), self.is_some(count)
-                self.put_first(self.item(sequence, ZERO).pointer, self.at(row, there), size, some)
-                self.b.store(self.b.add(there, self.b.select(some, I64(8 * _words(size)), ZERO)), end)
 
-            def one(now: ir.Value, sequence: Ref = sequence, size: int = size) -> None:
+            def one(now: ir.Value, sequence: Ref = sequence, size: int = sequence.packed.item.size) -> None:
                 there = self.b.load(end)
                 self.copy(self.item(sequence, now).pointer, self.at(row, there), size)
                 self.b.store(self.b.add(there, I64(8 * _words(size))), end)
 
-            def none(now: ir.Value, sequence: Ref = sequence, size: int = size) -> None:
-                self.clear(self.item(sequence, now).pointer, I64(size))
-
-            self.loop(I64(first), count, one)
-            least = self.b.select(self.b.icmp_unsigned("<", count, I64(first)), I64(first), count)
-            self.loop(least, old, none)
+            self.loop(ZERO, self.count(sequence), one)
         self.b.ret(self.b.load(end))
-
-    def put_first(self, item: ir.Value, row: ir.Value, size: int, there: ir.Value) -> None:
-        """Write an item from a row, or zeros if it is not there."""
-        for begin in range(0, size, 8):
-            word, left = self.b.select(there, self.read(row, begin), ZERO), size - begin
-            for part in (8, 4, 2, 1) if left < 8 else (8,):
-                if left >= part:
-                    kind = ir.IntType(8 * part)
-                    self.b.store(
-                        self.b.trunc(word, kind) if part < 8 else word, self.b.bitcast(self.at(item, begin), kind.as_pointer())
-                    ).align = 1
-                    word, begin, left = (self.b.lshr(word, I64(8 * part)) if part < 8 else word), begin + part, left - part
 
 
 class _Fingerprint(Hashing):
@@ -219,7 +178,7 @@ class _Fingerprint(Hashing):
         record, self.seed = self.code.args
         self.record_bytes = layout.size
         if layout.wide:
-            row = self.b.bitcast(self.slot(ir.ArrayType(I64, (layout.most + SPARE) // 8)), POINTER)
+            row = self.b.bitcast(self.slot(ir.ArrayType(I64, layout.most // 8)), POINTER)
             self.b.ret(self.b.extract_value(self.b.call(rows.write, [record, row, self.seed]), 1))
         else:
             self.b.ret(self.hash(record))
@@ -259,7 +218,6 @@ class Restore(Emitter):
 
         def record(now: ir.Value) -> None:
             there, state = self.b.load(read), self.at(records, self.b.mul(now, I64(layout.size)))
-            self.clear(state, I64(layout.size))
             size = self.b.call(light.restore, [self.at(room, there), state])
             self.b.store(self.b.add(there, size), read)
 

@@ -249,9 +249,10 @@ LEVELS = (
         ROWS + "test_a_light_row_is_what_a_record_holds", ROWS + "test_light_rows_change_nothing",
     ),
     mutant(
-        "first-item-for-ever", "a light row has a first item, whether it is there or not", LIGHT,
-        "self.b.select(self.is_some(count), one(ZERO), self.b.load(end))", "one(ZERO)",
+        "row-of-one-item-less", "a record is restored without the last item of a sequence", LIGHT,
+        "            self.loop(ZERO, self.count(sequence), one)\n        self.b.ret(", "            self.loop(ONE, self.count(sequence), one)\n        self.b.ret(",
         ROWS + "test_a_light_row_is_what_a_record_holds",
+        more=((LIGHT, "import I64, POINTER", "import I64, ONE, POINTER"),),
     ),
     mutant(
         "unpacked-unseen", "a packed state that has changed is searched", PACKING,
