@@ -138,7 +138,7 @@ def test_the_schema_refuses_what_is_no_result() -> None:
     Draft202012Validator.check_schema(SCHEMA.schema)
     result: dict[str, Any] = {
         "schema_version": 1, "model": "m", "bounds": {}, "engine": "oracle", "threads": 1, "verdict": "holds", "complete": True,
-        "stopped": None, "compared_with": [], "bounded": {}, "bounded_by": {}, "undecided_by": [], "distinct": 1,
+        "stopped": None, "compared_with": [], "bounded": {}, "off": {}, "bounded_by": {}, "undecided_by": [], "distinct": 1,
         "normal_form": False, "unreduced": None, "constraint": None, "view": False, "generated": 0, "depth": 1,
         "levels": [1], "rules": {}, "never_fired": [], "never_tested": [], "properties": [],
         "seconds": {"compile": 0.0, "search": 0.0}, "peak_rss_bytes": 1, "record_bytes": 1, "graph_digest": "0" * 16,
