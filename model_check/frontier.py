@@ -21,7 +21,7 @@ from kafka_spec.model_check.shards import LightRecords, PackedRecords, Records
 
 PACK_FROM = 256 << 20
 """Bytes of the records of a level from which on it is packed; a state-dir holds packed states only."""
-PACK_ROWS_FROM = 1 << 30
+PACK_ROWS_FROM = 512 << 20
 """The same for the light rows of a level, of which much fewer bytes are spared."""
 PIECE = 1 << 14
 """States that are packed, or written, at a time."""
