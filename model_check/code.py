@@ -82,11 +82,13 @@ class Code:
             arguments = [integer if kind == "int" else pointer for kind in shapes]
             setattr(self, function.__name__, self._entry(function.__name__, integer, arguments))
 
-    def rows_of(self, states: Bytes) -> tuple[Bytes, Numbers]:
-        """Return the light rows of records, one after the other, and the bytes of each."""
-        count, size = len(states), self.shape.record_bytes
-        if not self.shape.light:
-            return states.reshape(-1), np.full(count, size, np.uint32)
+    def rows_of(self, states: Bytes) -> Bytes:
+        """Return the light rows of records, one after the other."""
+        return self.sized_rows_of(states)[0] if self.shape.light else states.reshape(-1)
+
+    def sized_rows_of(self, states: Bytes) -> tuple[Bytes, Numbers]:
+        """Return the light rows of records, where they are another form, and the bytes of each."""
+        count = len(states)
         rows, sizes = np.empty(count * self.shape.row_bytes, np.uint8), np.empty(count, np.uint32)
         states = np.ascontiguousarray(states)  # kept while its address is in use
         used = self._lighten(address(states), count, address(rows), address(sizes))

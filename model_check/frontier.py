@@ -6,6 +6,7 @@ fingerprints.
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -86,6 +87,42 @@ class TwoLevels(Generic[Kept]):
         return Level(*self.now.keep_ways()) if self.now.traced else None
 
 
+Rows = TypeVar("Rows", LightRecords, PackedRecords)
+
+
+class RowsInMemory(TwoLevels[Rows]):
+    """Levels in memory whose rows have different lengths."""
+
+    starts: Starts
+
+    def start_of(self, row: int) -> int:
+        """Return where a row of the frontier begins."""
+        return self.starts.of(row, lambda first, last: self.now.sizes[first:last])
+
+    def advance(self, level: int) -> Level | None:
+        """Make the new states the frontier, and note where their rows begin; return how they were reached, if that is kept."""
+        how = super().advance(level)
+        self.starts = Starts.in_memory(self.now)
+        return how
+
+
+class Unpacking(abc.ABC):
+    """A frontier of packed states."""
+
+    program: Code
+    large = False
+    """It is packed already."""
+
+    @abc.abstractmethod
+    def read(self, begin: int, end: int, room: Bytes | None = None) -> tuple[Bytes, Words]:
+        """Return the states begin..end-1 with their fingerprints, unpacked, into `room` if it is given."""
+
+    def rows(self, begin: int, end: int, room: Bytes | None = None) -> tuple[Bytes, Words]:
+        """Return the light rows of the states begin..end-1, and their fingerprints."""
+        states, marks = self.read(begin, end, room)
+        return self.program.rows_of(states), marks
+
+
 class InMemory(TwoLevels[Records]):
     """Records in memory."""
 
@@ -105,10 +142,10 @@ class InMemory(TwoLevels[Records]):
 
     def rows(self, begin: int, end: int, room: Bytes | None = None) -> tuple[Bytes, Words]:
         """Return the light rows of the states begin..end-1, and their fingerprints."""
-        return self.program.rows_of(self.now.states[begin:end])[0], self.now.marks[begin:end]
+        return self.program.rows_of(self.now.states[begin:end]), self.now.marks[begin:end]
 
 
-class LightInMemory(TwoLevels[LightRecords]):
+class LightInMemory(RowsInMemory[LightRecords]):
     """Light rows in memory."""
 
     def __init__(self, program: Code, action_bits: int, traced: bool) -> None:
@@ -128,20 +165,12 @@ class LightInMemory(TwoLevels[LightRecords]):
 
     def rows(self, begin: int, end: int, room: Bytes | None = None) -> tuple[Bytes, Words]:
         """Return the light rows of the states begin..end-1, and their fingerprints."""
-        start = self.starts.of(begin, lambda first, last: self.now.sizes[first:last])
+        start = self.start_of(begin)
         return self.now.rows[start : self.now.used], self.now.marks[begin:end]
 
-    def advance(self, level: int) -> Level | None:
-        """Make the new states the frontier, and note where their rows begin; return how they were reached, if that is kept."""
-        how = super().advance(level)
-        self.starts = Starts.in_memory(self.now)
-        return how
 
-
-class PackedInMemory(TwoLevels[PackedRecords]):
+class PackedInMemory(RowsInMemory[PackedRecords], Unpacking):
     """Packed states in memory."""
-
-    large = False
 
     def __init__(self, program: Code, codec: Codec, old: InMemory | LightInMemory) -> None:
         """Pack a level."""
@@ -157,25 +186,12 @@ class PackedInMemory(TwoLevels[PackedRecords]):
     def read(self, begin: int, end: int, room: Bytes | None = None) -> tuple[Bytes, Words]:
         """Return the states begin..end-1 with their fingerprints, unpacked, into `room` if it is given."""
         marks = self.now.marks[begin:end]
-        start = self.starts.of(begin, lambda first, last: self.now.sizes[first:last])
+        start = self.start_of(begin)
         return self.codec.unpack(self.now.rows[start:], self.now.used - start, marks, room), marks
 
-    def rows(self, begin: int, end: int, room: Bytes | None = None) -> tuple[Bytes, Words]:
-        """Return the light rows of the states begin..end-1, and their fingerprints."""
-        states, marks = self.read(begin, end, room)
-        return self.program.rows_of(states)[0], marks
 
-    def advance(self, level: int) -> Level | None:
-        """Make the new states the frontier, and note where their rows begin; return how they were reached, if that is kept."""
-        how = super().advance(level)
-        self.starts = Starts.in_memory(self.now)
-        return how
-
-
-class OnDisk:
+class OnDisk(Unpacking):
     """A level in the files of a state-dir, always packed; the next one is in memory while it is found."""
-
-    large = False
 
     def __init__(self, folder: Checkpoints, program: Code, codec: Codec, action_bits: int, traced: bool) -> None:
         self.folder, self.program, self.codec, self.traced = folder, program, codec, traced
@@ -189,11 +205,6 @@ class OnDisk:
         rows = np.empty(stop - start + self.codec.reach, np.uint8)
         rows[: stop - start] = self.folder.read(self.level, "states", start, stop, np.uint8)
         return self.codec.unpack(rows, stop - start, marks, room), marks
-
-    def rows(self, begin: int, end: int, room: Bytes | None = None) -> tuple[Bytes, Words]:
-        """Return the light rows of the states begin..end-1, and their fingerprints."""
-        states, marks = self.read(begin, end, room)
-        return self.program.rows_of(states)[0], marks
 
     def sizes(self, begin: int, end: int) -> npt.NDArray[Any]:
         """Return the bytes of the rows begin..end-1."""

@@ -90,7 +90,7 @@ class Slice:
         Without `every` a successor may be left out that was a candidate of this slice before; then the sources of all calls are
         in the order of a search, which knows what came before.
         """
-        self.expand_rows(self.program.rows_of(states)[0], marks, begin, every)
+        self.expand_rows(self.program.rows_of(states), marks, begin, every)
 
     def expand_rows(self, rows: Bytes, marks: Words, begin: int, every: bool = True) -> None:
         """Do the same for states that are given as light rows."""
@@ -104,9 +104,13 @@ class Slice:
 
     def put(self, states: Bytes) -> None:
         """Make some states the candidates; the caller sets what else is known of them."""
-        (rows, sizes), self.restored = self.program.rows_of(states), None
-        self.count, self.rows[: len(rows)] = len(states), rows
-        self.starts[: len(states) + 1] = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])[: len(self.starts)]
+        self.count, self.restored = len(states), None
+        if self.program.shape.light:
+            rows, sizes = self.program.sized_rows_of(states)
+            self.starts[: self.count + 1] = np.cumsum([0, *sizes.tolist()])
+        else:
+            rows = self.program.rows_of(states)
+        self.rows[: len(rows)] = rows
 
     def bytes_of(self, places: Numbers) -> int:
         """Return the bytes of the light rows of some candidates, where they are another form than records."""
@@ -225,7 +229,7 @@ class Records(Columns[Candidates]):
             some = merged(places)
             actions = self.append(program, part, some, at, self.states[at:])
             if look is not None:
-                look(number, at, program.rows_of(self.states[at : at + len(some)])[0], actions)
+                look(number, at, program.rows_of(self.states[at : at + len(some)]), actions)
 
         return job
 

@@ -83,7 +83,7 @@ def test_a_light_row_is_what_a_record_holds(item: int, capacity: int, head: int,
             state[at] = count
             state[at + 1 : at + 1 + count * item] = random.integers(0, 256, count * item)
     program = search.program
-    rows, sizes = program.rows_of(states)
+    rows, sizes = program.sized_rows_of(states)
 
     expected = [layout.light(state.tobytes()) for state in states]
     assert rows.tobytes() == b"".join(expected)
