@@ -33,9 +33,9 @@ def test_every_version_of_every_record_survives_its_bytes(key: int, version: int
     """A record of each kind and version, each field set, is read as it was written; fields of later versions are as usual."""
     schema = SCHEMAS[key]
     values = {field.name: some_value(field, version) for field in schema.fields if field.since <= version}
-    record = schema.plain(**{**values, "version": version})
+    record = schema.plain(**{**values, "schema_version": version})
     assert decode_fields(encode_fields(key, record)) == (key, record)
-    usual = schema.plain(version=version)
+    usual = schema.plain(schema_version=version)
     assert decode_fields(encode_fields(key, usual)) == (key, usual)
 
 
@@ -44,7 +44,7 @@ def test_a_cut_record_is_refused(key: int, version: int) -> None:
     """A record that ends anywhere too early, or that bytes follow, is refused as unreadable."""
     schema = SCHEMAS[key]
     values = {field.name: some_value(field, version) for field in schema.fields if field.since <= version}
-    data = encode_fields(key, schema.plain(**{**values, "version": version}))
+    data = encode_fields(key, schema.plain(**{**values, "schema_version": version}))
     for size in range(len(data)):
         with pytest.raises(UnreadableRecord):
             decode_fields(data[:size])

@@ -31,7 +31,7 @@ def encode(record: MetadataRecord) -> bytes:
     """Return the bytes of a record."""
     schema = SCHEMAS[record.key]
     values = {field.name: _written(field, getattr(record, field.name)) for field in fields_of(type(record), record.version)}
-    return encode_fields(record.key, schema.plain(**{**values, "version": record.version}))
+    return encode_fields(record.key, schema.plain(**{**values, "schema_version": record.version}))
 
 
 def decode(data: bytes) -> MetadataRecord:
@@ -43,7 +43,7 @@ def decode(data: bytes) -> MetadataRecord:
     key, found = decode_fields(data)
     if key not in BY_KEY:
         raise UnreadableRecord(f"{SCHEMAS[key].name} is of no use to the implementation")
-    values = {field.name: _read(field, getattr(found, field.name)) for field in fields_of(BY_KEY[key], found.version)}
+    values = {field.name: _read(field, getattr(found, field.name)) for field in fields_of(BY_KEY[key], found.schema_version)}
     return BY_KEY[key](**values)
 
 

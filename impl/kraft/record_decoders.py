@@ -301,5 +301,5 @@ def encode_parts(fields: Sequence[SchemaField], version: int, record: Any) -> by
 
 def encode_fields(key: int, record: Any) -> bytes:
     """Return the bytes of a record, in its version."""
-    beginning = varint(FRAME_VERSION) + varint(key) + varint(record.version)
-    return beginning + encode_parts(SCHEMAS[key].fields, record.version, record)
+    beginning = varint(FRAME_VERSION) + varint(key) + varint(record.schema_version)
+    return beginning + encode_parts(SCHEMAS[key].fields, record.schema_version, record)

@@ -61,7 +61,7 @@ class Schema:
 
     @cached_property
     def record(self) -> Any:
-        """The tuple of a record: `version`, each field by its name, and what was read of tags that no schema has."""
+        """The tuple of a record: `schema_version`, each field by its name, and what was read of tags that no schema has."""
         return _tuple_type(self.name, self.fields)
 
     @cached_property
@@ -72,13 +72,13 @@ class Schema:
     def plain(self, **values: Any) -> Any:
         """Return a record in the newest version; a field that is not given has its usual value."""
         usual = {field.name: field.usual for field in self.fields}
-        return self.record(**{"version": self.newest, "unknown_tags": (), **usual, **values})
+        return self.record(**{"schema_version": self.newest, "unknown_tags": (), **usual, **values})
 
 
 def _tuple_type(name: str, fields: Sequence[SchemaField]) -> Any:
     names = [field.name for field in fields]
-    made = namedtuple(name, ["version", *names, "unknown_tags"])  # type: ignore[misc]  # the names are data
-    made.__doc__ = f"{name}, with its version; `unknown_tags` are fields that no schema here has."
+    made = namedtuple(name, ["schema_version", *names, "unknown_tags"])  # type: ignore[misc]  # the names are data
+    made.__doc__ = f"{name}, in the version `schema_version`; `unknown_tags` are fields that no schema here has."
     return made
 
 
