@@ -12,11 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from aiokafka.record.default_records import DefaultRecordBatch
-
 from kafka_spec.impl.kraft.record_decoders import UnreadableRecord, decode_content, decode_fields
 from kafka_spec.impl.kraft.record_schemas import CONTROL
-from kafka_spec.impl.log.batches import HEADER, look
+from kafka_spec.impl.log.batches import HEADER, is_sound, look, unpacked
 
 CONTROL_BATCH = 0x20
 """The attribute of a batch of control records."""
@@ -28,7 +26,7 @@ CHECKSUM = struct.Struct(">I")
 CHECKSUM_AT = 17
 
 
-class Entry(NamedTuple):
+class MetadataEntry(NamedTuple):
     """A record of the log: its offset, its key and its fields, as its schema has them."""
 
     offset: int
@@ -50,14 +48,14 @@ class LogBatch:
     timestamp: int
     is_control: bool
     data: bytes = b""
-    given: tuple[Entry, ...] = ()
+    given: tuple[MetadataEntry, ...] = ()
 
     @property
     def fingerprint(self) -> object:
         """What two copies of a batch have in common: the checksum of its records; of a text, the records."""
         return self.data[CHECKSUM_AT : CHECKSUM_AT + 4] if self.data else self.given
 
-    def entries(self) -> tuple[Entry, ...] | list[Entry]:
+    def entries(self) -> tuple[MetadataEntry, ...] | list[MetadataEntry]:
         """Return the records; of a control batch, with the types of control records as keys.
 
         Raises:
@@ -67,20 +65,20 @@ class LogBatch:
             return self.given
         try:
             if self.is_control:
-                return [_control(one) for one in DefaultRecordBatch(self.data)]
-            return [Entry(one.offset, *decode_fields(one.value or b"")) for one in DefaultRecordBatch(self.data)]
+                return [_control(one) for one in unpacked(self.data)]
+            return [MetadataEntry(one.offset, *decode_fields(one.value or b"")) for one in unpacked(self.data)]
         except UnreadableRecord as error:
             raise UnreadableRecord(f"batch of offsets {self.base} to {self.last}: {error}") from None
         except Exception as error:  # aiokafka raises many kinds: of decompression, of varints that end too early
             raise UnreadableRecord(f"batch of offsets {self.base} to {self.last}: {type(error).__name__} {error}") from None
 
 
-def _control(one: Any) -> Entry:
+def _control(one: Any) -> MetadataEntry:
     _, kind = CONTROL_KEY.unpack_from(one.key)
     if kind not in CONTROL:
-        return Entry(one.offset, kind, None)
+        return MetadataEntry(one.offset, kind, None)
     (version,) = ATTRIBUTES.unpack_from(one.value)  # each content begins with its version
-    return Entry(one.offset, kind, decode_content(CONTROL[kind], min(version, CONTROL[kind].newest), one.value))
+    return MetadataEntry(one.offset, kind, decode_content(CONTROL[kind], min(version, CONTROL[kind].newest), one.value))
 
 
 @dataclass(frozen=True)
@@ -106,7 +104,7 @@ def batches_of(data: Any, start: int = 0) -> Iterator[LogBatch | TornTail]:
             yield TornTail(place, end - place, f"a batch of {found.size} bytes is cut after {end - place}")
             return
         raw = bytes(data[place : place + found.size])
-        if not DefaultRecordBatch(raw).validate_crc():
+        if not is_sound(raw):
             yield TornTail(place, end - place, "the checksum of a batch is wrong")
             return
         (attributes,) = ATTRIBUTES.unpack_from(raw, ATTRIBUTES_AT)

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from kafka_spec.conformance.metadata.image import Image
-from kafka_spec.conformance.metadata.shapes import Shape
+from kafka_spec.conformance.metadata.shapes import PartitionShape
 from kafka_spec.spec.alter_partition import is_eligible
 from kafka_spec.spec.decisions import Checked
 from kafka_spec.spec.domain import NONE, BrokerSet
@@ -61,7 +61,7 @@ class View:
 
     def __init__(
         self,
-        shape: Shape,
+        shape: PartitionShape,
         numbers: Mapping[int, int],
         states: Sequence[BrokerState],
         memberships: Sequence[Membership],
@@ -88,18 +88,18 @@ class View:
         self.brokers = [STILL] * len(states)
 
 
-def membership_of(shape: Shape, broker: int) -> Membership:
+def membership_of(shape: PartitionShape, broker: int) -> Membership:
     """Return where a broker stands, by the lists."""
     return IN_ISR if broker in shape.isr else IN_ELR if broker in shape.elr else OUTSIDE
 
 
-def moved(old: Shape, new: Shape, broker: int) -> Membership:
+def moved(old: PartitionShape, new: PartitionShape, broker: int) -> Membership:
     """Return where a broker stands after a change by the rows of the table: where it stood, if no row leads where the lists say."""
     before, after = membership_of(old, broker), membership_of(new, broker)
     return after if before == after or (before, after) in MEMBERSHIP.legal_pairs else before
 
 
-def numbered(*shapes: Shape) -> dict[int, int]:
+def numbered(*shapes: PartitionShape) -> dict[int, int]:
     """Return numbers from 0 for all brokers that the shapes name."""
     named = {one.leader for one in shapes}
     for one in shapes:
@@ -120,7 +120,7 @@ def _failed(
     return tuple(tested), tuple(failed)
 
 
-def _faults_of(shape: Shape) -> tuple[str, ...]:
+def _faults_of(shape: PartitionShape) -> tuple[str, ...]:
     """Return what is wrong with the lists of a partition."""
     faults = []
     if any(len(set(brokers)) < len(brokers) for brokers in (shape.replicas, shape.isr, shape.elr, shape.adding, shape.removing)):
@@ -130,7 +130,7 @@ def _faults_of(shape: Shape) -> tuple[str, ...]:
     return tuple(faults)
 
 
-def _faults_of_change(image: Image, old: Shape, new: Shape, min_isr: int) -> tuple[str, ...]:
+def _faults_of_change(image: Image, old: PartitionShape, new: PartitionShape, min_isr: int) -> tuple[str, ...]:
     """Return what is wrong with a change, by decisions of the controller that are no property of a state."""
     faults = []
     joined = set(new.isr) - set(old.isr)
@@ -147,7 +147,7 @@ def _faults_of_change(image: Image, old: Shape, new: Shape, min_isr: int) -> tup
     return tuple(faults)
 
 
-class Claims:
+class PropertyChecker:
     """Asks the properties, and counts how often each was tested."""
 
     def __init__(self) -> None:
@@ -155,7 +155,7 @@ class Claims:
         self._steps: dict[Any, tuple[tuple[str, ...], tuple[str, ...]]] = {}
         self._counts: Counter[tuple[str, ...]] = Counter()
 
-    def of_state(self, image: Image, shape: Shape, min_isr: int) -> tuple[str, ...]:
+    def of_state(self, image: Image, shape: PartitionShape, min_isr: int) -> tuple[str, ...]:
         """Return the properties that a partition of this shape violates."""
         key = (shape, image.registrations, min_isr, image.has_elr)
         found = self._states.get(key)
@@ -171,7 +171,7 @@ class Claims:
         self._counts[found[0]] += 1
         return found[1]
 
-    def of_change(self, image: Image, old: Shape, new: Shape, leader_epoch: int, min_isr: int) -> tuple[str, ...]:
+    def of_change(self, image: Image, old: PartitionShape, new: PartitionShape, leader_epoch: int, min_isr: int) -> tuple[str, ...]:
         """Return what a change violates, made while the brokers are as the image has them.
 
         The leader epoch grows by `leader_epoch`, the partition epoch by 1.
@@ -195,7 +195,7 @@ class Claims:
     def of_registration(self, old_epoch: int, epoch: int, same_process: bool) -> tuple[str, ...]:
         """Return the properties that a registration of a broker that was registered violates."""
         life = ProcessLife.UP if same_process else ProcessLife.DOWN
-        shape = Shape((), (), NONE)
+        shape = PartitionShape((), (), NONE)
         views = [View(shape, {}, [BrokerState.FENCED], [OUTSIDE]) for _ in range(2)]
         for view, one in zip(views, (old_epoch, epoch), strict=True):
             view.controller.registrations[0].epoch = one

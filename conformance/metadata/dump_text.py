@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from kafka_spec.conformance.metadata.batches import Entry, LogBatch
+from kafka_spec.conformance.metadata.batches import LogBatch, MetadataEntry
 from kafka_spec.impl.kraft.record_decoders import UnreadableRecord
 from kafka_spec.impl.kraft.record_schemas import CONTROL, NEVER, SCHEMAS, Schema, SchemaField, snake
 
@@ -47,16 +47,16 @@ def fields_of(fields: Sequence[SchemaField], data: Mapping[str, Any]) -> list[An
     return found
 
 
-def _entry(offset: int, text: str) -> Entry:
+def _entry(offset: int, text: str) -> MetadataEntry:
     told = json.loads(text)
     key = TYPES[told["type"]]
-    return Entry(offset, key, SCHEMAS[key].record(told["version"], *fields_of(SCHEMAS[key].fields, told["data"]), ()))
+    return MetadataEntry(offset, key, SCHEMAS[key].record(told["version"], *fields_of(SCHEMAS[key].fields, told["data"]), ()))
 
 
-def _control_entry(offset: int, name: str, text: str) -> Entry:
+def _control_entry(offset: int, name: str, text: str) -> MetadataEntry:
     kind = CONTROL_TYPES[name]
     told = json.loads(text)
-    return Entry(offset, kind, CONTROL[kind].record(told.get("version", 0), *fields_of(CONTROL[kind].fields, told), ()))
+    return MetadataEntry(offset, kind, CONTROL[kind].record(told.get("version", 0), *fields_of(CONTROL[kind].fields, told), ()))
 
 
 def batches_of_text(lines: Iterable[str]) -> Iterator[LogBatch]:

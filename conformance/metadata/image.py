@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from kafka_spec.conformance.metadata.shapes import Broker, Partition, Shape, bare, change_of, merged
+from kafka_spec.conformance.metadata.shapes import FoldedBroker, FoldedPartition, PartitionShape, bare, change_of, merged
 from kafka_spec.impl.kraft.record_schemas import SCHEMAS
 from kafka_spec.impl.kraft.records import FENCED, NO_LEADER_CHANGE
 from kafka_spec.spec.domain import BrokerSet
@@ -52,18 +52,18 @@ class Image:
     """All metadata up to an offset, changed in place."""
 
     def __init__(self) -> None:
-        self.brokers: dict[int, Broker] = {}
+        self.brokers: dict[int, FoldedBroker] = {}
         self.names: dict[bytes, str] = {}
         self.ids: dict[str, bytes] = {}
-        self.topics: dict[bytes, dict[int, Partition]] = {}
+        self.topics: dict[bytes, dict[int, FoldedPartition]] = {}
         self.configs: dict[tuple[int, str], dict[str, str]] = {}
         self.features: dict[str, int] = {}
         self.others: dict[Any, Any] = {}
-        self.in_isr: dict[int, set[Partition]] = defaultdict(set)
-        self.in_elr: dict[int, set[Partition]] = defaultdict(set)
-        self.leaderless: set[Partition] = set()
+        self.in_isr: dict[int, set[FoldedPartition]] = defaultdict(set)
+        self.in_elr: dict[int, set[FoldedPartition]] = defaultdict(set)
+        self.leaderless: set[FoldedPartition] = set()
         self.partitions = 0
-        self._shapes: dict[Shape, Shape] = {}
+        self._shapes: dict[PartitionShape, PartitionShape] = {}
         self._active: BrokerSet | None = None
         self._registrations: frozenset[tuple[int, BrokerState]] | None = None
         self._apply: dict[int, Callable[[Any], str | None]] = {
@@ -114,11 +114,11 @@ class Image:
         """Return the state of a broker in the table of registrations."""
         return self.brokers[broker].state if broker in self.brokers else UNREGISTERED
 
-    def name_of(self, partition: Partition) -> str:
+    def name_of(self, partition: FoldedPartition) -> str:
         """Return TOPIC-PARTITION."""
         return f"{self.names.get(partition.topic_id, partition.topic_id.hex())}-{partition.number}"
 
-    def find(self, topic_id: bytes, number: int) -> Partition | None:
+    def find(self, topic_id: bytes, number: int) -> FoldedPartition | None:
         """Return a partition, None if it does not exist."""
         return self.topics.get(topic_id, {}).get(number)
 
@@ -130,7 +130,7 @@ class Image:
                 return value
         return None
 
-    def all_partitions(self) -> Iterable[Partition]:
+    def all_partitions(self) -> Iterable[FoldedPartition]:
         """Yield all partitions, by topic."""
         for partitions in self.topics.values():
             yield from partitions.values()
@@ -143,11 +143,11 @@ class Image:
         change = self._apply.get(key)
         return self._other(key, record) if change is None else change(record)
 
-    def interned(self, shape: Shape) -> Shape:
+    def interned(self, shape: PartitionShape) -> PartitionShape:
         """Return the one copy of a shape that all partitions share."""
         return self._shapes.setdefault(shape, shape)
 
-    def _index(self, partition: Partition, old: Shape | None, new: Shape | None) -> None:
+    def _index(self, partition: FoldedPartition, old: PartitionShape | None, new: PartitionShape | None) -> None:
         for sets, before, after in (
             (self.in_isr, old.isr if old else (), new.isr if new else ()),
             (self.in_elr, old.elr if old else (), new.elr if new else ()),
@@ -184,7 +184,7 @@ class Image:
         if record.topic_id not in self.names:
             return "a topic that does not exist"
         shape = self.interned(
-            Shape(
+            PartitionShape(
                 record.replicas,
                 record.isr,
                 record.leader,
@@ -199,7 +199,7 @@ class Image:
         known = there.get(record.partition_id)
         if known is not None:
             self._index(known, known.shape, None)
-        made = Partition(
+        made = FoldedPartition(
             record.topic_id, record.partition_id, shape, record.leader_epoch, record.partition_epoch, record.directories or ()
         )
         there[record.partition_id] = made
@@ -228,7 +228,7 @@ class Image:
         return None
 
     def _register(self, record: Any) -> str | None:
-        self.brokers[record.broker_id] = Broker(record)
+        self.brokers[record.broker_id] = FoldedBroker(record)
         self._active = self._registrations = None
         return None
 

@@ -15,10 +15,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kafka_spec.conformance.metadata import image as keys
-from kafka_spec.conformance.metadata.batches import Entry, LogBatch
-from kafka_spec.conformance.metadata.claims import Claims
+from kafka_spec.conformance.metadata.batches import LogBatch, MetadataEntry
+from kafka_spec.conformance.metadata.claims import PropertyChecker
 from kafka_spec.conformance.metadata.image import Image
-from kafka_spec.conformance.metadata.shapes import Broker, Partition, Shape
+from kafka_spec.conformance.metadata.shapes import FoldedBroker, FoldedPartition, PartitionShape
 from kafka_spec.conformance.validate.events import place_of
 from kafka_spec.conformance.validate.findings import Violation
 from kafka_spec.impl.kraft.record_decoders import UnreadableRecord
@@ -42,7 +42,7 @@ def time_of(milliseconds: int) -> str:
 
 
 @dataclass
-class Settings:
+class StaticSettings:
     """What a log does not say: settings of the brokers' files. None: the log's own, or Kafka's default."""
 
     min_isr: int = 1
@@ -60,12 +60,12 @@ class Reign:
 
 
 @dataclass
-class Judge:
+class LogJudge:
     """Folds batches, and reports violations. `place` of a violation is the number of a file and an offset."""
 
-    settings: Settings = field(default_factory=Settings)
+    settings: StaticSettings = field(default_factory=StaticSettings)
     image: Image = field(default_factory=Image)
-    claims: Claims = field(default_factory=Claims)
+    claims: PropertyChecker = field(default_factory=PropertyChecker)
     violations: list[Violation] = field(default_factory=list)
     kinds: Counter[int] = field(default_factory=Counter)
     records: int = 0
@@ -75,14 +75,14 @@ class Judge:
     unknown_tags: int = 0
     next: int | None = None
     """The offset that must come next."""
-    open_transaction: list[tuple[int, LogBatch, Sequence[Entry]]] | None = None
+    open_transaction: list[tuple[int, LogBatch, Sequence[MetadataEntry]]] | None = None
     first_time: int = 0
     last_time: int = 0
     _file: int = 0
     _batch: LogBatch | None = None
-    _touched: dict[Partition, int] = field(default_factory=dict)
+    _touched: dict[FoldedPartition, int] = field(default_factory=dict)
     _moved: dict[int, int] = field(default_factory=dict)
-    _failing: dict[Partition, frozenset[str]] = field(default_factory=dict)
+    _failing: dict[FoldedPartition, frozenset[str]] = field(default_factory=dict)
     _largest_broker_epoch: int = -1
     _registered: set[int] = field(default_factory=set)
 
@@ -114,7 +114,7 @@ class Judge:
         if not batch.is_control:
             self._take(file, batch, entries)
 
-    def _reign(self, batch: LogBatch, entries: Sequence[Entry]) -> None:
+    def _reign(self, batch: LogBatch, entries: Sequence[MetadataEntry]) -> None:
         """Note a new epoch of the quorum, and its leader."""
         newest = self.reigns[-1] if self.reigns else None
         if newest is not None and batch.epoch < newest.epoch:
@@ -132,7 +132,7 @@ class Judge:
             text = f"the leader of epoch {batch.epoch} changes: {newest.controller} was it, {changes[0].record.leader_id} is named"
             self.report("wrong-leader-change", batch.base, "the log", text)
 
-    def _take(self, file: int, batch: LogBatch, entries: Sequence[Entry]) -> None:
+    def _take(self, file: int, batch: LogBatch, entries: Sequence[MetadataEntry]) -> None:
         """Apply a batch, or hold it until its transaction ends (KIP-868)."""
         first, last = entries[0].key if entries else -1, entries[-1].key if entries else -1
         if first == keys.BEGIN_TRANSACTION and self.open_transaction is None:
@@ -150,18 +150,18 @@ class Judge:
                 self._file, self._batch = number, one
                 self._apply_batch(one, content)
 
-    def _apply_batch(self, batch: LogBatch, entries: Sequence[Entry]) -> None:
+    def _apply_batch(self, batch: LogBatch, entries: Sequence[MetadataEntry]) -> None:
         self._registered = {one.record.broker_id for one in entries if one.key == keys.REGISTER_BROKER}
         self.apply_entries(entries)
         if len(entries) < LARGEST_EVENT:
             self._end_of_event()
 
-    def apply_entries(self, entries: Sequence[Entry]) -> None:
+    def apply_entries(self, entries: Sequence[MetadataEntry]) -> None:
         """Apply the records of a batch, each judged by itself."""
         for entry in entries:
             self.apply(entry)
 
-    def apply(self, entry: Entry) -> None:
+    def apply(self, entry: MetadataEntry) -> None:
         """Judge and apply a record."""
         offset, key, record = entry
         self.records += 1
@@ -214,7 +214,7 @@ class Judge:
             self.report("wrong-directories", offset, image.name_of(partition), text)
 
     @staticmethod
-    def _lost(old: Shape, new: Shape) -> set[int]:
+    def _lost(old: PartitionShape, new: PartitionShape) -> set[int]:
         return {*old.isr, *old.elr} - {*new.isr, *new.elr}
 
     def _begin_partition(self, offset: int, record: Any) -> None:
@@ -255,7 +255,7 @@ class Judge:
         if key == keys.REGISTRATION_CHANGE and record.fenced == FENCED and record.in_controlled_shutdown:
             self.report("wrong-registration", offset, f"broker {number}", "it is fenced and shuts down in one record")
 
-    def _register(self, offset: int, record: Any, old: Broker | None) -> None:
+    def _register(self, offset: int, record: Any, old: FoldedBroker | None) -> None:
         """Judge a registration."""
         subject, epoch = f"broker {record.broker_id}", record.broker_epoch
         same_process = old is not None and old.incarnation == record.incarnation_id
@@ -284,7 +284,7 @@ class Judge:
         self._touched.clear()
         self._moved.clear()
 
-    def _judge_state(self, partition: Partition, offset: int) -> None:
+    def _judge_state(self, partition: FoldedPartition, offset: int) -> None:
         failed = self.claims.of_state(self.image, partition.shape, self.min_isr(partition.topic_id))
         before = self._failing.get(partition)
         if not failed and before is None:
@@ -316,7 +316,7 @@ class Judge:
         self.violations.append(Violation(place_of(file, offset), kind, when, subject, actor, says))
 
 
-def shown(shape: Shape) -> str:
+def shown(shape: PartitionShape) -> str:
     """Return a partition as text."""
     text = f"leader {'none' if shape.leader < 0 else shape.leader}, ISR {list(shape.isr)}, replicas {list(shape.replicas)}"
     for name, brokers in (

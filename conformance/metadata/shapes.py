@@ -24,7 +24,7 @@ def bare(items: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(sorted(item[1:-1] for item in items))
 
 
-class Shape(NamedTuple):
+class PartitionShape(NamedTuple):
     """What the decisions about a partition depend on: everything but its name, its epochs and its directories."""
 
     replicas: tuple[int, ...]
@@ -44,7 +44,7 @@ class Shape(NamedTuple):
         )
 
 
-class Change(NamedTuple):
+class ShapeChange(NamedTuple):
     """What a PartitionChangeRecord changes; what is None, NO_LEADER_CHANGE or NO_RECOVERY_CHANGE stays."""
 
     isr: tuple[int, ...] | None = None
@@ -57,12 +57,12 @@ class Change(NamedTuple):
     last_known: tuple[int, ...] | None = None
 
 
-NOTHING = Change()
+NOTHING = ShapeChange()
 
 
-def change_of(record: Any) -> Change:
+def change_of(record: Any) -> ShapeChange:
     """Return what a PartitionChangeRecord changes, but for directories."""
-    return Change(
+    return ShapeChange(
         record.isr,
         record.leader,
         record.replicas,
@@ -74,10 +74,10 @@ def change_of(record: Any) -> Change:
     )
 
 
-def merged(shape: Shape, change: Change) -> Shape:
+def merged(shape: PartitionShape, change: ShapeChange) -> PartitionShape:
     """Return a partition after a change (PartitionRegistration.merge)."""
     isr, leader, replicas, removing, adding, recovery, elr, last_known = change
-    return Shape(
+    return PartitionShape(
         shape.replicas if replicas is None else replicas,
         shape.isr if isr is None else isr,
         shape.leader if leader == NO_LEADER_CHANGE else leader,
@@ -89,13 +89,19 @@ def merged(shape: Shape, change: Change) -> Shape:
     )
 
 
-class Partition:
+class FoldedPartition:
     """A partition; `directories` are those of its replicas, in their order, () if the log does not tell them."""
 
     __slots__ = ("directories", "leader_epoch", "number", "partition_epoch", "shape", "topic_id")
 
     def __init__(
-        self, topic_id: bytes, number: int, shape: Shape, leader_epoch: int, partition_epoch: int, directories: tuple[bytes, ...]
+        self,
+        topic_id: bytes,
+        number: int,
+        shape: PartitionShape,
+        leader_epoch: int,
+        partition_epoch: int,
+        directories: tuple[bytes, ...],
     ) -> None:
         self.topic_id = topic_id
         self.number = number
@@ -109,7 +115,7 @@ class Partition:
         return self.shape, self.leader_epoch, self.partition_epoch, self.directories
 
 
-class Broker:
+class FoldedBroker:
     """A registered broker."""
 
     __slots__ = ("cordoned", "directories", "epoch", "fenced", "incarnation", "number", "record", "stops")

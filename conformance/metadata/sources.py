@@ -11,28 +11,30 @@ from __future__ import annotations
 import gzip
 import json
 import mmap
-import re
 import tarfile
 import tempfile
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from kafka_spec.conformance.metadata.batches import LogBatch, TornTail, batches_of
-from kafka_spec.conformance.metadata.dump_text import HEADLINE, batches_of_text
-from kafka_spec.impl.kraft.record_decoders import UnreadableRecord
+from kafka_spec.conformance.metadata.dump_text import batches_of_text
+from kafka_spec.conformance.metadata.recognise import (
+    CONTROLLER,
+    DUMP,
+    EPOCHS,
+    OTHER,
+    QUORUM,
+    SEGMENT,
+    SNAPSHOT,
+    SNAPSHOT_NAME,
+    beginning,
+    is_tar,
+    kind_of,
+    may_hold,
+)
 from kafka_spec.impl.log.batches import HEADER, look
 from kafka_spec.spec.domain import SpecError
-
-SNAPSHOT_NAME = re.compile(r"(\d{20})-(\d{10})\.checkpoint$")
-CONTROLLER_LINE = re.compile(rb"\[(?:QuorumController|ControllerServer|RaftManager) id=(\d+)")
-LOOK = 1 << 15
-"""The bytes of a file that are looked at to recognise it."""
-LARGEST_TEXT = 1 << 12
-SEGMENT, SNAPSHOT, DUMP, CONTROLLER, EPOCHS, QUORUM, OTHER = (
-    "segment", "snapshot", "dump", "controller", "leader-epoch-checkpoint", "quorum-state", "other",
-)  # fmt: skip
 
 
 @dataclass
@@ -68,74 +70,13 @@ class Sources:
     scratch: tempfile.TemporaryDirectory[str] | None = None
     """The folder of what a tar held."""
 
+    def __enter__(self) -> Sources:
+        return self
 
-def beginning(path: Path) -> bytes:
-    """Return the first bytes of a file, decompressed; none if it cannot be decompressed."""
-    with path.open("rb") as file:
-        data = file.read(LOOK)
-    if data[:2] != b"\x1f\x8b":
-        return data
-    try:
-        with gzip.open(path, "rb") as unpacked:
-            return unpacked.read(LOOK)
-    except (OSError, EOFError, zlib.error):
-        return b""
-
-
-def kind_of(path: Path) -> str:
-    """Return what a file holds of a metadata log, by its first bytes."""
-    data = beginning(path)
-    if look(data[: HEADER.size]) is not None:
-        if not holds_metadata(data, path):
-            return OTHER
-        return SNAPSHOT if SNAPSHOT_NAME.search(path.name) else SEGMENT
-    if data.startswith(b"{") and b'"leaderEpoch"' in data[:LARGEST_TEXT]:
-        return QUORUM
-    if re.match(rb"0\n\d+\n(\d+ \d+\n?)*$", data[:LARGEST_TEXT]) and path.name == "leader-epoch-checkpoint":
-        return EPOCHS
-    if HEADLINE.search(data.decode("utf-8", "replace")) and (b"payload: {" in data or b"LeaderChange" in data):
-        return DUMP
-    return CONTROLLER if CONTROLLER_LINE.search(data) else OTHER
-
-
-def holds_metadata(data: bytes, path: Path) -> bool:
-    """Whether batches are of the metadata log: their first records of data are metadata records, or are cut here."""
-    for batch in batches_of(data):
-        if isinstance(batch, TornTail):
-            break
-        if not batch.is_control:
-            try:
-                return bool(batch.entries())
-            except UnreadableRecord:
-                return "__cluster_metadata" in str(path.parent.name)
-    return "__cluster_metadata" in path.parent.name or bool(SNAPSHOT_NAME.search(path.name)) or _begins_with_leader(data)
-
-
-def _begins_with_leader(data: bytes) -> bool:
-    """Whether the first batch is of control records that no topic's log has: a leader change, or the header of a snapshot."""
-    first = next(iter(batches_of(data)), None)
-    if not isinstance(first, LogBatch):
-        return False
-    try:
-        return first.is_control and any(one.key >= 2 for one in first.entries())
-    except UnreadableRecord:
-        return False
-
-
-def is_metadata(path: Path) -> bool:
-    """Whether a path has, or a folder has in it, a metadata log as binary files, as a dump, or in a tar."""
-    if path.is_dir():
-        return any(_may_hold(one) and kind_of(one) in (SEGMENT, SNAPSHOT, DUMP) for one in sorted(path.rglob("*")))
-    return _is_tar(path) or kind_of(path) in (SEGMENT, SNAPSHOT, DUMP)
-
-
-def _may_hold(path: Path) -> bool:
-    """Whether a file of a folder is worth a look: a data folder has other files too, some of them large."""
-    return path.is_file() and not path.name.endswith((".index", ".timeindex", ".txnindex", ".snapshot"))
-
-
-def _is_tar(path: Path) -> bool:
-    return path.is_file() and path.name.endswith((".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")) and tarfile.is_tarfile(path)
+    def __exit__(self, *_: object) -> None:
+        """Delete what a tar held."""
+        if self.scratch is not None:
+            self.scratch.cleanup()
 
 
 def find_sources(paths: Sequence[Path]) -> Sources:
@@ -169,15 +110,15 @@ def _files(path: Path, sources: Sources) -> Iterator[tuple[Path, str]]:
     """Yield the files of a path with their names: of a folder, of a tar, or the file itself."""
     if path.is_dir():
         for file in sorted(path.rglob("*")):
-            if _may_hold(file):
+            if may_hold(file):
                 yield file, str(file)
-    elif _is_tar(path):
+    elif is_tar(path):
         sources.scratch = sources.scratch or tempfile.TemporaryDirectory(prefix="kafka-spec-")
         root = Path(sources.scratch.name) / str(len(list(Path(sources.scratch.name).iterdir())))
         with tarfile.open(path) as packed:
             packed.extractall(root, [one for one in packed.getmembers() if one.isfile()], filter="data")
         for file in sorted(root.rglob("*")):
-            if _may_hold(file):
+            if may_hold(file):
                 yield file, f"{path}:{file.relative_to(root)}"
     else:
         yield path, str(path)

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from kafka_spec.conformance.metadata.image import Image
-from kafka_spec.conformance.metadata.judge import Judge
+from kafka_spec.conformance.metadata.judge import LogJudge
 from kafka_spec.conformance.metadata.merge import Merger, NodeEnd
 from kafka_spec.conformance.metadata.snapshots import DamagedSnapshot, differences, image_of
 from kafka_spec.conformance.metadata.sources import NodeLog, Snapshot, Sources, epochs_in, quorum_in
 from kafka_spec.conformance.validate.events import file_and_line
-from kafka_spec.conformance.validate.findings import Violation
+from kafka_spec.conformance.validate.findings import Unfinished, Violation
 
 MOST_DIFFERENCES = 3
 """The differences between a snapshot and the image that a report names."""
@@ -27,7 +27,7 @@ class MetadataOutcome:
 
     files: list[str]
     size: int
-    judge: Judge
+    judge: LogJudge
     nodes: list[NodeEnd] = field(default_factory=list)
     started_at: int = 0
     started_with: str = ""
@@ -51,6 +51,11 @@ class MetadataOutcome:
         """Reasons why the verdict is inconclusive."""
         return [*self.unseen, *(["there is no record of the metadata log"] if not self.judge.records else [])]
 
+    @property
+    def unfinished(self) -> list[Unfinished]:
+        """What has not ended where the log ends: nothing, since an event is one batch."""
+        return []
+
     def at(self, place: int) -> str:
         """Return FILE:OFFSET."""
         file, offset = file_and_line(place)
@@ -60,7 +65,7 @@ class MetadataOutcome:
 class Validation:
     """Validates sources. `progress` is told the bytes read."""
 
-    def __init__(self, sources: Sources, judge: Judge, progress: Callable[[int], None] = lambda _: None) -> None:
+    def __init__(self, sources: Sources, judge: LogJudge, progress: Callable[[int], None] = lambda _: None) -> None:
         self._sources = sources
         self.judge = judge
         self.outcome = MetadataOutcome(sources.files, sources.size, judge)
