@@ -15,9 +15,6 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from kafka_spec.spec.case import told  # noqa: E402
-from kafka_spec.spec.control.cases import CASE  # noqa: E402
-from kafka_spec.spec.kraft.cases import CASE as KRAFT_CASE  # noqa: E402
 from mkdocs.structure.files import File, Files  # noqa: E402
 
 from kafka_spec.diagrams.chart import chart_of, claim_of  # noqa: E402
@@ -26,6 +23,9 @@ from kafka_spec.model_check.check import check as checked  # noqa: E402
 from kafka_spec.model_check.command.find import Models  # noqa: E402
 from kafka_spec.model_check.counterexample import trace_of  # noqa: E402
 from kafka_spec.model_check.manifest import NamedCheck, read_manifest  # noqa: E402
+from kafka_spec.spec.case import told  # noqa: E402
+from kafka_spec.spec.control.cases import CASE  # noqa: E402
+from kafka_spec.spec.kraft.cases import CASE as KRAFT_CASE  # noqa: E402
 from kafka_spec.spec.models import MODELS  # noqa: E402
 
 GALLERY = ROOT / "diagrams" / "gallery"

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_control import bounds_of, essence
 
+from kafka_spec import MODELS
 from kafka_spec.model_check import embedded, oracle
 from kafka_spec.spec.control.broker.requests import delete_named_replica
 from kafka_spec.spec.control.cases import CASE

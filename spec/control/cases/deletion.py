@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kafka_spec.spec.bounds.control import CONTROLLER_STAYS, EPOCH_IS_KNOWN, LAST_MEMBER_STAYS, NOT_CREATED_AGAIN, NOTHING_OUTDATED
 from kafka_spec.spec.case import Case, Shown
-from kafka_spec.spec.control.deletion_properties import DELETED_TOPICS_GO
 from kafka_spec.spec.control.cases.releases import LAST
+from kafka_spec.spec.control.deletion_properties import DELETED_TOPICS_GO
 from kafka_spec.spec.control.rows import bound_to
 from kafka_spec.spec.decisions import (
     AddedDuringDeletion,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kafka_spec.spec.bounds.control import NOTHING_OUTDATED
 from kafka_spec.spec.case import Case, Shown
-from kafka_spec.spec.control.durability import ISR_HOLDS_COMMITTED
 from kafka_spec.spec.control.cases.releases import LAST
+from kafka_spec.spec.control.durability import ISR_HOLDS_COMMITTED
 from kafka_spec.spec.decisions import (
     Checked,
     FetchAnswers,
