@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable
 from contextlib import ExitStack
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -19,8 +20,8 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from kafka_spec.conformance.replay.rules import do
-from kafka_spec.conformance.replay.steps import NotEnabled
+from kafka_spec.conformance.replay.core import NotEnabled
+from kafka_spec.conformance.replay.rules import STEPS
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.oracle import ExecutableSpec as Model
 from kafka_spec.spec.bounds.control import HAPPENINGS, NOTHING_HAPPENS
@@ -108,11 +109,11 @@ class Live(RuleBasedStateMachine):
             return
         before = self.state
         try:
-            do(self.projection, rule.name, dict(zip(rule.params, binding, strict=True)))
+            STEPS.do(self.projection, rule.name, dict(zip(rule.params, binding, strict=True)))
             self.reached.add(rule.name)
         except NotEnabled:
             told = before
-        self.state = self.projection.project(told.spent, copy.deepcopy(told.notes))
+        self.state = self.projection.project(replace(told, notes=copy.deepcopy(told.notes)))
         self.remember(before)
         for claim in broken(self.model, self.era.properties, before, self.state):
             raise AssertionError(f"{claim} after {rule.name}{binding}")
