@@ -24,7 +24,9 @@ from kafka_spec.model_check.check import check as checked  # noqa: E402
 from kafka_spec.model_check.command.find import Models  # noqa: E402
 from kafka_spec.model_check.counterexample import trace_of  # noqa: E402
 from kafka_spec.model_check.manifest import NamedCheck, read_manifest  # noqa: E402
-from kafka_spec.spec.control.versions import SWITCHES, told  # noqa: E402
+from kafka_spec.spec.case import told  # noqa: E402
+from kafka_spec.spec.control.cases import CASE  # noqa: E402
+from kafka_spec.spec.kraft.cases import CASE as KRAFT_CASE  # noqa: E402
 from kafka_spec.spec.models import MODELS  # noqa: E402
 
 GALLERY = ROOT / "diagrams" / "gallery"
@@ -96,8 +98,9 @@ def chapters() -> Iterator[tuple[str, str]]:
         name = check.spec.name.partition("/")[2]
         claims = {claim.name: claim for claim in check.spec.properties}
         lines = ["---", "hide: [toc]", "---", "", f"# {name}", "", f"{check.spec.says[:1].upper()}{check.spec.says[1:]}.", ""]
-        if check.spec.name.startswith("control/") and name in SWITCHES:
-            lines += [f"Kafka has this {told(SWITCHES[name])}.", ""]
+        cases = CASE if check.spec.name.startswith("control/") else KRAFT_CASE
+        if name in cases:
+            lines += [f"Kafka has this {told(cases[name].releases)}.", ""]
         for claim in check.expected.traces:
             stated = claims.get(claim)
             lines += [f"**{claim}** is violated: {stated.says}." if stated else f"**{claim}** is violated.", ""]

@@ -9,13 +9,13 @@ from __future__ import annotations
 import pytest
 from led import led
 
-from kafka_spec.spec.control.bugs import BUG
 from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8
 from kafka_spec.spec.control.fixed import FIXED
+from kafka_spec.spec.models import MODELS
 from kafka_spec.spec.table import Spec
 
 BOUNDS = {**next(bounds.values for bounds in FIXED.bound_sets if bounds.name == "re_elected_leader"), "crashes": 2}
-REMEMBERS = BUG["re-elected-leader-remembers"].on(FIXED)
+REMEMBERS = MODELS["control/re-elected-leader-remembers"]
 COMMITTED = FIXED.property("Committed")
 MISSED = (
     "Write 0 1", "Fetch 0 1 2", "PreferredElection 0 0", "ElectLeader 0", "BecomeLeader 0 0", "BecomeFollower 0 2",

@@ -6,7 +6,6 @@ import ast
 import re
 import subprocess
 import sys
-import tomllib
 from collections import Counter
 
 import pytest
@@ -129,21 +128,3 @@ def test_the_architecture_names_every_module_of_a_model(model: str) -> None:
     folder = ROOT / "spec" / model
     modules = [file.name for file in folder.glob("*.py") if file.name != "__init__.py"]
     assert sorted(named) == sorted([*modules, *(f"{file.parent.name}/" for file in folder.glob("*/__init__.py"))])
-
-
-def lengths_reported() -> dict[tuple[str, str], set[int]]:
-    """Return the states in traces that FINDINGS reports, by page and the name of a model without its folder."""
-    findings = re.findall(r"\*\*([\w-]+)\*\*\s+\(([^)]*)\)", (ROOT / "FINDINGS.md").read_text(encoding="utf-8"))
-    return {("FINDINGS", name): set(map(int, re.findall(r"(\d+) states", text))) for name, text in findings}
-
-
-def test_pages_report_lengths_of_traces_that_checks_expect() -> None:
-    """As many states as FINDINGS says has a trace of that model in some check of the manifest."""
-    expected: dict[str, set[int]] = {}
-    for check in tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["kafka-spec"]["checks"]:
-        expected.setdefault(check["model"].partition("/")[2], set()).update(check.get("traces", {}).values())
-    reported = lengths_reported()
-
-    assert len(reported) > 20 and sum(map(len, reported.values())) > 20
-    for (page, name), lengths in reported.items():
-        assert lengths <= expected.get(name, set()), (page, name)
