@@ -12,7 +12,7 @@ from __future__ import annotations
 import enum
 
 from kafka_spec.spec.decisions import Checked, LastKnownLeader, ReassignmentCompletion, ReassignmentLists
-from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, contains, excluding, only, size
+from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, contains, excluding, only
 from kafka_spec.spec.election import Brokers, first_of, members
 from kafka_spec.spec.table import ChoiceTable
 
@@ -64,6 +64,7 @@ def count_of(replicas: Brokers, brokers: BrokerSet) -> int:
 def effective_min_isr(min_isr: int, replicas: int) -> int:
     """Return the min.insync.replicas that counts: at most the number of replicas.
 
+    The leader takes the partition's own replicas; the controller takes those of the topic's partition 0, whichever partition it is.
     Kafka 3.9: ReplicationControlManager.getTopicEffectiveMinIsr; on the leader Partition.effectiveMinIsr (3.7).
     """
     return min(min_isr, replicas)
@@ -257,7 +258,7 @@ def reassignment_completes(rule: int, replicas: Brokers, adding: BrokerSet, remo
     added_in_sync = adding & ~left == 0
     if rule == ReassignmentCompletion.ADDED_IN_ISR:
         return added_in_sync
-    return added_in_sync and (all_in_sync or size(adding) >= size(removing))
+    return added_in_sync and (all_in_sync or count_of(replicas, adding) >= count_of(replicas, removing))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -296,11 +297,13 @@ def recovery_after(choice: int, leader: int, elected: int, old_recovery: int, re
     return recovery
 
 
-def leader_epoch_grows(old_leader: int, leader: int, old_isr: BrokerSet, isr: BrokerSet, bump_on_shrink: int) -> bool:
+def leader_epoch_grows(old_leader: int, leader: int, old_isr: BrokerSet, target_isr: BrokerSet, bump_on_shrink: int) -> bool:
     """Whether the leader epoch grows: the leader changes, or in some eras a member leaves the ISR (before 3.6-IV0, KAFKA-15021).
+
+    `target_isr` is the ISR that the event wants: a last member that stays after all has left it too.
 
     Kafka 3.9: PartitionChangeBuilder.triggerLeaderEpochBumpForIsrShrinkIfNeeded.
     """
     if old_leader != leader:
         return True
-    return bump_on_shrink == Checked.YES and old_isr & ~isr != 0
+    return bump_on_shrink == Checked.YES and old_isr & ~target_isr != 0

@@ -24,6 +24,7 @@ from kafka_spec.impl.kraft.records import (
 )
 from kafka_spec.impl.kraft.requests import BrokerHeartbeatRequest, BrokerRegistrationRequest
 from kafka_spec.impl.protocol.errors import KafkaError
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.domain import NONE, BrokerSet
 from kafka_spec.spec.kraft.eras import SPECS
 from kafka_spec.spec.kraft.fixed import FIXED
@@ -130,3 +131,31 @@ def test_a_reassignment_adds_a_fenced_member_of_the_elr() -> None:
     assert assignment_to(known, (0, 1), BrokerSet.of((2,)), era.constants({})).adding == (1,)
     with pytest.raises(KafkaError, match="no replica"):
         assignment_to(known, (0, 2), BrokerSet.of((2,)), era.constants({}))
+
+
+def test_min_isr_is_limited_by_the_replicas_of_partition_0() -> None:
+    """The controller limits min.insync.replicas by partition 0's replicas: another partition that has more keeps no ELR for it."""
+    made = controller(None)
+    made.create_topic("narrow", UUID(int=9), {0: (0,), 1: (0, 1, 2)}, {"min.insync.replicas": "3"})
+    made.create_topic("wide", UUID(int=10), {0: (0, 1, 2), 1: (0, 1, 2)}, {"min.insync.replicas": "3"})
+    made.fence(2)
+    assert made.image.partitions[TopicPartition("narrow", 1)].elr == ()
+    assert made.image.partitions[TopicPartition("wide", 1)].elr == (2,)
+
+
+def test_a_controlled_shutdown_changes_the_registration_first() -> None:
+    """The batch of a controlled shutdown begins with the registration; that of a fencing ends with it."""
+    made = controller(None)
+    made.begin_controlled_shutdown(0)
+    assert [type(record).__name__ for record in made.log.batches[-1]] == ["BrokerRegistrationChangeRecord", "PartitionChangeRecord"]
+    made.fence(1)
+    assert [type(record).__name__ for record in made.log.batches[-1]] == ["PartitionChangeRecord", "BrokerRegistrationChangeRecord"]
+
+
+def test_the_elr_is_written_in_ascending_order() -> None:
+    """The ELR of a record is in ascending order, whichever member left the ISR first."""
+    made = controller(None, 4)
+    made.create_topic("four", UUID(int=9), {0: (0, 1, 2, 3)}, {"min.insync.replicas": "3"})
+    for broker in (3, 2, 1):
+        made.fence(broker)
+    assert made.image.partitions[TopicPartition("four", 0)].elr == (1, 2)

@@ -11,7 +11,7 @@ import pytest
 
 from kafka_spec.diagrams.choices import choices_dot, choices_markdown
 from kafka_spec.spec.decisions import Checked, LastKnownLeader, ReassignmentCompletion
-from kafka_spec.spec.domain import NONE, BrokerSet, SpecError
+from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, SpecError
 from kafka_spec.spec.partition_change import (
     ELECTIONS,
     ElectionKind,
@@ -194,6 +194,7 @@ def test_epochs_and_min_isr() -> None:
     assert not leader_epoch_grows(0, 0, two, one, Checked.NO)
     assert leader_epoch_grows(0, 0, two, one, Checked.YES)
     assert not leader_epoch_grows(0, 0, one, two, Checked.YES)
+    assert leader_epoch_grows(0, 0, one, NO_BROKERS, Checked.YES), "the last member that stays after all has left too"
     assert [effective_min_isr(wanted, 2) for wanted in (1, 2, 3)] == [1, 2, 2]
 
 
@@ -232,3 +233,11 @@ def test_the_table_of_elections_is_drawn() -> None:
         assert {name: cell for name, cell in cells.items() if cell.isdigit()} == {
             choice.name: str(place + 1) for place, choice in enumerate(order)
         }
+
+
+def test_large_broker_ids_complete_a_reassignment() -> None:
+    """In 4.3 a reassignment that adds fewer replicas than it removes waits for all that stay, with broker ids above 61 too."""
+    added, removed = BrokerSet.of({101}), BrokerSet.of({102, 103})
+    isr = BrokerSet.of({101, 102, 103})
+    assert not reassignment_completes(ReassignmentCompletion.ADDED_IF_MANY, (101, 104, 102, 103), added, removed, isr)
+    assert reassignment_completes(ReassignmentCompletion.ADDED_IF_MANY, (101, 102, 103), added, BrokerSet.of({103}), isr)

@@ -45,7 +45,7 @@ from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.decisions import Checked, NewIncarnation
 from kafka_spec.spec.domain import NONE, excluding, including, only
 from kafka_spec.spec.kraft.machines import BrokerState
-from kafka_spec.spec.partition_change import ElectionKind, RecoveryState
+from kafka_spec.spec.partition_change import ElectionKind, RecoveryState, effective_min_isr
 from kafka_spec.spec.table import Spec
 
 MIN_ISR = "min.insync.replicas"
@@ -86,6 +86,11 @@ class KRaftController:
         """Return min.insync.replicas of a partition's topic."""
         return int(self._config(partition, MIN_ISR, str(self.settings.min_insync_replicas)))
 
+    def least_isr(self, partition: TopicPartition) -> int:
+        """Return the effective min.insync.replicas: at most the replicas of the topic's partition 0 (getTopicEffectiveMinIsr)."""
+        first = self.image.partitions[TopicPartition(partition.topic, 0)]
+        return effective_min_isr(self.min_isr(partition), len(first.replicas))
+
     def _election(self, partition: TopicPartition) -> ElectionKind:
         """Return the kind of election of ordinary changes: unclean ones where the topic allows them."""
         usual = "true" if self.settings.unclean_leader_election_enable else "false"
@@ -93,7 +98,7 @@ class KRaftController:
 
     def _change(self, partition: TopicPartition, wanted: AskedChange) -> list[MetadataRecord]:
         """Return the record of a change, none if nothing differs."""
-        built = build_change(partition, self.image.partitions[partition], wanted, self.min_isr(partition), self.k)
+        built = build_change(partition, self.image.partitions[partition], wanted, self.least_isr(partition), self.k)
         if built.unclean:
             self.unclean_elections.append(partition)
         return [] if built.record is None else [built.record]
@@ -210,7 +215,7 @@ class KRaftController:
         """Begin a controlled shutdown: leaderships move, and the broker leaves every ISR (handleBrokerInControlledShutdown)."""
         epoch = self.image.brokers[broker].epoch
         change = BrokerRegistrationChangeRecord(broker, epoch, in_controlled_shutdown=1)
-        self._commit([*self._remove(broker), change])
+        self._commit([change, *self._remove(broker)])
         self.heartbeats.of(broker).controlled_shutdown_end = self.log.end
 
     def fence_stale(self, now: int) -> int | None:

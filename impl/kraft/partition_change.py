@@ -17,7 +17,6 @@ from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet
 from kafka_spec.spec.partition_change import (
     ElectionKind,
     awaited_replicas,
-    effective_min_isr,
     elect_by_choice,
     elr_after,
     elr_of_replicas,
@@ -84,8 +83,8 @@ def completed(wanted: AskedChange, assignment: AssignedReplicas, k: Constants) -
     return tuple(broker for broker in wanted.isr if broker not in removing), assignment.without(assignment.removing)
 
 
-def build_change(name: TopicPartition, old: RegisteredPartition, wanted: AskedChange, min_isr: int, k: Constants) -> BuiltChange:
-    """Return the change of a partition; `min_isr` is min.insync.replicas of its topic, limited by the replicas before the change.
+def build_change(name: TopicPartition, old: RegisteredPartition, wanted: AskedChange, least: int, k: Constants) -> BuiltChange:
+    """Return the change of a partition; `least` is the effective min.insync.replicas, which takes partition 0 of its topic.
 
     First, the change completes a reassignment if it can.
     """
@@ -93,7 +92,6 @@ def build_change(name: TopicPartition, old: RegisteredPartition, wanted: AskedCh
     asked_isr, now = completed(wanted, wanted.assignment or before, k)
     isr, elr = BrokerSet.of(asked_isr), BrokerSet.of(old.elr)
     old_isr = BrokerSet.of(old.isr)
-    least = effective_min_isr(min_isr, len(old.replicas))
     elr = target_elr(now.replicas, old_isr, elr, isr, wanted.lost_records, least, k.elr)
     elr = elr_of_replicas(elr, now.replicas, k.elr_within_replicas)
     leader, choice = elect_by_choice(
@@ -104,7 +102,7 @@ def build_change(name: TopicPartition, old: RegisteredPartition, wanted: AskedCh
     recovery = old.recovery if wanted.recovery is None else wanted.recovery
     recovery = recovery_after(choice, old.leader, leader, old.recovery, recovery)
     leaves = replicas_leave(BrokerSet.of(before.replicas), BrokerSet.of(now.replicas))
-    names_leader = leaves or leader_epoch_grows(old.leader, leader, old_isr, new_isr, k.bump_on_shrink)
+    names_leader = leaves or leader_epoch_grows(old.leader, leader, old_isr, isr, k.bump_on_shrink)
     last_known = old.last_known
     if k.elr == Checked.YES:
         grows = int(names_leader)
@@ -118,7 +116,7 @@ def build_change(name: TopicPartition, old: RegisteredPartition, wanted: AskedCh
         removing_replicas=now.removing if now.removing != before.removing else None,
         adding_replicas=now.adding if now.adding != before.adding else None,
         leader_recovery_state=recovery if recovery != old.recovery else NO_RECOVERY_CHANGE,
-        eligible_leader_replicas=in_order(new_elr, old.elr, old.isr) if new_elr != BrokerSet.of(old.elr) else None,
+        eligible_leader_replicas=tuple(BrokerSet(new_elr)) if new_elr != BrokerSet.of(old.elr) else None,
         last_known_elr=(() if last_known == NONE else (last_known,)) if last_known != old.last_known else None,
     )
     if record == nothing:

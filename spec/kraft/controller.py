@@ -193,7 +193,7 @@ def change_reassigned(
     new_recovery = recovery_after(choice, old.leader, leader, old.recovery, recovery)
     elected_uncleanly = 1 if is_unclean(choice) and leader != old.leader else 0
     leaving = replicas_leave(before, members(old.replicas))
-    epochs = 1 if leaving or leader_epoch_grows(old.leader, leader, old.isr, new_isr, k.bump_on_shrink) else 0
+    epochs = 1 if leaving or leader_epoch_grows(old.leader, leader, old.isr, wanted, k.bump_on_shrink) else 0
     last_known = old.last_known_leader
     if k.elr == Checked.YES:
         last_known = last_known_after(k.last_known_leader, old.last_known_leader, old.leader, leader, epochs, old.isr, new_isr)
