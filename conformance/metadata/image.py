@@ -32,10 +32,6 @@ BEGIN_TRANSACTION, END_TRANSACTION, ABORT_TRANSACTION, REGISTER_CONTROLLER, CLEA
 TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
 ELR_FEATURE, METADATA_VERSION = "eligible.leader.replicas.version", "metadata.version"
 
-UNASSIGNED_DIRECTORY, LOST_DIRECTORY, MIGRATING_DIRECTORY = bytes(15) + b"\1", bytes(15) + b"\2", bytes(16)
-RESERVED_DIRECTORIES = frozenset({UNASSIGNED_DIRECTORY, LOST_DIRECTORY, MIGRATING_DIRECTORY})
-"""Ids that are no directory (DirectoryId.java)."""
-
 PRODUCER_IDS = ("producer ids",)
 OTHER_IDENTITIES: dict[int, Callable[[Any], Any]] = {
     10: lambda r: ("token", r.token_id), 26: lambda r: ("token", r.token_id),
@@ -66,6 +62,7 @@ class Image:
         self._shapes: dict[PartitionShape, PartitionShape] = {}
         self._active: BrokerSet | None = None
         self._registrations: frozenset[tuple[int, BrokerState]] | None = None
+        self._online: dict[int, frozenset[bytes]] | None = None
         self._apply: dict[int, Callable[[Any], str | None]] = {
             REGISTER_BROKER: self._register,
             UNREGISTER_BROKER: lambda record: self._registration(record, record.broker_id, record.broker_epoch, None),
@@ -99,6 +96,13 @@ class Image:
         if self._registrations is None:
             self._registrations = frozenset((number, broker.state) for number, broker in self.brokers.items())
         return self._registrations
+
+    @property
+    def online(self) -> dict[int, frozenset[bytes]]:
+        """The directories of each broker that are online; another object after each change of a registration."""
+        if self._online is None:
+            self._online = {number: frozenset(broker.directories) for number, broker in self.brokers.items()}
+        return self._online
 
     @property
     def has_elr(self) -> bool:
@@ -229,7 +233,7 @@ class Image:
 
     def _register(self, record: Any) -> str | None:
         self.brokers[record.broker_id] = FoldedBroker(record)
-        self._active = self._registrations = None
+        self._active = self._registrations = self._online = None
         return None
 
     def _registration(self, record: Any, number: int, epoch: int, fenced: bool | None) -> str | None:
@@ -237,7 +241,7 @@ class Image:
         broker = self.brokers.get(number)
         if broker is None or broker.epoch != epoch:
             return "a registration that is not current"
-        self._active = self._registrations = None
+        self._active = self._registrations = self._online = None
         if fenced is None:
             del self.brokers[number]
         else:
@@ -248,7 +252,7 @@ class Image:
         broker = self.brokers.get(record.broker_id)
         if broker is None or broker.epoch != record.broker_epoch:
             return "a registration that is not current"
-        self._active = self._registrations = None
+        self._active = self._registrations = self._online = None
         if record.fenced:
             broker.fenced = record.fenced == FENCED
         if record.in_controlled_shutdown:

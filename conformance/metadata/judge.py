@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 
 from kafka_spec.conformance.metadata import image as keys
 from kafka_spec.conformance.metadata.batches import LogBatch, MetadataEntry
@@ -59,6 +59,13 @@ class Reign:
     began: int
 
 
+class Explains(Protocol):
+    """Explains a batch, and applies its records by the judge's `apply`."""
+
+    def batch(self, entries: Sequence[MetadataEntry]) -> None:
+        """Take a batch."""
+
+
 @dataclass
 class LogJudge:
     """Folds batches, and reports violations. `place` of a violation is the number of a file and an offset."""
@@ -76,9 +83,12 @@ class LogJudge:
     next: int | None = None
     """The offset that must come next."""
     open_transaction: list[tuple[int, LogBatch, Sequence[MetadataEntry]]] | None = None
+    explaining: Explains | None = None
+    """Explains the records before they are applied."""
     first_time: int = 0
     last_time: int = 0
-    _file: int = 0
+    file: int = 0
+    """The number of the current file."""
     _batch: LogBatch | None = None
     _touched: dict[FoldedPartition, int] = field(default_factory=dict)
     _moved: dict[int, int] = field(default_factory=dict)
@@ -98,7 +108,7 @@ class LogJudge:
 
     def feed(self, batch: LogBatch, file: int = 0) -> None:
         """Take the next batch of the log."""
-        self._file, self._batch = file, batch
+        self.file, self._batch = file, batch
         self.batches += 1
         self.first_time = self.first_time or batch.timestamp
         self.last_time = batch.timestamp
@@ -147,7 +157,7 @@ class LogJudge:
         elif last == keys.END_TRANSACTION:
             held, self.open_transaction = self.open_transaction, None
             for number, one, content in held:
-                self._file, self._batch = number, one
+                self.file, self._batch = number, one
                 self._apply_batch(one, content)
 
     def _apply_batch(self, batch: LogBatch, entries: Sequence[MetadataEntry]) -> None:
@@ -157,7 +167,10 @@ class LogJudge:
             self._end_of_event()
 
     def apply_entries(self, entries: Sequence[MetadataEntry]) -> None:
-        """Apply the records of a batch, each judged by itself."""
+        """Apply the records of a batch, each judged by itself, and explained if that is wanted."""
+        if self.explaining is not None:
+            self.explaining.batch(entries)
+            return
         for entry in entries:
             self.apply(entry)
 
@@ -307,7 +320,7 @@ class LogJudge:
 
     def report(self, kind: str, offset: int, subject: str, says: str) -> None:
         """Note a violation at an offset of the current file."""
-        self.report_at(kind, self._file, offset, subject, says)
+        self.report_at(kind, self.file, offset, subject, says)
 
     def report_at(self, kind: str, file: int, offset: int, subject: str, says: str) -> None:
         """Note a violation."""

@@ -18,6 +18,10 @@ from kafka_spec.spec.kraft.machines import FENCED as IS_FENCED
 
 NOBODY = UUID(int=0)
 
+UNASSIGNED_DIRECTORY, LOST_DIRECTORY, MIGRATING_DIRECTORY = bytes(15) + b"\1", bytes(15) + b"\2", bytes(16)
+RESERVED_DIRECTORIES = frozenset({UNASSIGNED_DIRECTORY, LOST_DIRECTORY, MIGRATING_DIRECTORY})
+"""Ids that are no directory (DirectoryId.java)."""
+
 
 def bare(items: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return parts of a record in a fixed order, without the versions that they were written in."""

@@ -1,0 +1,243 @@
+"""The judge's explanations: which release rules each epoch of the quorum, which event wrote each record, which known bug acts.
+
+A known bug *acts* on an event if the event would have written other records with that bug's decisions as in `fixed`, all else
+equal.
+
+Source: spec/kraft/cases; the releases of rulings.py.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kafka_spec.conformance.metadata import image as keys
+from kafka_spec.conformance.metadata.batches import MetadataEntry
+from kafka_spec.conformance.metadata.explain import Explainer
+from kafka_spec.conformance.metadata.judge import LogJudge, shown
+from kafka_spec.conformance.metadata.predictions import Explained, differing, recorded
+from kafka_spec.conformance.metadata.rulings import NO_BUMP_FROM, Release, Ruling, candidates
+from kafka_spec.conformance.metadata.single_changes import attempts
+from kafka_spec.impl.kraft.record_schemas import SCHEMAS
+
+UNCLEAN = "unclean.leader.election.enable"
+OWN_MINIMUM = "min-isr-of-partition-0"
+"""The bug that is no decision of the model, which has one partition: the controller limits min.insync.replicas by partition 0."""
+EMPTIED_ELR = "assignment-empties-elr"
+"""An assignment of directories empties the ELR (up to 4.2, PR 20716); the model has no directories."""
+MOST_TEXT = 300
+"""The characters of a record in a message."""
+WRITES_ASSIGNMENT = ("cancel", "reassign", "register")
+"""Beginnings of events whose question itself depends on a switch, so that they are explained anew without it."""
+
+
+class Acting(NamedTuple):
+    """A known bug that acts on an event: at this offset, on these partitions or brokers."""
+
+    bug: str
+    file: int
+    offset: int
+    when: int
+    event: str
+    subjects: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Told:
+    """An event of the log, for whoever follows it: its offsets, its time, what it was, and the bugs that act on it."""
+
+    first: int
+    last: int
+    when: int
+    event: Explained | None
+    bugs: tuple[str, ...]
+
+
+class Explaining:
+    """Explains the batches that a judge folds. `releases` fixes the release; else the log's own says it."""
+
+    def __init__(self, judge: LogJudge, release: Release | None = None, witness: bool = True) -> None:
+        self.judge = judge
+        self.release = release
+        self.witness = witness
+        self.explainer = Explainer(judge.image, judge.min_isr, self.allows_unclean)
+        self.explained = self.unexplained = 0
+        self.changes_explained = 0
+        self.events: Counter[str] = Counter()
+        self.acting: list[Acting] = []
+        self.releases: list[tuple[int, str]] = []
+        """The release that rules from an offset on."""
+        self.told: list[Told] = []
+        """The events of the newest batch."""
+        self._chosen: dict[int, Release] = {}
+        self._facts: object = None
+        judge.explaining = self
+
+    def allows_unclean(self, topic_id: bytes) -> bool:
+        """Whether a topic allows unclean elections."""
+        image = self.judge.image
+        told = image.setting(image.names.get(topic_id, ""), UNCLEAN)
+        return self.judge.settings.unclean if told is None else told == "true"
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # Releases
+
+    def _possible(self) -> tuple[Release, ...]:
+        """Return the releases that may rule now, the likeliest first."""
+        if self.release is not None:
+            return (self.release,)
+        image = self.judge.image
+        record = image.others.get(("controller", self.judge.controller))
+        newest = None
+        if record is not None:
+            newest = next((one.max_supported_version for one in record.features if one.name == keys.METADATA_VERSION), None)
+        return candidates(newest, image.metadata_version)
+
+    def _rule(self, offset: int, release: Release | None = None) -> None:
+        """Set the ruling of the records from an offset on."""
+        image = self.judge.image
+        epoch = self.judge.reigns[-1].epoch if self.judge.reigns else 0
+        facts = (epoch, image.features.copy(), image.others.get(("controller", self.judge.controller)))
+        if release is None and facts == self._facts:
+            return
+        self._facts = facts
+        possible = self._possible()
+        if release is not None:
+            self._chosen[epoch] = release
+        elif self._chosen.get(epoch) not in possible:
+            before = self._chosen.get(max((one for one in self._chosen if one < epoch), default=epoch))
+            self._chosen[epoch] = before if before in possible and before is not None else possible[0]
+        chosen = self._chosen[epoch]
+        self.explainer.image = image
+        self.explainer.ruling = Ruling(chosen, image.has_elr, 0 < image.metadata_version < NO_BUMP_FROM)
+        if not self.releases or self.releases[-1][1] != chosen.name:
+            self.releases.append((offset, chosen.name))
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # Batches
+
+    def batch(self, entries: Sequence[MetadataEntry]) -> None:
+        """Explain the records of a batch and apply them, event by event."""
+        ends = run_ends(entries)
+        place = 0
+        self.told = []
+        while place < len(entries):
+            self._rule(entries[place].offset)
+            found = self.explainer.explain(entries, place, ends[place]) or self._otherwise(entries, place, ends[place])
+            count = 1 if found is None else found.records
+            changes = sum(entry.key == keys.PARTITION_CHANGE for entry in entries[place : place + count])
+            bugs: tuple[str, ...] = ()
+            if found is None:
+                self.unexplained += 1
+                self._report(entries[place])
+            else:
+                self.explained += count
+                self.changes_explained += changes
+                self.events[found.name.split(" to [")[0]] += 1
+                if self.witness and found.asked:
+                    bugs = self._acting(entries, place, ends[place], found)
+            last = entries[place + count - 1].offset
+            self.told.append(Told(entries[place].offset, last, self.judge.last_time, found, bugs))
+            for entry in entries[place : place + count]:
+                self.judge.apply(entry)
+            place += count
+
+    def _otherwise(self, entries: Sequence[MetadataEntry], place: int, end: int) -> Explained | None:
+        """Explain by another release that may rule; from here on it does."""
+        ruling = self.explainer.ruling
+        for release in self._possible():
+            if release != ruling.release:
+                self.explainer.ruling = Ruling(release, ruling.has_elr, ruling.bumps)
+                found = self.explainer.explain(entries, place, end)
+                if found is not None:
+                    self._rule(entries[place].offset, release)
+                    return found
+        self.explainer.ruling = ruling
+        return None
+
+    def _report(self, entry: MetadataEntry) -> None:
+        """Report a record that no event explains, with the nearest event."""
+        partition = self.explainer.find(entry) if entry.key == keys.PARTITION_CHANGE else None
+        if partition is None:
+            text = f"no event writes this {SCHEMAS[entry.key].name} here: {plainly(entry.record)}"
+            self.judge.report("unexplained", entry.offset, "the log", text)
+            return
+        found = recorded(entry.record)
+        tries = [
+            (differing(self.explainer.predict(partition, one.asked), found), one.name)
+            for one in attempts(self.explainer, partition, found)
+        ]
+        text = f"no event changes it so: {shown(partition.shape)}"
+        if tries:
+            fields, name = min(tries, key=lambda one: len(one[0]))
+            text += f"; the nearest is {name}: {'; '.join(fields)}"
+        self.judge.report("unexplained", entry.offset, self.judge.image.name_of(partition), text)
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # Known bugs
+
+    def _acting(self, entries: Sequence[MetadataEntry], place: int, end: int, found: Explained) -> tuple[str, ...]:
+        """Return the bugs without which the event would have written something else, and note them."""
+        explainer, ruling = self.explainer, self.explainer.ruling
+        acting: dict[str, list[str]] = {}
+        anew = found.name.startswith(WRITES_ASSIGNMENT)
+        for switch in ruling.acting:
+            other = ruling.off(switch)
+            if anew:
+                explainer.ruling = other
+                if explainer.explain(entries, place, end) != found:
+                    acting[switch] = [found.subject]
+                explainer.ruling = ruling
+                continue
+            differ = [
+                part
+                for part, asked in found.asked
+                if explainer.predictions.predict(other, part.shape, asked)
+                != explainer.predictions.predict(ruling, part.shape, asked)
+            ]
+            if differ:
+                acting[switch] = [self.judge.image.name_of(part) for part in differ]
+        self._limits(found, acting)
+        if found.name.endswith("empties the ELR"):
+            acting[EMPTIED_ELR] = [found.subject]
+        for bug, subjects in acting.items():
+            offset = entries[place].offset
+            self.acting.append(Acting(bug, self.judge.file, offset, self.judge.last_time, found.name, tuple(subjects)))
+        return tuple(acting)
+
+    def _limits(self, found: Explained, acting: dict[str, list[str]]) -> None:
+        """Note whether the limit by partition 0 acts: with the partition's own replicas the change would be another."""
+        explainer, ruling = self.explainer, self.explainer.ruling
+        for part, asked in found.asked:
+            if part.number == 0 or not ruling.has_elr:
+                continue
+            explainer.own_minimum = True
+            own = explainer.least(part)
+            explainer.own_minimum = False
+            if own != asked.least and asked.least:
+                predict = explainer.predictions.predict
+                if predict(ruling, part.shape, asked._replace(least=own)) != predict(ruling, part.shape, asked):
+                    acting.setdefault(OWN_MINIMUM, []).append(self.judge.image.name_of(part))
+
+
+def run_ends(entries: Sequence[MetadataEntry]) -> list[int]:
+    """Return for each place of a batch where the run of changes of partitions that begins there ends."""
+    ends = [len(entries)] * len(entries)
+    end = len(entries)
+    for place in range(len(entries) - 1, -1, -1):
+        if entries[place].key != keys.PARTITION_CHANGE:
+            end = place
+        ends[place] = end
+    return ends
+
+
+def plainly(record: object) -> str:
+    """Return a record's fields as text, those with content."""
+    fields = record._asdict()  # type: ignore[attr-defined]
+    told = {
+        name: value.hex() if isinstance(value, bytes) else value for name, value in fields.items() if value not in (None, (), "")
+    }
+    told.pop("schema_version", None)
+    return ", ".join(f"{name} {value}" for name, value in told.items())[:300]
