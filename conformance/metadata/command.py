@@ -7,11 +7,18 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 
+from kafka_spec.conformance.metadata.batches import LogBatch
+from kafka_spec.conformance.metadata.causes import causes_of
+from kafka_spec.conformance.metadata.explaining import Explaining
 from kafka_spec.conformance.metadata.judge import LogJudge, StaticSettings
 from kafka_spec.conformance.metadata.report import plain_of, text_of
+from kafka_spec.conformance.metadata.rulings import RELEASES, Release
 from kafka_spec.conformance.metadata.sources import find_sources
+from kafka_spec.conformance.metadata.story import Story
 from kafka_spec.conformance.metadata.validation import MetadataOutcome, Validation
+from kafka_spec.conformance.metadata.view import image_plain, image_text, why_text
 from kafka_spec.model_check.command.options import AS_EXPECTED, INCONCLUSIVE, VIOLATED, outputs, write
 from kafka_spec.spec.table import SpecError
 
@@ -40,14 +47,94 @@ def settings_of(given: list[str]) -> StaticSettings:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Validate metadata logs, and report the outcome."""
+    """Validate metadata logs, and report the outcome, or what was asked of them."""
     wanted = outputs(options)
     judge = LogJudge(settings_of(options.setting))
     with find_sources(options.paths) as sources:
-        outcome = Validation(sources, judge, progress(sources.size, options.quiet)).run()
+        release = release_of(options.era)
+        explaining = Explaining(judge, release, options.explain, causes_of(sources.controllers)) if options.explain else None
+        asked = Questions(options, explaining)
+        outcome = Validation(sources, judge, progress(sources.size, options.quiet)).run(asked.until)
     for form, file in wanted:
-        write(_as(form, outcome), file)
-    return EXIT[outcome.verdict]
+        write(asked.answer(form, judge) or _as(form, outcome), file)
+    return AS_EXPECTED if asked.only_looks else EXIT[outcome.verdict]
+
+
+def release_of(era: str | None) -> Release | None:
+    """Return the release that `--era` names, None to find it in the log.
+
+    Raises:
+        SpecError: it is none of KRaft.
+    """
+    if era is None:
+        return None
+    named = [one for one in RELEASES if one.name == era or one.name.startswith(era + ".")]
+    if not named:
+        known = ", ".join(dict.fromkeys(one.name.rpartition(".")[0] for one in RELEASES))
+        raise SpecError(f"--era {era} is none of a metadata log; they are {known}")
+    return named[0]
+
+
+class Questions:
+    """What is asked of a log beside its verdict: the story of a subject, the image at a place, why a partition is as it is."""
+
+    def __init__(self, options: argparse.Namespace, explaining: Explaining | None) -> None:
+        brokers = frozenset(options.broker)
+        self.story = Story(frozenset(options.partition), frozenset(options.topic), brokers, explaining.causes if explaining else {})
+        self._told = bool(options.partition or options.topic or options.broker)
+        self._why: str | None = options.why
+        self._at: str | None = options.at
+        self._limit = limit_of(options.at) if options.at is not None else None
+        self._explaining = explaining
+        if (self._told or self._why is not None) and explaining is None:
+            raise SpecError("--partition, --topic, --broker and --why need explanations: leave --no-explain out")
+        if self._told and explaining is not None:
+            explaining.followers.append(self.story.take)
+
+    @property
+    def only_looks(self) -> bool:
+        """Whether a question replaces the verdict."""
+        return self._told or self._why is not None or self._at is not None
+
+    def until(self, batch: LogBatch) -> bool:
+        """Whether a batch is after the place that is asked for."""
+        if self._limit is None:
+            return False
+        offset, time = self._limit
+        return batch.base > offset if time is None else batch.timestamp > time
+
+    def answer(self, form: str, judge: LogJudge) -> str | None:
+        """Return the answer in a form, None if nothing was asked."""
+        if not self.only_looks:
+            return None
+        if form not in ("text", "json"):
+            raise SpecError(f"an answer is given as text or json, not as {form}")
+        if self._told:
+            self.story.check(judge.image)
+            return json.dumps(self.story.plain(), indent=1) if form == "json" else self.story.text()
+        if self._why is not None:
+            assert self._explaining is not None
+            text = why_text(self._explaining.explainer, self._why)
+            return json.dumps({"partition": self._why, "why": text.splitlines()}, indent=1) if form == "json" else text
+        end = judge.next or 0
+        if form == "json":
+            return json.dumps(image_plain(judge.image, end, judge.last_time), indent=1)
+        return image_text(judge.image, end, judge.last_time)
+
+
+def limit_of(text: str) -> tuple[int, int | None]:
+    """Return the offset, or the time in milliseconds since 1970, up to which a log is read: OFFSET, or a time in UTC.
+
+    Raises:
+        SpecError: it is neither.
+    """
+    if text.isdigit():
+        return int(text), None
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise SpecError(f"--at {text}: it is an offset, or a time as 2026-11-25T22:45:00 (UTC)") from None
+    return 0, int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
 def _as(form: str, outcome: MetadataOutcome) -> str:

@@ -9,13 +9,16 @@ Source: spec/kraft/cases; the releases of rulings.py.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from kafka_spec.conformance.metadata import image as keys
 from kafka_spec.conformance.metadata.batches import MetadataEntry
+from kafka_spec.conformance.metadata.bugs import EMPTIED_ELR, OWN_MINIMUM, is_wrong
+from kafka_spec.conformance.metadata.causes import agrees
 from kafka_spec.conformance.metadata.explain import Explainer
+from kafka_spec.conformance.metadata.image import Image
 from kafka_spec.conformance.metadata.judge import LogJudge, shown
 from kafka_spec.conformance.metadata.predictions import Explained, differing, recorded
 from kafka_spec.conformance.metadata.rulings import NO_BUMP_FROM, Release, Ruling, candidates
@@ -23,10 +26,8 @@ from kafka_spec.conformance.metadata.single_changes import attempts
 from kafka_spec.impl.kraft.record_schemas import SCHEMAS
 
 UNCLEAN = "unclean.leader.election.enable"
-OWN_MINIMUM = "min-isr-of-partition-0"
-"""The bug that is no decision of the model, which has one partition: the controller limits min.insync.replicas by partition 0."""
-EMPTIED_ELR = "assignment-empties-elr"
-"""An assignment of directories empties the ELR (up to 4.2, PR 20716); the model has no directories."""
+MOST_SUBJECTS = 5
+"""The partitions that a message names."""
 MOST_TEXT = 300
 """The characters of a record in a message."""
 WRITES_ASSIGNMENT = ("cancel", "reassign", "register")
@@ -45,7 +46,7 @@ class Acting(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Told:
+class LogEvent:
     """An event of the log, for whoever follows it: its offsets, its time, what it was, and the bugs that act on it."""
 
     first: int
@@ -58,10 +59,15 @@ class Told:
 class Explaining:
     """Explains the batches that a judge folds. `releases` fixes the release; else the log's own says it."""
 
-    def __init__(self, judge: LogJudge, release: Release | None = None, witness: bool = True) -> None:
+    def __init__(
+        self, judge: LogJudge, release: Release | None = None, witness: bool = True, causes: Mapping[int, str] | None = None
+    ) -> None:
         self.judge = judge
         self.release = release
         self.witness = witness
+        self.causes = causes or {}
+        """The operations that the controllers' own logs name, by the offsets of their last records."""
+        self.compared_causes = 0
         self.explainer = Explainer(judge.image, judge.min_isr, self.allows_unclean)
         self.explained = self.unexplained = 0
         self.changes_explained = 0
@@ -69,8 +75,8 @@ class Explaining:
         self.acting: list[Acting] = []
         self.releases: list[tuple[int, str]] = []
         """The release that rules from an offset on."""
-        self.told: list[Told] = []
-        """The events of the newest batch."""
+        self.followers: list[Callable[[Image, LogEvent, list[MetadataEntry]], None]] = []
+        """Are shown each event once it has been applied."""
         self._chosen: dict[int, Release] = {}
         self._facts: object = None
         judge.explaining = self
@@ -112,7 +118,7 @@ class Explaining:
         chosen = self._chosen[epoch]
         self.explainer.image = image
         self.explainer.ruling = Ruling(chosen, image.has_elr, 0 < image.metadata_version < NO_BUMP_FROM)
-        if not self.releases or self.releases[-1][1] != chosen.name:
+        if image.metadata_version and (not self.releases or self.releases[-1][1] != chosen.name):
             self.releases.append((offset, chosen.name))
 
     # -----------------------------------------------------------------------------------------------------------------
@@ -122,7 +128,6 @@ class Explaining:
         """Explain the records of a batch and apply them, event by event."""
         ends = run_ends(entries)
         place = 0
-        self.told = []
         while place < len(entries):
             self._rule(entries[place].offset)
             found = self.explainer.explain(entries, place, ends[place]) or self._otherwise(entries, place, ends[place])
@@ -139,9 +144,13 @@ class Explaining:
                 if self.witness and found.asked:
                     bugs = self._acting(entries, place, ends[place], found)
             last = entries[place + count - 1].offset
-            self.told.append(Told(entries[place].offset, last, self.judge.last_time, found, bugs))
             for entry in entries[place : place + count]:
                 self.judge.apply(entry)
+            if self.followers or self.causes:
+                event = LogEvent(entries[place].offset, last, self.judge.last_time, found, bugs)
+                self.check_cause(event)
+                for follower in self.followers:
+                    follower(self.judge.image, event, list(entries[place : place + count]))
             place += count
 
     def _otherwise(self, entries: Sequence[MetadataEntry], place: int, end: int) -> Explained | None:
@@ -156,6 +165,16 @@ class Explaining:
                     return found
         self.explainer.ruling = ruling
         return None
+
+    def check_cause(self, reported: LogEvent) -> None:
+        """Report an event that the controller's own log calls otherwise."""
+        operation = self.causes.get(reported.last)
+        if operation is None or reported.event is None:
+            return
+        self.compared_causes += 1
+        if not agrees(operation, reported.event.name):
+            text = f"it is explained as {reported.event.name}; the controller's log names the operation {operation}"
+            self.judge.report("cause-differs", reported.last, reported.event.subject or "the log", text)
 
     def _report(self, entry: MetadataEntry) -> None:
         """Report a record that no event explains, with the nearest event."""
@@ -205,6 +224,9 @@ class Explaining:
         for bug, subjects in acting.items():
             offset = entries[place].offset
             self.acting.append(Acting(bug, self.judge.file, offset, self.judge.last_time, found.name, tuple(subjects)))
+            if is_wrong(bug):
+                text = f"{bug} acts on the event {found.name!r}"
+                self.judge.report("bug-acts", offset, ", ".join(subjects[:MOST_SUBJECTS]), text)
         return tuple(acting)
 
     def _limits(self, found: Explained, acting: dict[str, list[str]]) -> None:

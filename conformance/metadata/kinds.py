@@ -9,6 +9,8 @@ from kafka_spec.spec.kraft.properties import SAFETY
 
 LOG_KINDS: Mapping[str, Kind] = {
     "unexplained": Kind("each record is a step of an event of the model", "the events of spec/kraft"),
+    "cause-differs": Kind("the controller's own log names the operation that an event is", "the explanations of the validator"),
+    "bug-acts": Kind("no known bug acts on a record", "the cases of spec/kraft"),
     "refers-to-nothing": Kind("a record refers to what the log before it has", "ReplicationControlManager.replay"),
     "unreadable-record": Kind("each record is of a kind and version of Kafka 3.3 to 4.4", "MetadataRecordSerde"),
     "offsets-jump": Kind("offsets follow each other", "the log of the quorum"),

@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from kafka_spec.conformance.metadata.bugs import MEANINGS, at_risk, is_wrong, says
+from kafka_spec.conformance.metadata.explaining import MOST_SUBJECTS, Acting, Explaining
 from kafka_spec.conformance.metadata.judge import LogJudge, time_of
 from kafka_spec.conformance.metadata.kinds import KINDS
 from kafka_spec.conformance.metadata.validation import MetadataOutcome
 from kafka_spec.conformance.validate.findings import Violation
 from kafka_spec.impl.kraft.record_schemas import SCHEMAS
+from kafka_spec.spec.kraft.cases import CASE
 
 MOST_SHOWN = 20
 """Maximum number of violations of one kind, and of reigns, in a text; JSON contains all."""
@@ -30,7 +33,8 @@ def headline(outcome: MetadataOutcome) -> str:
     if outcome.verdict == "violated":
         return f"VIOLATED: {what}, {len(outcome.violations):,} violations"
     if outcome.verdict == "holds":
-        return f"HOLDS: {what}, and nothing is wrong"
+        known = ", each an event of the model" if outcome.explaining is not None else ""
+        return f"HOLDS: {what}{known}, and nothing is wrong"
     return f"INCONCLUSIVE: {what}, no violation; " + "; ".join(outcome.open_reasons)
 
 
@@ -49,6 +53,9 @@ def _text(outcome: MetadataOutcome) -> Iterator[str]:
         yield f"  snapshots compared with the image: {len(outcome.compared)}"
     yield from (f"  {note}" for note in outcome.notes)
     yield from _reigns(judge)
+    if outcome.explaining is not None:
+        yield from _events(outcome.explaining, judge)
+        yield from _bugs(outcome.explaining, judge)
     yield from _image(judge)
     yield from _properties(judge)
     yield from _violations(outcome)
@@ -64,6 +71,38 @@ def _reigns(judge: LogJudge) -> Iterator[str]:
         yield f"  {reign.epoch:>8,}  {who}, from offset {reign.first:,} at {time_of(reign.began)}"
     if len(judge.reigns) > MOST_SHOWN:
         yield f"  ... and {len(judge.reigns) - MOST_SHOWN:,} before, see --format json"
+
+
+def _events(explaining: Explaining, judge: LogJudge) -> Iterator[str]:
+    releases = "; ".join(f"{name} from offset {offset:,}" for offset, name in explaining.releases) or "unknown"
+    yield f"\nexplained by the decisions of Kafka {releases}"
+    settings = judge.settings
+    told = f"min.insync.replicas={settings.min_isr}, unclean.leader.election.enable={str(settings.unclean).lower()}"
+    yield f"  where the log sets nothing: {told} (--setting)"
+    yield f"  changes of partitions explained: {explaining.changes_explained:,} of {judge.changes:,}"
+    if explaining.compared_causes:
+        yield f"  compared with the operations in the controller's log: {explaining.compared_causes:,}"
+    yield from (f"  {count:>10,}  {name}" for name, count in sorted(explaining.events.items()))
+
+
+def _bugs(explaining: Explaining, judge: LogJudge) -> Iterator[str]:
+    """Yield the known bugs that act: where, what that means now, and what to do."""
+    by_bug: dict[str, list[Acting]] = {}
+    for one in explaining.acting:
+        by_bug.setdefault(one.bug, []).append(one)
+    for bug, found in sorted(by_bug.items()):
+        yield f"\n{bug} acts at {len(found):,} events{'' if is_wrong(bug) else ', an earlier design'}: {says(bug)}"
+        for one in found[:MOST_SHOWN]:
+            yield f"  offset {one.offset:,}, {time_of(one.when)}: {one.event}: {', '.join(one.subjects[:MOST_SUBJECTS])}"
+        if len(found) > MOST_SHOWN:
+            yield f"  ... and {len(found) - MOST_SHOWN:,} more, see --format json"
+        if is_wrong(bug):
+            met = frozenset(subject for one in found for subject in one.subjects)
+            risky = at_risk(bug, judge.image, met)
+            yield f"  what it does: {MEANINGS[bug].does}"
+            yield f"  at risk now: {', '.join(risky[:MOST_SHOWN]) or 'no partition'}"
+            yield f"  what to do: {MEANINGS[bug].cure}"
+            yield f"  more: kafka-spec models kraft/{bug}" if bug in CASE and CASE[bug].shows else "  more: the page of findings"
 
 
 def _image(judge: LogJudge) -> Iterator[str]:
@@ -122,10 +161,34 @@ def plain_of(outcome: MetadataOutcome) -> dict[str, Any]:
         ],
         "snapshots_compared": outcome.compared,
         "epochs": [{"epoch": one.epoch, "controller": one.controller, "offset": one.first} for one in judge.reigns],
+        **_plain_events(outcome),
         "tested": dict(sorted(judge.claims.count().items())),
         "violations": [plain_violation(one, outcome) for one in outcome.violations],
         "notes": outcome.notes,
         "not_checked": outcome.unseen,
+    }
+
+
+def _plain_events(outcome: MetadataOutcome) -> dict[str, Any]:
+    explaining = outcome.explaining
+    if explaining is None:
+        return {}
+    return {
+        "releases": [{"offset": offset, "release": name} for offset, name in explaining.releases],
+        "changes_explained": explaining.changes_explained,
+        "events": dict(sorted(explaining.events.items())),
+        "operations_compared": explaining.compared_causes,
+        "bugs": [
+            {
+                "bug": one.bug,
+                "is_wrong": is_wrong(one.bug),
+                "offset": one.offset,
+                "when": time_of(one.when),
+                "event": one.event,
+                "subjects": list(one.subjects),
+            }
+            for one in explaining.acting
+        ],
     }
 
 

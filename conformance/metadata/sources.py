@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TextIO
 
 from kafka_spec.conformance.metadata.batches import LogBatch, TornTail, batches_of
 from kafka_spec.conformance.metadata.dump_text import batches_of_text
@@ -158,7 +159,7 @@ def batches_in(path: Path) -> Iterator[LogBatch | TornTail]:
     """Yield the batches of a file of any kind; the file is mapped, not read at once."""
     data = beginning(path)
     if look(data[: HEADER.size]) is None and not data.startswith(bytes(HEADER.size)):
-        with gzip.open(path, "rt", encoding="utf-8") if _is_gzip(path) else path.open(encoding="utf-8") as text:
+        with open_text(path) as text:
             yield from batches_of_text(text)
         return
     if _is_gzip(path):
@@ -169,6 +170,13 @@ def batches_in(path: Path) -> Iterator[LogBatch | TornTail]:
         if path.stat().st_size:
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
                 yield from batches_of(mapped)
+
+
+def open_text(path: Path) -> TextIO:
+    """Open a file of lines, compressed or not."""
+    if _is_gzip(path):
+        return gzip.open(path, "rt", encoding="utf-8", errors="replace")
+    return path.open(encoding="utf-8", errors="replace")
 
 
 def _is_gzip(path: Path) -> bool:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from kafka_spec.conformance.metadata.batches import LogBatch
+from kafka_spec.conformance.metadata.explaining import Explaining
 from kafka_spec.conformance.metadata.image import Image
 from kafka_spec.conformance.metadata.judge import LogJudge
 from kafka_spec.conformance.metadata.merge import Merger, NodeEnd
@@ -33,6 +35,7 @@ class MetadataOutcome:
     started_with: str = ""
     compared: list[int] = field(default_factory=list)
     """The ends of snapshots that were compared with the image."""
+    explaining: Explaining | None = None
     notes: list[str] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
 
@@ -68,12 +71,13 @@ class Validation:
     def __init__(self, sources: Sources, judge: LogJudge, progress: Callable[[int], None] = lambda _: None) -> None:
         self._sources = sources
         self.judge = judge
-        self.outcome = MetadataOutcome(sources.files, sources.size, judge)
+        explaining = judge.explaining if isinstance(judge.explaining, Explaining) else None
+        self.outcome = MetadataOutcome(sources.files, sources.size, judge, explaining=explaining)
         self._progress = progress
         self._snapshots = sorted((one for node in sources.nodes for one in node.snapshots), key=lambda one: one.end)
 
-    def run(self) -> MetadataOutcome:
-        """Read everything, and return the outcome."""
+    def run(self, until: Callable[[LogBatch], bool] = lambda _: False) -> MetadataOutcome:
+        """Read everything, or up to the first batch of which `until` holds, and return the outcome."""
         outcome, judge = self.outcome, self.judge
         merger = Merger(
             self._sources.nodes, lambda file, offset, text: judge.report_at("nodes-differ", file, offset, "the log", text)
@@ -87,6 +91,9 @@ class Validation:
                 continue
             while pending and pending[0].end <= batch.base:
                 self._compare(pending.pop(0))
+            if until(batch):
+                self.outcome.unseen.append(f"the log is read up to offset {batch.base - 1:,} alone")
+                return self.outcome
             judge.feed(batch, file)
             self._progress(len(batch.data))
         if not begun:

@@ -39,7 +39,10 @@ def add_validate(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="log files, or folders that hold some")
     parser.add_argument(
-        "--era", choices=tuple(ERAS), help="whose table (default: 0.10 for its lines, else 2.8; 3.9 has that of 2.8)"
+        "--era",
+        metavar="RELEASE",
+        help="whose table: 0.10, 2.8 or 3.9 (default: 0.10 for its lines, else 2.8; 3.9 has that of 2.8); of a metadata log the "
+        "release of the controller, 3.3 to 4.4 (default: what the log says)",
     )
     parser.add_argument(
         "--level", choices=("auto", "info"), default="auto", help="info: accept that little is seen in logs at INFO"
@@ -51,7 +54,11 @@ def add_validate(parser: argparse.ArgumentParser) -> None:
         "--replay", action="store_true", help="explain the logs as runs of the model, with what nobody logs filled in by a search"
     )
     parser.add_argument(
-        "--partition", action="append", default=[], metavar="T-P", help="for --replay: only this partition; may be repeated"
+        "--partition",
+        action="append",
+        default=[],
+        metavar="T-P",
+        help="for --replay: only this partition; of a metadata log: its story; may be repeated",
     )
     parser.add_argument("--master", metavar="URL", help="for spark: local[N], spark://HOST:PORT and the like (default: local[*])")
     parser.add_argument(
@@ -60,6 +67,19 @@ def add_validate(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME=VALUE",
         help="for a metadata log: what the brokers' files set, min.insync.replicas or unclean.leader.election.enable",
+    )
+    parser.add_argument(
+        "--topic", action="append", default=[], metavar="TOPIC", help="for a metadata log: what happened to a topic"
+    )
+    parser.add_argument(
+        "--broker", action="append", default=[], type=int, metavar="ID", help="for a metadata log: what happened to a broker"
+    )
+    parser.add_argument("--at", metavar="OFFSET|TIME", help="for a metadata log: the whole image there")
+    parser.add_argument(
+        "--why", metavar="T-P", help="for a metadata log: why a partition has no leader or a small ISR, and what would change that"
+    )
+    parser.add_argument(
+        "--no-explain", dest="explain", action="store_false", help="for a metadata log: judge its records, and explain none"
     )
     add_output_options(parser, FORMATS)
     parser.set_defaults(run=run)
@@ -73,6 +93,8 @@ def run(options: argparse.Namespace) -> int:
         return of_metadata(options)
     wanted = outputs(options)
     sources, files = find_sources(options.paths)
+    if options.era is not None and options.era not in ERAS:
+        raise SpecError(f"--era {options.era} has no state-change log; it is one of {', '.join(ERAS)}")
     era = ERAS[options.era] if options.era else None
     if options.replay:
         return _replay(options, wanted, sources, files, era)

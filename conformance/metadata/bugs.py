@@ -1,0 +1,134 @@
+"""What a known bug that acts means for the cluster whose log it is: which partitions are at risk now, and what to do.
+
+The texts are for whoever runs the cluster. A case without a text here is an earlier design, which breaks nothing by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from kafka_spec.conformance.metadata.image import Image
+from kafka_spec.conformance.metadata.shapes import PartitionShape
+from kafka_spec.spec.kraft.cases import CASE
+
+OWN_MINIMUM = "min-isr-of-partition-0"
+"""The bug that is no decision of the model, which has one partition: the controller limits min.insync.replicas by partition 0."""
+EMPTIED_ELR = "assignment-empties-elr"
+"""An assignment of directories empties the ELR (up to 4.2, PR 20716); the model has no directories."""
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a bug does to a cluster, which shapes of partitions are still at risk (None: none is marked), and what to do."""
+
+    does: str
+    cure: str
+    at_risk: Callable[[PartitionShape], bool] | None = None
+
+
+def names_non_replicas(shape: PartitionShape) -> bool:
+    """Whether the ELR names brokers that are no replicas."""
+    return bool(set(shape.elr) - set(shape.replicas))
+
+
+def has_stale_lists(shape: PartitionShape) -> bool:
+    """Whether brokers that are removed do not stand last, so that they belong to an earlier request."""
+    return bool(shape.removing) and shape.replicas[-len(shape.removing) :] != tuple(sorted(shape.removing))
+
+
+def is_leaderless(shape: PartitionShape) -> bool:
+    """Whether nobody leads."""
+    return shape.leader < 0
+
+
+def is_recovering(shape: PartitionShape) -> bool:
+    """Whether the leader recovers from an unclean election."""
+    return bool(shape.recovery)
+
+
+MEANINGS: Mapping[str, Meaning] = {
+    "elr-outside-replicas": Meaning(
+        "a broker that has left the replicas and deleted its log stays in the ELR: if it becomes a replica again while the ISR is "
+        "empty, it is elected cleanly without any record",
+        "let the ISR reach min.insync.replicas before these brokers become replicas again: that empties the ELR",
+        names_non_replicas,
+    ),
+    "stale-reassignment-lists": Meaning(
+        "a second reassignment has left the list of the first: replicas that it names are removed when it completes, which nobody "
+        "asked for",
+        "cancel the reassignment and ask for the target again, before it completes; if it has completed, look at the replicas",
+        has_stale_lists,
+    ),
+    "cancellation-elects-cleanly": Meaning(
+        "a cancelled reassignment made a replica the only ISR member, which may lack records, and the election is unmarked",
+        "compare the log end offsets of the replicas before consumers go on: acknowledged records may be gone",
+        is_leaderless,
+    ),
+    "cancellation-below-min-isr": Meaning(
+        "a cancelled reassignment took members out of the ISR and left fewer than min.insync.replicas: records that as many "
+        "brokers held are held by fewer",
+        "let the remaining replicas catch up before a broker is stopped; cancel only while the old replicas are in sync",
+    ),
+    "KAFKA-18106": Meaning(
+        "a broker that registered anew stayed in the ISR, whatever records its process had lost",
+        "upgrade to 4.0 or later; until then do not restart a killed broker while it is the only ISR member",
+    ),
+    "KAFKA-19522": Meaning(
+        "the last known leader was elected although it was fenced: the partition has a leader that nobody reaches",
+        "start the broker, or upgrade to 4.1.0 or later",
+        is_leaderless,
+    ),
+    "KAFKA-18635": Meaning(
+        "an orderly restart counted as unclean, and took the broker out of the ELR",
+        "upgrade to 4.0 or later",
+    ),
+    "KAFKA-16952": Meaning(
+        "a process that registered again got another broker epoch and was fenced for a time",
+        "upgrade to 3.9 or later",
+    ),
+    "KAFKA-15665": Meaning(
+        "a reassignment completed although not all of its target was in the ISR: fewer replicas held the records than before",
+        "upgrade to 3.8 or later; until then let all replicas be in sync before a reassignment",
+    ),
+    "KAFKA-13916": Meaning(
+        "a fenced or stopping broker was taken back into the ISR",
+        "upgrade to 3.3 or later, with its metadata.version",
+    ),
+    "KAFKA-13083": Meaning("a new topic had fenced brokers in its ISR", "upgrade to 3.0 or later"),
+    OWN_MINIMUM: Meaning(
+        "the controller limits min.insync.replicas by the replicas of the topic's partition 0: a partition with more of them "
+        "keeps no ELR although it is below its minimum, so an unclean election is all that is left when its ISR is empty",
+        "give all partitions of a topic as many replicas as partition 0 has, or partition 0 as many as the others",
+    ),
+    EMPTIED_ELR: Meaning(
+        "an assignment of replicas to directories emptied the ELR: members that hold all records are not eligible any more",
+        "upgrade to 4.3.1 or later; until then let the ISR grow back before a broker with several directories restarts",
+        is_leaderless,
+    ),
+}
+"""The bugs of the controller by their names."""
+
+
+def says(bug: str) -> str:
+    """Return what a bug is, in one sentence."""
+    return CASE[bug].says if bug in CASE else MEANINGS[bug].does
+
+
+def is_wrong(bug: str) -> bool:
+    """Whether a bug that acts is a fault, and no earlier design."""
+    return bug in MEANINGS
+
+
+def at_risk(bug: str, image: Image, met: frozenset[str]) -> list[str]:
+    """Return the partitions at risk now: of those that the bug has met, or of all if their shape shows it."""
+    meaning = MEANINGS.get(bug)
+    if meaning is None:
+        return []
+    found = []
+    for partition in image.all_partitions():
+        name = image.name_of(partition)
+        shows = meaning.at_risk is not None and meaning.at_risk(partition.shape)
+        if shows if meaning.at_risk in (names_non_replicas, has_stale_lists) else name in met:
+            found.append(name)
+    return sorted(found)

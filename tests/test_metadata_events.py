@@ -1,0 +1,140 @@
+"""The records of metadata logs of real clusters are explained as events of the model, and known bugs are named where they act."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from kafka_spec.conformance.metadata.bugs import MEANINGS, is_wrong, says
+from kafka_spec.conformance.metadata.causes import causes_of, operations_in
+from kafka_spec.conformance.metadata.explaining import Explaining
+from kafka_spec.conformance.metadata.judge import LogJudge
+from kafka_spec.conformance.metadata.rulings import CONTROLLER_DECISIONS, RELEASES, candidates
+from kafka_spec.conformance.metadata.sources import find_sources
+from kafka_spec.conformance.metadata.validation import Validation
+from kafka_spec.spec.kraft.cases import CASE
+from kafka_spec.spec.kraft.fixed import FIXED
+from tests.conftest import Command
+
+LOGS = Path(__file__).parent / "logs" / "kraft"
+FINDING = LOGS / "f440-elr-outside-replicas"
+ELR, STALE, OWN = "elr-outside-replicas", "stale-reassignment-lists", "min-isr-of-partition-0"
+ACTS = {
+    "f412-cancellation-below-min-isr": [(78, ELR), (78, "cancellation-below-min-isr"), (99, ELR), (111, ELR)],
+    "f412-cancellation-elects-cleanly": [(78, "cancellation-elects-cleanly")],
+    "f440-elr-outside-replicas": [(131, ELR), (184, ELR), (257, "KAFKA-19975")],
+    "f440-stale-reassignment-lists": [(147, STALE), (195, ELR), (215, ELR), (251, ELR)],
+    "s412-one-controller.tar.gz": [(328, ELR), (588, ELR), (591, STALE), (1050, ELR)],
+    "s440-static-jbod.tar.gz": [(250, ELR), (331, ELR), (337, OWN), (365, "KAFKA-19975"), (459, OWN), (635, ELR), (792, ELR)],
+}
+"""The offsets of events on which a known bug acts."""
+CHANGES = {
+    "f412-cancellation-below-min-isr": 8, "f412-cancellation-elects-cleanly": 6, "f440-elr-outside-replicas": 6,
+    "f440-stale-reassignment-lists": 6, "s412-one-controller.tar.gz": 94, "s440-static-jbod.tar.gz": 148,
+}  # fmt: skip
+"""The changes of partitions in each log."""
+
+
+@cache
+def explained(name: str) -> Explaining:
+    """Return the explanations of a log."""
+    with find_sources([LOGS / name]) as sources:
+        explaining = Explaining(LogJudge(), causes=causes_of(sources.controllers))
+        Validation(sources, explaining.judge).run()
+    return explaining
+
+
+@pytest.mark.parametrize("name", ACTS)
+def test_every_change_is_an_event_of_the_model(name: str) -> None:
+    """All records of a log are explained, and what the controller's own log calls an operation agrees with each event."""
+    found = explained(name)
+    assert found.unexplained == 0
+    assert found.changes_explained == found.judge.changes == CHANGES[name]
+    assert found.compared_causes > 30
+    assert not any(one.kind in ("unexplained", "cause-differs") for one in found.judge.violations)
+
+
+@pytest.mark.parametrize("name", ACTS)
+def test_known_bugs_are_named_where_they_act(name: str) -> None:
+    """Each finding is named at the offset of the event that its bug decides, and nowhere else."""
+    assert [(one.offset, one.bug) for one in explained(name).acting] == ACTS[name]
+
+
+@pytest.mark.parametrize("name", ACTS)
+def test_the_release_follows_from_the_log(name: str) -> None:
+    """The active controller's registration names its release."""
+    assert [release for _, release in explained(name).releases] == ["4.4.0" if "440" in name else "4.1.2"]
+
+
+def test_releases_are_found_by_their_metadata_version() -> None:
+    """A controller that registers names its release; before 3.7 it may be the one of the level in force, or a later one."""
+    assert [one.name for one in candidates(33, 20)] == ["4.4.0"]
+    assert [one.name for one in candidates(27, 7)] == ["4.1.2", "4.1.0"]
+    assert candidates(None, 21)[0].name == "3.9.1"
+    assert candidates(None, 99) == RELEASES[-1:]
+    assert set(CONTROLLER_DECISIONS) <= {decision.name for decision in FIXED.decisions}
+
+
+def test_every_fault_has_a_meaning_for_whoever_runs_the_cluster() -> None:
+    """Each case of the controller that breaks something has a text of what it does and what to do; each text is of a case."""
+    own = {name for name, case in CASE.items() if set(case.decisions) & CONTROLLER_DECISIONS and not case.breaks_nothing}
+    assert own - set(MEANINGS) == {"last-replica-standing"}, "what the features of the log decide is no bug that acts"
+    assert {bug for bug in MEANINGS if bug not in CASE} == {"min-isr-of-partition-0", "assignment-empties-elr"}
+    assert not is_wrong("KAFKA-19975")
+    assert says("KAFKA-19975") == CASE["KAFKA-19975"].says
+
+
+def test_operations_of_the_controllers_log() -> None:
+    """A line at DEBUG names the operation and the offset of its last record; other lines name none."""
+    lines = [
+        "[2026-11-25 23:02:39,522] DEBUG [QuorumController id=100] Read-write operation completeActivation[1](2049297767) will be "
+        "completed when the log reaches offset 7. (org.apache.kafka.controller.QuorumController)",
+        "[2026-11-25 23:02:39,522] DEBUG [QuorumController id=100] Executing handleCommit[baseOffset=0].",
+    ]
+    assert list(operations_in(lines)) == [(7, "completeActivation[1]")]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Questions
+
+
+def test_the_story_of_a_partition(inside: Command) -> None:
+    """`--partition` tells each event of a partition: its offset, the operation in the controller's log, the bug, the state."""
+    story = inside("validate", str(FINDING), "--partition", "p-0", "-q")
+    assert story.returncode == 0
+    lines = story.stdout.splitlines()
+    assert [line.split()[0] for line in lines] == ["90", "125", "131", "184", "196", "199", "257"]
+    assert "<elr-outside-replicas acts>  (alterPartitionReassignments)" in lines[2]
+    plain = json.loads(inside("validate", str(FINDING), "--broker", "2", "-q", "--format", "json").stdout)
+    assert {"broker 2", "p-0"} == {one["subject"] for one in plain}
+    assert inside("validate", str(FINDING), "--partition", "q-0", "-q").returncode == 2
+
+
+def test_the_image_at_an_offset_and_at_a_time(inside: Command) -> None:
+    """`--at` shows the image after an offset, or at a time in UTC, as text and as JSON."""
+    at = json.loads(inside("validate", str(FINDING), "--at", "131", "-q", "--format", "json").stdout)
+    assert at["partitions"]["p-0"]["elr"] == [2]
+    assert at["partitions"]["p-0"]["replicas"] == [0, 1]
+    before = inside("validate", str(FINDING), "--at", "2026-11-25T22:48:19", "-q").stdout
+    assert "p-0: leader 0, ISR [0, 1], replicas [0, 1, 2], ELR [2]" in before
+    assert inside("validate", str(FINDING), "--at", "yesterday", "-q").returncode == 2
+
+
+def test_why_a_partition_is_as_it_is(inside: Command) -> None:
+    """`--why` names what refuses each broker, and what each event would make of the partition."""
+    why = inside("validate", str(FINDING), "--why", "p-0", "-q").stdout
+    assert "broker 1: not in the ISR; in the ELR; it is fenced; a proposal that names it is refused with INELIGIBLE_REPLICA" in why
+    assert "a preferred election: leader 0" in why
+    nobody = inside("validate", str(LOGS / "f412-cancellation-elects-cleanly"), "--at", "79", "--why", "p-0", "-q").stdout
+    assert "it has no leader: only a member of the ISR" in nobody
+    assert "unfencing broker 0: leader 0" in nobody
+
+
+def test_another_release_does_not_explain(inside: Command) -> None:
+    """With `--era` of a release that decides otherwise, the records of the difference are not explained."""
+    other = json.loads(inside("validate", str(FINDING), "--era", "3.9", "-q", "--format", "json").stdout)
+    assert any(one["kind"] == "unexplained" for one in other["violations"])
+    assert inside("validate", str(FINDING), "--era", "2.8", "-q").returncode == 2
