@@ -21,8 +21,9 @@ Source: Kafka 2.8 ReplicaManager.scala, Partition.scala, KafkaApis.scala, Delaye
 from __future__ import annotations
 
 from kafka_spec.impl.broker.fetcher import Fetchers
-from kafka_spec.impl.broker.isr import PROPAGATION_CHECK_MS, IsrKeeper, IsrWrite
-from kafka_spec.impl.broker.isr_proposals import ProposedIsrs
+from kafka_spec.impl.broker.isr import PROPAGATION_CHECK_MS, ZkIsrManager
+from kafka_spec.impl.broker.isr_manager import IsrWrite
+from kafka_spec.impl.broker.isr_proposals import AlterIsrManager
 from kafka_spec.impl.broker.record_requests import RecordRequests
 from kafka_spec.impl.broker.replica_manager import ReplicaManager
 from kafka_spec.impl.coordination import znodes
@@ -41,7 +42,7 @@ class DataPlane(RecordRequests):
         super().__init__(replicas)
         self.replicas: ReplicaManager = replicas
         self.fetchers = Fetchers(replicas, replicas.settings.truncation_on_fetch)
-        self.isr = (ProposedIsrs if replicas.settings.alter_partition else IsrKeeper)(replicas, session)
+        self.isr = (AlterIsrManager if replicas.settings.alter_partition else ZkIsrManager)(replicas, session)
         self.shrink_due = self.propagation_due = self.checkpoint_due = 0
         """The time of the next periodic work."""
         self._reported: set[TopicPartition] = set()

@@ -66,14 +66,15 @@ class HostedPartition:
 
     `isr` and `followers` are for a leader; `pending_isr` is an ISR whose write has not been answered, or was refused
     (`isr_write_refused`) and still counts; `epoch_start` is the end of its log when it became the leader
-    (leaderEpochStartOffset). `version` is the state znode's version, `controller_epoch` its writer's. `topic_id` is that of the
+    (leaderEpochStartOffset). `partition_epoch` is the version of the state znode, and in KRaft
+    that of the registration; `controller_epoch` is the znode's writer's. `topic_id` is that of the
     topic that the log belongs to, None if it is not known. A reassignment is `adding` and `removing` some of the replicas.
     """
 
     leader_epoch: int = NO_EPOCH
     leader: int = NO_LEADER
     controller_epoch: int = 0
-    version: int = 0
+    partition_epoch: int = 0
     replicas: tuple[int, ...] = ()
     adding: tuple[int, ...] = ()
     removing: tuple[int, ...] = ()
@@ -108,7 +109,7 @@ class HostedPartition:
         """Adopt leader, leader epoch, version and replicas from a controller; a pending ISR change is dropped."""
         told = state.leadership
         self.leader, self.leader_epoch = told.leader, told.leader_epoch
-        self.version, self.controller_epoch = told.version, told.controller_epoch
+        self.partition_epoch, self.controller_epoch = told.version, told.controller_epoch
         self.replicas, self.adding, self.removing = state.replicas, state.adding, state.removing
         self.isr, self.pending_isr, self.isr_write_refused = told.isr, None, False
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from kafka_spec.impl.broker.fetcher import Fetchers
 from kafka_spec.impl.broker.record_requests import Produces, RecordRequests
-from kafka_spec.impl.kraft.isr import IsrProposals
+from kafka_spec.impl.kraft.isr import KRaftAlterPartitionManager
 from kafka_spec.impl.kraft.replicas import KRaftReplicas
 from kafka_spec.impl.protocol.data_requests import CONSUMER, Fetched, FetchPosition, FetchRequest, Produced, ProduceRequest
 from kafka_spec.impl.protocol.errors import ErrorCode
@@ -28,7 +28,7 @@ class KRaftDataPlane(RecordRequests):
         super().__init__(replicas)
         self.replicas: KRaftReplicas = replicas
         self.fetchers = Fetchers(replicas, truncation_on_fetch=True)
-        self.isr = IsrProposals(replicas)
+        self.isr = KRaftAlterPartitionManager(replicas)
         self.shrink_due = self.checkpoint_due = 0
         """The time of the next periodic work."""
 
@@ -72,7 +72,7 @@ class KRaftDataPlane(RecordRequests):
         latest = hosted.followers[follower].broker_epoch
         if not fetch_is_outdated(broker_epoch, latest, self.replicas.k.fetch_epochs_compared):
             hosted.note_fetch(follower, offset, broker_epoch, now)
-            self.isr.try_expand(partition, follower)
+            self.isr.try_expand(partition, follower, now)
             self.advance_high_watermark(partition, now)
 
     # Time
