@@ -110,9 +110,9 @@ def test_logs_of_real_kafka_hold(
     assert outcome.followed > 450
 
 
-def test_readme_shows_what_is_printed() -> None:
-    """The transcript in README is part of the command's output."""
-    text = (LOGS.parent.parent / "README.md").read_text()
+def test_the_book_shows_what_is_printed() -> None:
+    """The transcript in the book is part of the command's output."""
+    text = (LOGS.parent.parent / "docs" / "clusters" / "validate.md").read_text()
     printed = (LOGS.parent / "golden" / "validate-2.8.2.txt").read_text().splitlines()
     shown = text.partition("$ kafka-spec validate tests/logs/2.8.2 -q\n")[2].partition("```")[0].splitlines()
 
