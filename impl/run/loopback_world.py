@@ -95,6 +95,9 @@ class LoopbackWorld(RunWorld):
         self._every.append(LoopbackProcess(self._ports, self.thread, self._fail))
         return self._every[-1]
 
+    def disturb(self, faults: tuple[str, ...]) -> None:
+        """Do nothing: no message is lost here."""
+
     def calm(self) -> None:
         """Do nothing: no connection is broken here."""
 
