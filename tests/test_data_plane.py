@@ -12,7 +12,7 @@ from test_log import MEMORY, batch, values
 
 from kafka_spec.impl.broker.data_plane import DataPlane
 from kafka_spec.impl.broker.fetcher import FollowersRequest
-from kafka_spec.impl.broker.isr import IsrWrite
+from kafka_spec.impl.broker.isr_manager import IsrWrite
 from kafka_spec.impl.broker.partition import UNKNOWN_END, Follower, HostedPartition
 from kafka_spec.impl.broker.replica_manager import ReplicaManager
 from kafka_spec.impl.coordination import znodes
@@ -46,9 +46,9 @@ from kafka_spec.impl.protocol.responses import ControllerResponse
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.state_change_log import StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.bugs import BUG
 from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8
 from kafka_spec.spec.control.fixed import FIXED
+from kafka_spec.spec.models import MODELS
 from kafka_spec.spec.table import Spec
 
 P = TopicPartition("orders", 0)
@@ -510,7 +510,7 @@ def test_isr_in_zookeeper(brokers: Start) -> None:
     cluster.ask(2)
     cluster.planes[1].isr.shrink_all(cluster.now)
     assert cluster.state() == znodes.State(1, 0, (1, 2), 7)
-    assert (cluster.partition(1).isr, cluster.partition(1).version, cluster.partition(1).high_watermark) == ((1, 2), 1, 1)
+    assert (cluster.partition(1).isr, cluster.partition(1).partition_epoch, cluster.partition(1).high_watermark) == ((1, 2), 1, 1)
     cluster.sync(3)
     assert cluster.state().isr == cluster.partition(1).isr == (1, 2, 3)
 
@@ -539,28 +539,28 @@ def test_an_isr_write_meets_another_version(brokers: Start, era: Spec) -> None:
 @pytest.mark.parametrize(("reads_back", "loss"), [(True, Loss.REPLY), (False, Loss.REPLY), (False, Loss.REQUEST)])
 def test_an_isr_write_is_not_answered(brokers: Start, reads_back: bool, loss: Loss) -> None:
     """A write without an answer stays pending, and counts for both; tried again, it is known for done (KAFKA-1382), or skipped."""
-    cluster = brokers(FIXED if reads_back else BUG["KAFKA-1382"].on(FIXED))
+    cluster = brokers(FIXED if reads_back else MODELS["control/KAFKA-1382"])
     cluster.elect(1, isr=(1, 2))
     plane, partition = cluster.planes[1], cluster.partition(1)
     cluster.produce(1, b"a")
     cluster.now += 30_001
     cluster.sessions[1].lose(loss)
     assert plane.try_shrink_isr(P, (2,), cluster.now) == IsrWrite.UNANSWERED
-    assert (partition.isr, partition.pending_isr, partition.maximal_isr, partition.version) == ((1, 2), (1,), (1, 2), 0)
+    assert (partition.isr, partition.pending_isr, partition.maximal_isr, partition.partition_epoch) == ((1, 2), (1,), (1, 2), 0)
     assert not plane.advance_high_watermark(P, cluster.now)
     assert plane.try_shrink_isr(P, (2,), cluster.now) == IsrWrite.NOT_NEEDED
     plane.tick(cluster.now)
     assert cluster.state().isr == (1,)
     written = reads_back or loss == Loss.REQUEST
     assert (partition.pending_isr, partition.isr_write_refused) == (None, False)
-    assert (partition.isr, partition.version, partition.high_watermark) == (((1,), 1, 1) if written else ((1, 2), 0, 0))
+    assert (partition.isr, partition.partition_epoch, partition.high_watermark) == (((1,), 1, 1) if written else ((1, 2), 0, 0))
     assert plane.retry_isr_write(P, cluster.now) == IsrWrite.NOT_NEEDED
 
 
 @pytest.mark.parametrize("counts", [True, False])
 def test_an_unanswered_write_is_overtaken(brokers: Start, counts: bool) -> None:
     """A leader adds a follower without an answer, and another writes: since 2.8 it goes on to wait for that follower."""
-    cluster = brokers(FIXED if counts else BUG["unanswered-expansion-forgotten"].on(FIXED))
+    cluster = brokers(FIXED if counts else MODELS["control/unanswered-expansion-forgotten"])
     cluster.elect(1, isr=(1,))
     plane, partition = cluster.planes[1], cluster.partition(1)
     plane.note_fetch(P, 2, 0, cluster.planes[2].replicas.broker_epoch, cluster.now)
@@ -656,7 +656,7 @@ def test_isr_changes_are_told(brokers: Start) -> None:
 
 def test_eras_have_all_of_it(brokers: Start) -> None:
     """A record reaches all logs in every era."""
-    for era in (FIXED, ERA_2_8, ERA_0_10, BUG["KIP-101"].on(FIXED)):
+    for era in (FIXED, ERA_2_8, ERA_0_10, MODELS["control/KIP-101"]):
         cluster = brokers(era)
         cluster.elect(1)
         cluster.produce(1, b"a")

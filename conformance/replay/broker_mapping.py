@@ -122,7 +122,8 @@ class BrokerView:
 
     def put_replica(self, number: int, record: state.Replica) -> None:
         """Set a replica, its log first: a log is on disk even if no process hosts it."""
-        wanted, folder, partition = Disk.of(record), self.modeled.folders[self.number][number], PARTITIONS[number]
+        wanted = Disk.of(record, record.role == Role.LEADER)
+        folder, partition = self.modeled.folders[self.number][number], PARTITIONS[number]
         if self.broker is None:
             put_disk(folder, wanted)
             return
@@ -242,7 +243,7 @@ REPLICA = RecordMapping(
         "isr", lambda replica: replica.isr if replica.leads else 0, lambda replica, record: setattr(replica, "isr", record.isr)
     ),
     FieldMapping("replicas", lambda replica: BrokerSet.of(replica.partition.replicas) if replica.leads else 0, _nothing),
-    of_leader("version", "version"),
+    of_leader("version", "partition_epoch"),
     of_leader("state_epoch", "controller_epoch"),
     of_leader("epoch_start", "epoch_start"),
     FieldMapping("ends", lambda replica: replica.ends, ReplicaView.put_ends),
