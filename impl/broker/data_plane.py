@@ -85,7 +85,7 @@ class DataPlane(PeriodicWork):
         return self.isr.retry(partition, now)
 
     def advance_high_watermark(self, partition: TopicPartition, now: int, at_most: int | None = None) -> bool:
-        """See `ReplicaManager.advance_high_watermark`."""
+        """Advance a leader's high watermark to the smallest log end in the ISR; return whether it rose."""
         return self.replicas.advance_high_watermark(partition, now, at_most)
 
     # Time

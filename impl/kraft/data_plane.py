@@ -32,7 +32,7 @@ class KRaftDataPlane(PeriodicWork):
         self.isr: KRaftAlterPartitionManager = KRaftAlterPartitionManager(replicas)
 
     def advance_high_watermark(self, partition: TopicPartition, now: int, at_most: int | None = None) -> bool:
-        """See `KRaftReplicas.advance_high_watermark`."""
+        """Advance a leader's high watermark, as the era decides; return whether it rose."""
         return self.replicas.advance_high_watermark(partition, now)
 
     # Produce
@@ -49,7 +49,7 @@ class KRaftDataPlane(PeriodicWork):
     # Fetches
 
     def read(self, partition: TopicPartition, position: FetchPosition, replica: int, topic_id: str | None = None) -> Fetched:
-        """See `LedPartitions.read`; a follower must be a replica that the leader knows (Partition.followerReplicaOrThrow)."""
+        """Read records for a fetch; a follower must be a replica that the leader knows (Partition.followerReplicaOrThrow)."""
         hosted = self.replicas.partitions.get(partition)
         fetched = super().read(partition, position, replica, topic_id)
         if fetched.error == ErrorCode.NONE and replica != CONSUMER and hosted is not None and replica not in hosted.followers:
