@@ -16,7 +16,7 @@ from typing import Any
 from kafka_spec.conformance.metadata import image as keys
 from kafka_spec.conformance.metadata.batches import MetadataEntry
 from kafka_spec.conformance.metadata.image import Image
-from kafka_spec.conformance.metadata.predictions import Asked, Explained, Predicted, Predictions, recorded
+from kafka_spec.conformance.metadata.predictions import AskedShape, Explained, Predicted, Predictions, recorded
 from kafka_spec.conformance.metadata.rulings import RELEASES, Ruling
 from kafka_spec.conformance.metadata.shapes import (
     LOST_DIRECTORY,
@@ -100,12 +100,12 @@ class Explainer:
         found = {}
         for partition in partitions:
             isr = tuple(broker for broker in partition.shape.isr if broker != left)
-            asked = Asked(isr, self.acceptable(partition, active), self.least(partition), self.election(partition), None, lost)
+            asked = AskedShape(isr, self.acceptable(partition, active), self.least(partition), self.election(partition), None, lost)
             if self.predict(partition, asked) is not None:
                 found[partition] = asked
         return found
 
-    def predict(self, partition: FoldedPartition, asked: Asked) -> ShapeChange | None:
+    def predict(self, partition: FoldedPartition, asked: AskedShape) -> ShapeChange | None:
         """Return the change that an event writes."""
         return self.predictions.predict(self.ruling, partition.shape, asked)
 

@@ -20,7 +20,7 @@ MOST_REMEMBERED = 1 << 18
 ANY_PARTITION = TopicPartition("", 0)
 
 
-class Asked(NamedTuple):
+class AskedShape(NamedTuple):
     """What an event asks of a partition; see AskedChange. `least` is the effective min.insync.replicas."""
 
     isr: tuple[int, ...]
@@ -44,11 +44,11 @@ class Predictions:
     """Remembers predictions under each ruling."""
 
     def __init__(self) -> None:
-        self._rulings: dict[Ruling, dict[tuple[PartitionShape, Asked], ShapeChange | None]] = {}
+        self._rulings: dict[Ruling, dict[tuple[PartitionShape, AskedShape], ShapeChange | None]] = {}
         self._ruling: Ruling | None = None
-        self._known: dict[tuple[PartitionShape, Asked], ShapeChange | None] = {}
+        self._known: dict[tuple[PartitionShape, AskedShape], ShapeChange | None] = {}
 
-    def predict(self, ruling: Ruling, shape: PartitionShape, asked: Asked) -> ShapeChange | None:
+    def predict(self, ruling: Ruling, shape: PartitionShape, asked: AskedShape) -> ShapeChange | None:
         """Return the change that is written, with ISR and ELR in ascending order; None if nothing is."""
         if ruling is not self._ruling:
             self._ruling, self._known = ruling, self._rulings.setdefault(ruling, {})
@@ -61,7 +61,7 @@ class Predictions:
         return found
 
     @staticmethod
-    def _built(ruling: Ruling, shape: PartitionShape, asked: Asked) -> ShapeChange | None:
+    def _built(ruling: Ruling, shape: PartitionShape, asked: AskedShape) -> ShapeChange | None:
         wanted = AskedChange(asked.isr, asked.acceptable, asked.election, asked.recovery, asked.lost_records, asked.assignment)
         record = build_change(ANY_PARTITION, shape.registered(), wanted, asked.least, ruling.k).record
         if record is None:
@@ -86,7 +86,7 @@ def recorded(record: object) -> ShapeChange:
     return in_any_order(change_of(record))
 
 
-Predicted = dict[FoldedPartition, Asked]
+Predicted = dict[FoldedPartition, AskedShape]
 """What an event asks of each partition that it concerns."""
 
 
@@ -96,7 +96,7 @@ class Explained(NamedTuple):
     name: str
     records: int
     subject: str = ""
-    asked: tuple[tuple[FoldedPartition, Asked], ...] = ()
+    asked: tuple[tuple[FoldedPartition, AskedShape], ...] = ()
 
 
 def differing(wanted: ShapeChange | None, found: ShapeChange) -> list[str]:

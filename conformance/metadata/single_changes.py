@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_spec.conformance.metadata.batches import MetadataEntry
-from kafka_spec.conformance.metadata.predictions import Asked, Explained, recorded
+from kafka_spec.conformance.metadata.predictions import AskedShape, Explained, recorded
 from kafka_spec.conformance.metadata.shapes import NOTHING, FoldedPartition, ShapeChange
 from kafka_spec.impl.kraft.partition_change import AssignedReplicas
 from kafka_spec.impl.kraft.reassignment import assignment_to, cancelled
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from kafka_spec.conformance.metadata.explain import Explainer
 
 
-class Attempt(NamedTuple):
+class PossibleEvent(NamedTuple):
     """An event that may have written a change, and what it asks."""
 
     name: str
-    asked: Asked
+    asked: AskedShape
 
 
 def explain_alone(explainer: Explainer, entry: MetadataEntry) -> Explained | None:
@@ -52,23 +52,23 @@ def explain_alone(explainer: Explainer, entry: MetadataEntry) -> Explained | Non
     return None
 
 
-def attempts(explainer: Explainer, partition: FoldedPartition, found: ShapeChange) -> Iterator[Attempt]:
+def attempts(explainer: Explainer, partition: FoldedPartition, found: ShapeChange) -> Iterator[PossibleEvent]:
     """Yield the events that may have written a change, the likeliest first."""
     shape = partition.shape
     acceptable = explainer.acceptable(partition, explainer.image.active)
-    usual = Asked(shape.isr, acceptable, explainer.least(partition), explainer.election(partition))
+    usual = AskedShape(shape.isr, acceptable, explainer.least(partition), explainer.election(partition))
     if shape.leader >= 0:
         yield from _proposals(explainer, partition, found, usual)
         if shape.leader != shape.replicas[0]:
-            yield Attempt("preferred election", usual._replace(election=ElectionKind.PREFERRED))
+            yield PossibleEvent("preferred election", usual._replace(election=ElectionKind.PREFERRED))
     else:
-        yield Attempt("unclean election", usual._replace(election=ElectionKind.UNCLEAN))
+        yield PossibleEvent("unclean election", usual._replace(election=ElectionKind.UNCLEAN))
     if found.replicas is not None or found.adding is not None or found.removing is not None:
         yield from _cancellation(explainer, partition, usual)
         yield from _reassignments(explainer, partition, found, usual)
 
 
-def _proposals(explainer: Explainer, partition: FoldedPartition, found: ShapeChange, usual: Asked) -> Iterator[Attempt]:
+def _proposals(explainer: Explainer, partition: FoldedPartition, found: ShapeChange, usual: AskedShape) -> Iterator[PossibleEvent]:
     """Yield the proposals of the leader: the recorded ISR, and those that lead to it by completing a reassignment."""
     shape, k, image = partition.shape, explainer.ruling.k, explainer.image
     proposed = shape.isr if found.isr is None else found.isr
@@ -87,7 +87,7 @@ def _proposals(explainer: Explainer, partition: FoldedPartition, found: ShapeCha
             BrokerSet.of(isr), BrokerSet.of(shape.replicas), shape.leader, len(isr), RecoveryState.RECOVERED, shape.recovery
         )
         if answer == ErrorCode.NONE:
-            yield Attempt(_title(shape.isr, isr, found), usual._replace(isr=isr, recovery=RecoveryState.RECOVERED))
+            yield PossibleEvent(_title(shape.isr, isr, found), usual._replace(isr=isr, recovery=RecoveryState.RECOVERED))
 
 
 def _title(before: tuple[int, ...], isr: tuple[int, ...], found: ShapeChange) -> str:
@@ -100,7 +100,7 @@ def _title(before: tuple[int, ...], isr: tuple[int, ...], found: ShapeChange) ->
     return "proposal that ends a recovery" if found.recovery == RecoveryState.RECOVERED else "proposal"
 
 
-def _cancellation(explainer: Explainer, partition: FoldedPartition, usual: Asked) -> Iterator[Attempt]:
+def _cancellation(explainer: Explainer, partition: FoldedPartition, usual: AskedShape) -> Iterator[PossibleEvent]:
     shape = partition.shape
     if not shape.adding and not shape.removing:
         return
@@ -109,12 +109,14 @@ def _cancellation(explainer: Explainer, partition: FoldedPartition, usual: Asked
         isr, assignment = cancelled(shape.registered(), unclean, usual.least, explainer.ruling.k)
     except KafkaError:
         return
-    yield Attempt("cancel a reassignment", usual._replace(isr=isr, election=ElectionKind.ONLINE, assignment=assignment))
+    yield PossibleEvent("cancel a reassignment", usual._replace(isr=isr, election=ElectionKind.ONLINE, assignment=assignment))
     if unclean:
-        yield Attempt("cancel a reassignment", usual._replace(isr=isr, assignment=assignment))
+        yield PossibleEvent("cancel a reassignment", usual._replace(isr=isr, assignment=assignment))
 
 
-def _reassignments(explainer: Explainer, partition: FoldedPartition, found: ShapeChange, usual: Asked) -> Iterator[Attempt]:
+def _reassignments(
+    explainer: Explainer, partition: FoldedPartition, found: ShapeChange, usual: AskedShape
+) -> Iterator[PossibleEvent]:
     """Yield the reassignments to each target that the recorded replicas begin with."""
     shape, image = partition.shape, explainer.image
     replicas = found.replicas or shape.replicas
@@ -127,13 +129,13 @@ def _reassignments(explainer: Explainer, partition: FoldedPartition, found: Shap
         except KafkaError:
             continue
         name = f"reassign to {list(target)}"
-        yield Attempt(name, usual._replace(election=ElectionKind.ONLINE, assignment=assignment))
+        yield PossibleEvent(name, usual._replace(election=ElectionKind.ONLINE, assignment=assignment))
 
 
-def assigned(explainer: Explainer, partition: FoldedPartition) -> Iterator[Attempt]:
+def assigned(explainer: Explainer, partition: FoldedPartition) -> Iterator[PossibleEvent]:
     """Yield what an assignment of directories makes of a partition: all is decided again; up to 4.2 the ELR is emptied."""
     acceptable = explainer.acceptable(partition, explainer.image.active)
-    usual = Asked(partition.shape.isr, acceptable, explainer.least(partition))
-    yield Attempt("assign directories", usual)
-    yield Attempt("assign directories", usual._replace(election=explainer.election(partition)))
-    yield Attempt("assign directories, which empties the ELR", usual._replace(least=0))
+    usual = AskedShape(partition.shape.isr, acceptable, explainer.least(partition))
+    yield PossibleEvent("assign directories", usual)
+    yield PossibleEvent("assign directories", usual._replace(election=explainer.election(partition)))
+    yield PossibleEvent("assign directories, which empties the ELR", usual._replace(least=0))

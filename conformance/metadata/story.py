@@ -20,7 +20,7 @@ from kafka_spec.spec.table import SpecError
 
 
 @dataclass(frozen=True)
-class Moment:
+class StoryLine:
     """An event that concerns the subject: offset, time, what it was, what the controller's log calls it, bugs, the state after."""
 
     offset: int
@@ -41,7 +41,7 @@ class Story:
     topics: frozenset[str] = frozenset()
     brokers: frozenset[int] = frozenset()
     causes: Mapping[int, str] = field(default_factory=dict)
-    moments: list[Moment] = field(default_factory=list)
+    moments: list[StoryLine] = field(default_factory=list)
 
     def take(self, image: Image, reported: LogEvent, entries: list[MetadataEntry]) -> None:
         """Note what an event did to the subjects; the image has it already."""
@@ -49,7 +49,7 @@ class Story:
         cause = self.causes.get(reported.last, "")
         for offset, key, record in entries:
             for subject, state, epochs in self._touched(image, key, record):
-                self.moments.append(Moment(offset, reported.when, subject, event, cause, reported.bugs, state, epochs))
+                self.moments.append(StoryLine(offset, reported.when, subject, event, cause, reported.bugs, state, epochs))
 
     def _touched(self, image: Image, key: int, record: Any) -> list[tuple[str, str, tuple[int, int]]]:
         found = []

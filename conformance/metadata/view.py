@@ -12,7 +12,7 @@ from uuid import UUID
 from kafka_spec.conformance.metadata.explain import Explainer
 from kafka_spec.conformance.metadata.image import Image
 from kafka_spec.conformance.metadata.judge import shown, time_of
-from kafka_spec.conformance.metadata.predictions import Asked
+from kafka_spec.conformance.metadata.predictions import AskedShape
 from kafka_spec.conformance.metadata.shapes import FoldedPartition, merged
 from kafka_spec.spec.alter_partition import answer_to_isr, is_eligible
 from kafka_spec.spec.domain import NONE, BrokerSet, including
@@ -97,7 +97,7 @@ def why_text(explainer: Explainer, name: str) -> str:
 def _why(explainer: Explainer, partition: FoldedPartition) -> Iterator[str]:
     image, shape = explainer.image, partition.shape
     acceptable = explainer.acceptable(partition, image.active)
-    usual = Asked(shape.isr, acceptable, explainer.least(partition), explainer.election(partition))
+    usual = AskedShape(shape.isr, acceptable, explainer.least(partition), explainer.election(partition))
     yield f"{image.name_of(partition)}: {shown(shape)}; min.insync.replicas that counts: {usual.least}"
     electable, place = (shape.isr, "the ISR") if shape.isr else (shape.elr, "the ELR, since the ISR is empty")
     if shape.leader == NONE:
@@ -141,10 +141,10 @@ def _standing(
     return reasons
 
 
-def _changes(explainer: Explainer, partition: FoldedPartition, usual: Asked) -> Iterator[str]:
+def _changes(explainer: Explainer, partition: FoldedPartition, usual: AskedShape) -> Iterator[str]:
     """Yield what each event would make of the partition, as the controller decides it."""
     image, shape = explainer.image, partition.shape
-    tries: list[tuple[str, Asked]] = []
+    tries: list[tuple[str, AskedShape]] = []
     for broker in dict.fromkeys((*shape.replicas, *shape.isr, *shape.elr)):
         if broker in image.brokers and broker not in image.active and shape.leader == NONE:
             active = explainer.acceptable(partition, including(image.active, broker))
