@@ -119,15 +119,31 @@ class HostedPartition:
         Raises:
             OSError: the leader epoch cannot be written; the partition is unchanged.
         """
-        end = self.opened.end_offset
-        self.opened.assign_epoch(state.leadership.leader_epoch)
+        self.begin_epoch(state.leadership.leader_epoch)
         self.adopt(state)
+        self.know_followers(self.leader, forgets)
+        self.measure_lag_from(now)
+
+    def begin_epoch(self, leader_epoch: int) -> None:
+        """Begin a leader epoch at the end of the log.
+
+        Raises:
+            OSError: it cannot be written; the partition is unchanged.
+        """
+        end = self.opened.end_offset
+        self.opened.assign_epoch(leader_epoch)
         self.epoch_start = end
+
+    def know_followers(self, number: int, forgets: bool) -> None:
+        """Have the other replicas as the followers of broker `number`; what is known of them is kept, unless it `forgets`."""
         known = {} if forgets else self.followers
-        self.followers = {broker: known.get(broker, Follower()) for broker in self.replicas if broker != self.leader}
+        self.followers = {broker: known.get(broker, Follower()) for broker in self.replicas if broker != number}
+
+    def measure_lag_from(self, now: int) -> None:
+        """Take the members of the ISR as caught up with the beginning of the leader epoch, and nobody else."""
         for broker, follower in self.followers.items():
             follower.caught_up_at = now if broker in self.isr else NEVER
-            follower.leader_end, follower.fetched_at = end, now
+            follower.leader_end, follower.fetched_at = self.epoch_start, now
 
     def start_to_follow(self, state: LeaderAndIsrState) -> None:
         """Follow: clear the ISR and the followers, which only a leader has (makeFollower)."""

@@ -25,7 +25,6 @@ class ControllerChange(ControllerEvent):
     """/controller may have changed: resign if another broker holds it, and read it again; stand for election if it is missing."""
 
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         while True:
             stat = core.session.exists(znodes.CONTROLLER, watch=True)
             mine = stat is not None and stat.owner == core.session.id
@@ -48,7 +47,6 @@ class ControllerEpochChange(ControllerEvent):
     """
 
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         if core.awaits_epoch:
             return ControllerChange().handle(core)
         if core.k.epoch_watch == EpochWatch.ADOPTED:
@@ -64,7 +62,7 @@ class IncrementEpoch(ControllerTask):
     """Read /controller_epoch and write the next one: the second step of 0.10's election, which takes any current epoch."""
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class.
+        """Write the next controller epoch.
 
         Raises:
             ControllerMoved: another controller has written it between the read and the write.
@@ -89,7 +87,6 @@ class GiveUp(ControllerTask):
     epoch_version: int
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         session = core.session
         if core.k.giving_up == GivingUp.UNCONDITIONAL:  # even if another broker owns it by now
             with suppress(NoNode):
@@ -107,18 +104,7 @@ def _elect(core: ControllerCore, already: bool) -> Sequence[ControllerTask] | No
     `already` says that this session owns /controller: the reply to its creation was lost.
     """
     session = core.session
-    try:
-        data, stat = session.get(znodes.CONTROLLER_EPOCH)
-    except NoNode:
-        with suppress(NodeExists):
-            session.create(znodes.CONTROLLER_EPOCH, znodes.encode_controller_epoch(0))
-        data, stat = session.get(znodes.CONTROLLER_EPOCH)
-    try:
-        epoch = znodes.decode_controller_epoch(data)
-    except znodes.Undecodable:  # a guessed epoch could readmit an old controller: nobody is elected until the znode is repaired
-        core.awaits_epoch = session.exists(znodes.CONTROLLER_EPOCH, watch=True) is not None
-        raise
-    core.awaits_epoch = False
+    epoch, stat = _read_epoch(core)
     own = znodes.ControllerRegistration(core.controller_id, int(core.clock() * 1000)).encode()
     if core.k.controller_election == ControllerElection.TWO_STEPS:
         if not already:
@@ -143,6 +129,28 @@ def _elect(core: ControllerCore, already: bool) -> Sequence[ControllerTask] | No
         return None
     assert isinstance(set_stat, Stat)
     return _take_over(core, epoch + 1, set_stat.version)
+
+
+def _read_epoch(core: ControllerCore) -> tuple[int, Stat]:
+    """Return /controller_epoch, which is created if it is missing.
+
+    Raises:
+        Undecodable: nobody is elected until the znode is repaired; a guessed epoch could readmit an old controller.
+    """
+    session = core.session
+    try:
+        data, stat = session.get(znodes.CONTROLLER_EPOCH)
+    except NoNode:
+        with suppress(NodeExists):
+            session.create(znodes.CONTROLLER_EPOCH, znodes.encode_controller_epoch(0))
+        data, stat = session.get(znodes.CONTROLLER_EPOCH)
+    try:
+        epoch = znodes.decode_controller_epoch(data)
+    except znodes.Undecodable:
+        core.awaits_epoch = session.exists(znodes.CONTROLLER_EPOCH, watch=True) is not None
+        raise
+    core.awaits_epoch = False
+    return epoch, stat
 
 
 def _take_over(core: ControllerCore, epoch: int, version: int, trigger: str = "elect") -> Sequence[ControllerTask]:

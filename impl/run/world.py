@@ -30,7 +30,7 @@ class RunWorld(ABC):
     """Brokers by number; those in `nodes` run."""
 
     burst = 1
-    """See `RunningBroker`."""
+    """How many steps a controller takes before other tasks run."""
 
     def __init__(
         self,
