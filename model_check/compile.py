@@ -55,7 +55,7 @@ class Program(Plan, Code):
         seed = layout.seed ^ mix(layout.seed ^ SECRET[0], SECRET[1])
         counts = actions.count, actions.bits, len(spec.rules), len(self.cut_names), len(self.states), len(self.steps)
         tests = len(self.state_tests), len(self.step_tests)
-        paths = tuple(-1 if claim.when is None else self.ways.index(claim.when) for claim in self.on_graph)
+        paths = tuple(-1 if claim.when is None else self.ways.index(claim.antecedents) for claim in self.on_graph)
         shape = Shape(
             layout.size, *counts, *tests, tuple(vars(k).values()), seed, layout.most, bool(layout.wide), len(self.ways), paths
         )

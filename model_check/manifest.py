@@ -6,7 +6,7 @@ An error in the file is reported with the check's name and the allowed values.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -210,14 +210,19 @@ def _check(table: Mapping[str, Any], where: str, model: Callable[[str], Spec], u
             judged = judged | {DEADLOCK} if table["deadlock"] else judged - {DEADLOCK}
         for name in judged_by_spec(properties or ()):
             spec.property(name)
+        claims = {one.name: one.stated for claim in spec.properties for one in claim.at(bounds)}
+
+        def unjudged(names: Iterable[str]) -> list[str]:
+            return [name for name in names if name not in judged and claims.get(name) not in judged]
+
         if table.get("normal_form"):
             spec.in_normal_form()
         elif "unreduced" in table:
             raise SpecError("unreduced is what normal_form = true reduces; add that, or omit it")
-        if wrong := [name for name in table.get("traces", {}) if name not in judged]:
+        if wrong := unjudged(table.get("traces", {})):
             raise SpecError(f"traces: property {wrong[0]!r} is unknown, or not judged; judged are {', '.join(sorted(judged))}")
         left_out = [name for names in table.get("not_tested", {}).values() for name in names]
-        if wrong := [name for name in left_out if name not in judged]:
+        if wrong := unjudged(left_out):
             raise SpecError(f"not_tested: property {wrong[0]!r} is unknown, or not judged; judged are {', '.join(sorted(judged))}")
     except SpecError as error:
         raise SpecError(f"{where}: {error}") from None
