@@ -97,7 +97,7 @@ def _unlike(result: Exploration, name: str, states: int) -> list[str]:
     if len(set(met.values())) > 1:
         told = ", ".join(f"{one} {length or 'no counterexample'}" for one, length in met.items())
         return [f"{name}: its bindings differ ({told}); name them in traces"]
-    return [f"{name}: the counterexample has {next(iter(met.values())) or 'no'} states, expected {states}"]
+    return [f"{name}: the counterexample has {next(iter(met.values()), None) or 'no'} states, expected {states}"]
 
 
 @dataclass(frozen=True)

@@ -181,12 +181,18 @@ class Exploration:
         ):
             if found:
                 return found
-        raise KeyError(name)
+        return []
+
+    def shown_by(self, name: str) -> str | None:
+        """Return the claim whose finding shows a property, or a claim itself; None if there is none."""
+        return next((one for one in self.claims_named(name) if one in self.findings), None)
 
     def verdict_of(self, name: str) -> Verdict:
         """Return the verdict on one claim, or on a property: the worst on one of its claims."""
         kinds = dict(self.claims)
         verdicts = {self._verdict(one, kinds[one]) for one in self.claims_named(name)}
+        if not verdicts:
+            raise KeyError(name)
         return next(one for one in WORST_FIRST if one in verdicts)
 
     def _verdict(self, name: str, kind: str) -> Verdict:

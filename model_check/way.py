@@ -74,10 +74,10 @@ def way_to_claim(
     """
     claim = spec.property(name)
     result = embedded.explore(spec, bounds, properties=(claim,), threads=threads, budget=budget, progress=progress)
-    shown = [one for one in result.claims_named(name) if one in result.findings]
-    if not shown:
+    shown = result.shown_by(name)
+    if shown is None:
         raise SpecError(f"{name}: no state within these bounds shows it ({result.verdict_of(name)}); so there is none to begin at")
-    return result.findings[shown[0]]
+    return result.findings[shown]
 
 
 def stored_way(state_dir: str, text: str, option: str) -> tuple[Mapping[str, Any], Finding]:
