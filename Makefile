@@ -5,6 +5,7 @@
 # make golden  rewrites the golden texts of the tests; read the diff before you commit it
 # make gallery draws the pictures of diagrams/gallery anew
 # make tested  runs the manifest and writes docs/kafka/tested.md, how often each check met each antecedent; some minutes
+# make reference  writes what the book repeats: commands and options from their parsers, traces of findings from the checker
 # make docs    builds the book (docs/) as a site in build/site
 # make long    the tests of which `make test` runs a sample, some twenty minutes on two cores
 # make fuzz    random specs on which all readings must agree: make fuzz SECONDS=600, and SEED=N to repeat one
@@ -23,7 +24,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # the tests start hundreds of processes: each would compile every module anew
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: check test long kafka lint fmt golden gallery tested docs system fuzz mutants spec-mutants bench soak soak-operations clean
+.PHONY: check test long kafka lint fmt golden gallery tested reference docs system fuzz mutants spec-mutants bench soak soak-operations clean
 
 check: $(VENV)/.check
 	$(BIN)/kafka-spec check --traces
@@ -53,6 +54,10 @@ tested: $(VENV)/.check
 	@mkdir -p build
 	$(BIN)/kafka-spec check --output json:build/tested.json
 	$(BIN)/python docs/tested.py build/tested.json
+
+reference: $(VENV)/.test
+	$(BIN)/python docs/commands.py
+	$(BIN)/python docs/findings.py
 
 docs: $(VENV)/.test
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build -q --strict

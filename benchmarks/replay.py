@@ -12,8 +12,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from edges import Replayed, edges, replayed, stage
+from edges import edges, stage
 
+from kafka_spec.conformance.replay.core import Replayed, replayed
+from kafka_spec.conformance.replay.rules import STEPS
 from kafka_spec.spec.bounds.control import CONTROL
 from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8
 from kafka_spec.spec.control.fixed import FIXED
@@ -30,7 +32,7 @@ def measure(era: str, part: int, parts: int) -> tuple[int, float, float]:
     with stage(ERAS[era], BOUNDS) as projection:
         began, worked = time.perf_counter(), time.process_time()
         for edge in some:
-            if failure := replayed(projection, edge, Replayed()):
+            if failure := replayed(projection, STEPS, edge, Replayed()):
                 raise SystemExit(failure)
         return len(some), time.perf_counter() - began, time.process_time() - worked
 

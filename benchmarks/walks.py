@@ -21,7 +21,7 @@ from kafka_spec.model_check.exploration import Budget  # noqa: E402
 from kafka_spec.model_check.random_walks.batches import Walks  # noqa: E402
 from kafka_spec.model_check.random_walks.simulation import JUDGED, Walked  # noqa: E402
 from kafka_spec.spec.bounds.control import HAPPENINGS, SETTINGS  # noqa: E402
-from kafka_spec.spec.control.bugs import BUGS  # noqa: E402
+from kafka_spec.spec.control.eras import SUITE  # noqa: E402
 from kafka_spec.spec.control.fixed import FIXED  # noqa: E402
 from kafka_spec.spec.models import MODELS  # noqa: E402
 
@@ -71,7 +71,7 @@ def bugs(names: list[str], seconds: float, threads: int, seed: int) -> int:
     print("| bug | seconds | walks | violates | steps of the walk | states when shortened | seconds to shorten |")
     print("|---|---|---|---|---|---|---|")
     found = 0
-    for bug in BUGS:
+    for bug in SUITE.expressed:
         if names and bug.name not in names:
             continue
         if reason := cannot_show(f"control/{bug.name}"):

@@ -1,11 +1,12 @@
 """Pages of the book that are made of what the project has: a chapter for each bug, the findings, the pictures.
 
-Also the parts of pages that are measured or read: the promises, TLC's counts, the charts and files of the examples.
+Also the parts of pages that are measured or read: the properties, TLC's counts, the charts and files of the examples.
 """
 
 from __future__ import annotations
 
 import itertools
+import posixpath
 import re
 import sys
 from collections.abc import Iterator
@@ -23,7 +24,9 @@ from kafka_spec.model_check.check import check as checked  # noqa: E402
 from kafka_spec.model_check.command.find import Models  # noqa: E402
 from kafka_spec.model_check.counterexample import trace_of  # noqa: E402
 from kafka_spec.model_check.manifest import NamedCheck, read_manifest  # noqa: E402
-from kafka_spec.spec.control.versions import SWITCHES, told  # noqa: E402
+from kafka_spec.spec.case import told  # noqa: E402
+from kafka_spec.spec.control.cases import CASE  # noqa: E402
+from kafka_spec.spec.kraft.cases import CASE as KRAFT_CASE  # noqa: E402
 from kafka_spec.spec.models import MODELS  # noqa: E402
 
 GALLERY = ROOT / "diagrams" / "gallery"
@@ -36,7 +39,7 @@ def on_files(files: Files, config: Any) -> Files:
         files.append(File.generated(config, f"gallery/{picture.name}", content=picture.read_text(encoding="utf-8")))
     pages = {
         "kafka/bugs.md": bugs_page(),
-        "kafka/findings.md": findings_page(),
+        "findings/index.md": inside((ROOT / "FINDINGS.md").read_text(encoding="utf-8"), "FINDINGS.md", "docs/findings/index.md"),
         **dict(chapters()),
         **{f"examples/{name}.svg": example_chart(name) for name in BROKEN},
     }
@@ -74,7 +77,7 @@ def bugs_page() -> str:
             "# Bugs, a chapter each",
             "",
             "Each bug is one switch on `control/fixed` or `kraft/fixed`, which have a fix for each of them. The checker finds the",
-            "shortest way to what it breaks. The charts are those of the gallery.",
+            "shortest path to the property that it violates. The charts are those of the gallery.",
             "",
             "| switch | what it is | violates, in states |",
             "|---|---|---|",
@@ -85,18 +88,19 @@ def bugs_page() -> str:
 
 
 def broken(check: NamedCheck) -> str:
-    """Return the properties that a check expects to break, with the lengths of their traces."""
+    """Return the properties that a check expects to be violated, with the lengths of their traces."""
     return ", ".join(f"{name}, {states}" for name, states in check.expected.traces.items())
 
 
 def chapters() -> Iterator[tuple[str, str]]:
-    """Yield the chapter of each bug: what it is, what it breaks, its chart, and its steps."""
+    """Yield the chapter of each bug: what it is, what it violates, its chart, and its steps."""
     for check in bugs():
         name = check.spec.name.partition("/")[2]
         claims = {claim.name: claim for claim in check.spec.properties}
         lines = ["---", "hide: [toc]", "---", "", f"# {name}", "", f"{check.spec.says[:1].upper()}{check.spec.says[1:]}.", ""]
-        if check.spec.name.startswith("control/") and name in SWITCHES:
-            lines += [f"Kafka has this {told(SWITCHES[name])}.", ""]
+        cases = CASE if check.spec.name.startswith("control/") else KRAFT_CASE
+        if name in cases:
+            lines += [f"Kafka has this {told(cases[name].releases)}.", ""]
         for claim in check.expected.traces:
             stated = claims.get(claim)
             lines += [f"**{claim}** is violated: {stated.says}." if stated else f"**{claim}** is violated.", ""]
@@ -107,28 +111,28 @@ def chapters() -> Iterator[tuple[str, str]]:
         yield f"kafka/{chapter_of(check)}", "\n".join(lines)
 
 
-PROMISES: tuple[tuple[str, str, str], ...] = (
+SAME: tuple[tuple[str, str, str], ...] = (
     ("one leader in an epoch", "OneLeaderInEachEpoch", "OneLeaderInEachEpoch"),
     ("epochs never go back", "EpochsNeverGoBack", "EpochsNeverGoBack"),
     ("only the newest controller decides", "OneWriter", ""),
     ("no broker obeys an earlier decision", "NoStaleRequest", ""),
     ("the leader is in the ISR", "LeaderInIsr", "LeaderInIsr"),
     ("the ISR is never empty", "IsrNeverEmpty", "IsrNeverEmpty"),
-    ("the ISR holds only who is active", "DeadStayOutOfIsr", "IsrIsActive"),
-    ("who joins the ISR was caught up in this life", "", "JoinsInItsProcess"),
-    ("the leader waits for everybody who could replace it", "LeaderCountsIsr", "LeaderCountsCandidates"),
+    ("the ISR holds active brokers only", "DeadStayOutOfIsr", "IsrIsActive"),
+    ("a replica that joins the ISR caught up in its current process", "", "JoinsInItsProcess"),
+    ("the leader waits for every replica that could replace it", "LeaderCountsIsr", "LeaderCountsCandidates"),
     ("each candidate holds what is committed", "IsrHoldsCommitted", "CandidatesHoldCommitted"),
     ("a leader holds what is committed", "Committed", "Committed"),
     ("logs agree below the high watermark", "LogMatch", "LogMatch"),
     ("readers never go back", "ReadsNeverGoBack", ""),
-    ("a former leader stops once all is quiet", "QuietLeadersAreOfNewestEpoch", "ReplicasLearn"),
-    ("a leader is elected at last", "LeaderIsElected", "LeaderIsElected"),
+    ("a former leader stops once nothing is pending", "QuietLeadersAreOfNewestEpoch", "ReplicasLearn"),
+    ("a leader is elected eventually", "LeaderIsElected", "LeaderIsElected"),
     ("the ISR grows back", "IsrGrowsBack", "IsrGrowsBack"),
     ("a proposal of an ISR is settled", "", "ProposalsSettle"),
     ("a reassignment ends", "ReassignmentEnds", "ReassignmentEnds"),
     ("records of a deleted topic never come back", "OldRecordsStayGone", "DeletedRecordsStayGone"),
 )
-"""Promises in words, and the properties of `control/fixed` and of `kraft/fixed` that state them."""
+"""Properties in words, and their names in `control/fixed` and in `kraft/fixed`."""
 GIVEN_UP = {
     "OneWriter": "Raft's: a former controller's batch is not committed",
     "NoStaleRequest": "there are no requests to obey: brokers read one log, in order",
@@ -136,14 +140,16 @@ GIVEN_UP = {
     "JoinsInItsProcess": "fetches carry no broker epoch (KIP-903 is KRaft's alone)",
     "ProposalsSettle": "the ISR is written at once; a lost answer is read back",
 }
-"""Why one of the two worlds does not state a promise, by the property of the other."""
+"""Why one of the two worlds does not state a property, by the property of the other."""
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Put what the project has where a page asks for it: promises, measured counts, the file of an example."""
+    """Put what the project has where a page asks for it: properties, measured counts, the file of an example."""
     example = Path(page.file.src_uri).stem if page.file.src_uri.startswith("examples/") else ""
+    if not page.file.generated_by:
+        markdown = inside(markdown, f"docs/{page.file.src_uri}", f"docs/{page.file.src_uri}")
     for asked, write in (
-        ("{promises}", promises_table),
+        ("{properties}", properties_table),
         ("{tlc}", lambda: measured("model", f"`examples.{example}")),
         ("{raft}", lambda: measured("messages", "a ")),
         ("{file}", lambda: source(example)),
@@ -158,17 +164,17 @@ def on_page_content(html: str, **_: Any) -> str:
     return re.sub(r'<img [^>]*src="([^"]+\.svg)"[^>]*>', r'<a class="picture" href="\1">\g<0></a>', html)
 
 
-def promises_table() -> str:
-    """Return each promise in words, and the verdicts on it in both worlds."""
+def properties_table() -> str:
+    """Return each property in words, and the verdicts on it in both worlds."""
     every = checks()
     rows = []
-    for promise, zookeeper, kraft in PROMISES:
+    for words, zookeeper, kraft in SAME:
         cells = [
             kept(every, model, name) if name else GIVEN_UP[other]
             for model, name, other in (("control/", zookeeper, kraft), ("kraft/", kraft, zookeeper))
         ]
-        rows.append(f"| {promise} | {cells[0]} | {cells[1]} |")
-    return "\n".join(["| promise | with ZooKeeper | KRaft |", "|---|---|---|", *rows])
+        rows.append(f"| {words} | {cells[0]} | {cells[1]} |")
+    return "\n".join(["| property | with ZooKeeper | KRaft |", "|---|---|---|", *rows])
 
 
 def kept(every: list[NamedCheck], world: str, name: str) -> str:
@@ -190,9 +196,25 @@ def kept(every: list[NamedCheck], world: str, name: str) -> str:
     return told + (f"; broken by {', '.join(dict.fromkeys(broken_by))}" if broken_by else "")
 
 
-def findings_page() -> str:
-    """Return FINDINGS.md, whose links lead out of the book."""
-    return (ROOT / "FINDINGS.md").read_text(encoding="utf-8")
+def inside(text: str, source: str, page: str) -> str:
+    """Return a text of the repository with links that work on a page of the book; a link to a file outside docs/ becomes its words.
+
+    `source` is the file whose links these are, `page` the file that the book shows them on.
+    """
+
+    def linked(match: re.Match[str]) -> str:
+        words, target, anchor = match["words"], match["target"], match["anchor"] or ""
+        there = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
+        there = SHOWN_AS.get(there, there)
+        if not there.startswith("docs/") or not there.endswith(".md"):
+            return words
+        return f"[{words}]({posixpath.relpath(there, posixpath.dirname(page))}{anchor})"
+
+    return re.sub(r"(?<!!)\[(?P<words>[^]]+)\]\((?P<target>[^):#]+)(?P<anchor>#[^)]*)?\)", linked, text)
+
+
+SHOWN_AS = {"FINDINGS.md": "docs/findings/index.md"}
+"""Files outside docs/ that are pages of the book."""
 
 
 def measured(head: str, begins: str) -> str:

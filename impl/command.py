@@ -44,7 +44,7 @@ NOT_RUN = (
     "KAFKA-14140-in-zookeeper",
 )
 """Models for which the implementation has no switch: an expired session reads nothing here; the others are goals or claims."""
-KRAFT_ERAS = ("kraft_fixed", *(name.replace("era_", "kraft_") for name in KRAFT))
+KRAFT_ERAS = ("kraft_fixed", *(era.name.replace("era_", "kraft_") for era in KRAFT))
 """The eras of KRaft, as `--era` names them."""
 ONLY_ZOOKEEPER = ("zookeeper", "script", "state_change_log")
 """The options that KRaft has no use for: it has no ZooKeeper and no state-change log, and no script reaches its controller."""

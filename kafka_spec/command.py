@@ -206,7 +206,7 @@ def _run_command(command: Command, options: argparse.Namespace) -> int:
 
 def _told(error: Exception) -> int:
     """Report an error, and return its exit code."""
-    from kafka_spec.model_check.command.options import INCONCLUSIVE, INTERNAL, MISUSE
+    from kafka_spec.model_check.command.options import INCONCLUSIVE, INTERNAL, MISUSE, warn
     from kafka_spec.model_check.exploration import EngineError
     from kafka_spec.spec.table import SpecError
 
@@ -214,19 +214,20 @@ def _told(error: Exception) -> int:
         sys.stderr.close()
         return INCONCLUSIVE
     if isinstance(error, SpecError):
-        print(f"kafka-spec: {error}", file=sys.stderr)
+        warn(f"kafka-spec: {error}")
         return MISUSE
     if isinstance(error, EngineError):
-        print(f"kafka-spec: internal error: {error}", file=sys.stderr)
+        warn(f"kafka-spec: internal error: {error}")
         return INTERNAL
     if isinstance(error, OSError):
-        print(f"kafka-spec: the result cannot be written: {error}", file=sys.stderr)
+        warn(f"kafka-spec: the result cannot be written: {error}")
         return MISUSE
-    traceback.print_exception(error)
-    print("kafka-spec: internal error; please report it with the lines above", file=sys.stderr)
+    warn("".join(traceback.format_exception(error)) + "kafka-spec: internal error; please report it with the lines above")
     return INTERNAL
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     """Write a warning as one line on stderr."""
-    print(f"warning: {message}", file=sys.stderr)
+    from kafka_spec.model_check.command.options import warn
+
+    warn(f"warning: {message}")

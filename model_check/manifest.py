@@ -188,6 +188,8 @@ def _well_formed(table: Any, where: str) -> str:
     for key in ("name", "model", "verdict"):
         if not table.get(key):
             raise SpecError(f"{where}: {key} is missing, or empty")
+    if not table["name"].isprintable():
+        raise SpecError(f"{where}: the name {table['name']!r} has a line break or a control character; leave it out")
     if table["verdict"] not in ("holds", "violated"):
         raise SpecError(f"{where}: verdict {table['verdict']!r} cannot be expected; expect holds or violated")
     if table.get("engine", "embedded") not in ENGINES:

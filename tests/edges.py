@@ -6,18 +6,20 @@ import tempfile
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from test_log import MEMORY
 
+from kafka_spec.conformance.kraft_replay.rules import STEPS as KRAFT_STEPS
+from kafka_spec.conformance.kraft_replay.stage import KRaftStage
+from kafka_spec.conformance.replay.core import Edge, Replayed, Steps
+from kafka_spec.conformance.replay.core import replay as replay_edges
 from kafka_spec.conformance.replay.ensemble import ModelEnsemble
 from kafka_spec.conformance.replay.projection import Projection
-from kafka_spec.conformance.replay.rules import do, refuses
-from kafka_spec.conformance.replay.steps import NotEnabled
+from kafka_spec.conformance.replay.rules import STEPS
 from kafka_spec.impl.cluster import Cluster
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.model_check import embedded
@@ -26,45 +28,51 @@ from kafka_spec.model_check.exploration import Budget, Exploration
 from kafka_spec.model_check.layout import Layout, Packed, get
 from kafka_spec.model_check.oracle import ExecutableSpec as Model
 from kafka_spec.spec.control.state import World
-from kafka_spec.spec.domain import Record, show_path
-from kafka_spec.spec.table import Property, Rule, Spec
+from kafka_spec.spec.domain import Array, Record
+from kafka_spec.spec.kraft.state import KRaft
+from kafka_spec.spec.table import Property, Spec
 
 FEW = 5
 """The number of edges of each rule that a sample has at least, if there are as many."""
+COSTLY: Mapping[type, tuple[str, ...]] = {World: ("brokers", "controllers"), KRaft: ()}
+"""The parts of a state that a stage loads only where they differ from the state before, the costliest first."""
+
+AnyStage: TypeAlias = Projection | KRaftStage
 
 
 class Decoder:
-    """Reads packed states as the dataclasses of spec.control.state; parts that recur are read once."""
+    """Reads packed states as the dataclasses of the model; parts that recur are read once."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, spec: Spec, layout: Layout) -> None:
         self.root = layout.root
+        self._state = spec.state
+        self._costly = COSTLY[spec.state]
         self._part = lru_cache(maxsize=1 << 18)(self._read)
 
-    def world(self, record: bytes) -> World:
+    def state(self, record: bytes) -> Any:
         """Return a state."""
-        fields = self.root.fields
-        assert fields is not None
         parts: dict[str, Any] = {}
-        for name, (offset, place) in fields.items():
-            if name in ("controllers", "brokers"):
-                assert place.item is not None
-                size = place.item.size
-                count = place.size // size
-                parts[name] = [self._part(name, record[offset + i * size : offset + (i + 1) * size]) for i in range(count)]
+        for name, (offset, place) in self._fields.items():
+            if isinstance(place.type, Array):
+                size = place.size // place.type.length
+                parts[name] = [self._part(name, record[at : at + size]) for at in range(offset, offset + place.size, size)]
             else:
                 parts[name] = self._part(name, record[offset : offset + place.size])
-        return World(**parts)
+        return self._state(**parts)
 
     def nearness(self, record: bytes) -> bytes:
-        """Return a sort key under which neighbouring states share the parts that are costly to load: brokers, then controllers."""
+        """Return a sort key under which neighbouring states share the parts that are costly to load."""
+        costly = [self._fields[name] for name in self._costly]
+        return b"".join(record[offset : offset + place.size] for offset, place in costly) + (record if costly else b"")
+
+    @property
+    def _fields(self) -> Mapping[str, tuple[int, Packed]]:
         assert self.root.fields is not None
-        brokers, controllers = (self.root.fields[name][0] for name in ("brokers", "controllers"))
-        return record[brokers:] + record[controllers:brokers] + record[:controllers]
+        return self.root.fields
 
     def _read(self, name: str, data: bytes) -> Any:
-        assert self.root.fields is not None
-        place = self.root.fields[name][1]
-        if name in ("controllers", "brokers"):
+        place = self._fields[name][1]
+        if isinstance(place.type, Array):
             assert place.item is not None
             place = place.item
         return plain(place, get(place, data, 0))
@@ -80,30 +88,17 @@ def plain(place: Packed, value: Any) -> Any:
     return value
 
 
-@dataclass(frozen=True)
-class Edge:
-    """A step of the model."""
-
-    source: World
-    rule: Rule
-    binding: Mapping[str, int]
-    target: World
-
-    def __str__(self) -> str:
-        return f"{self.rule.name}({', '.join(f'{name}={value}' for name, value in self.binding.items())})"
-
-
 def edges(
-    spec: Spec, bounds: Mapping[str, int], rules: Container[str] | None = None, part: int = 0, parts: int = 1
-) -> Iterator[Edge]:
-    """Yield every step of a model at bounds, or those of some rules, or those from every n-th state and some of each rule."""
+    spec: Spec, bounds: Mapping[str, int], rules: Container[str] | None = None, part: int = 0, parts: int = 1, few: int = FEW
+) -> Iterator[Edge[Any]]:
+    """Yield every step of a model at bounds, or those of some rules, or those from every n-th state and a few of each rule."""
     model = Model(spec, bounds)
     search = Search(model, Exploration(spec, dict(bounds), "embedded", 1, ()), None, Budget())
-    decoder = Decoder(search.layout)
+    decoder = Decoder(spec, search.layout)
     actions = {number: model.actions.decode(number) for number in range(model.actions.count)}
     wanted = np.array([rules is None or actions[number][0].name in rules for number in actions])
     kinds = np.array([model.spec.rules.index(actions[number][0]) for number in actions])
-    lacking = dict.fromkeys(set(kinds[wanted].tolist()), FEW)
+    lacking = dict.fromkeys(set(kinds[wanted].tolist()), few)
     search.begin()
     (some,) = search.slices
     while search.width:
@@ -125,11 +120,11 @@ def edges(
             places = dict(zip(numbers, zip(firsts, [*firsts[1:], len(chosen)], strict=False), strict=True))
             records = {number: states[number - begin].tobytes() for number in numbers}
             for number in sorted(records, key=lambda number: decoder.nearness(records[number])):
-                source = decoder.world(records[number])
+                source = decoder.state(records[number])
                 for place in chosen[slice(*places[number])]:
                     rule, binding = actions[int(some.actions[place])]
                     bound = dict(zip(rule.params, binding, strict=True))
-                    yield Edge(source, rule, bound, decoder.world(some.states[place].tobytes()))
+                    yield Edge(source, rule, bound, decoder.state(some.states[place].tobytes()))
             search.take([some])
         search.end_level()
 
@@ -142,23 +137,32 @@ def fired(spec: Spec, bounds: Mapping[str, int]) -> Counter[str]:
 
 
 @contextmanager
-def stage(spec: Spec, bounds: Mapping[str, int]) -> Iterator[Projection]:
-    """Yield a cluster that can be put into the states of a model; a fetch brings one record."""
-    unclean, min_isr = bool(bounds["unclean"]), bounds["min_isr"]
-    settings = Settings(
-        unclean_leader_election_enable=unclean,
-        min_insync_replicas=min_isr,
-        replica_fetch_max_bytes=1,
-        delete_topic_enable=bounds["no_deletion"] == 0,
-    )
-    with (
-        tempfile.TemporaryDirectory(dir=MEMORY) as name,
-        Cluster(Path(name), ModelEnsemble(), spec, settings=settings) as cluster,
-    ):
-        yield Projection(cluster, bounds)
+def stage(spec: Spec, bounds: Mapping[str, int]) -> Iterator[Any]:
+    """Yield a cluster that can be put into the states of a model, as the world of the model has it; a fetch brings one record."""
+    with tempfile.TemporaryDirectory(dir=MEMORY) as name:
+        if spec.state is KRaft:
+            kraft = KRaftStage(Path(name), spec, bounds)
+            try:
+                yield kraft
+            finally:
+                kraft.end()
+            return
+        settings = Settings(
+            unclean_leader_election_enable=bool(bounds["unclean"]),
+            min_insync_replicas=bounds["min_isr"],
+            replica_fetch_max_bytes=1,
+            delete_topic_enable=bounds["no_deletion"] == 0,
+        )
+        with Cluster(Path(name), ModelEnsemble(), spec, settings=settings) as cluster:
+            yield Projection(cluster, bounds)
 
 
-def broken(model: Model, claims: Iterable[Property], before: World, found: World) -> Iterator[str]:
+def steps(spec: Spec) -> Steps:
+    """Return the steps of a model's rules."""
+    return KRAFT_STEPS if spec.state is KRaft else STEPS
+
+
+def broken(model: Model, claims: Iterable[Property], before: Any, found: Any) -> Iterator[str]:
     """Yield the names of the claims that a projected state or the step to it violates; `Recovers` is checked elsewhere."""
     for claim in model.spec.claims_at(model.bounds, claims):
         if claim.kind == "invariant" and not model.judge(claim, found):
@@ -167,86 +171,14 @@ def broken(model: Model, claims: Iterable[Property], before: World, found: World
             yield claim.name
 
 
-def difference(wanted: World, found: World) -> str:
-    """Return where two states differ, field by field."""
-    differences = _differences(wanted, found)
-    return "; ".join(f"{show_path(path)}: the model has {one}, the implementation {other}" for path, one, other in differences)
-
-
-def _differences(one: Any, other: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any, Any]]:
-    if one == other:
-        return
-    if hasattr(one, "__dataclass_fields__") and type(one) is type(other):
-        for name in one.__dataclass_fields__:
-            yield from _differences(getattr(one, name), getattr(other, name), (*path, name))
-    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        for place, (mine, theirs) in enumerate(zip(one, other, strict=True)):
-            yield from _differences(mine, theirs, (*path, place))
-    else:
-        yield path, one, other
-
-
-@dataclass
-class Replayed:
-    """The result of a replay."""
-
-    states: int = 0
-    """Source states that were put on, and read back."""
-    edges: Counter[str] = field(default_factory=Counter)
-    """How many of each rule."""
-    refused: int = 0
-    """How many of them the implementation refuses, as `refuses` says, and changes nothing."""
-    failures: list[str] = field(default_factory=list)
-
-
 def replay(
     spec: Spec,
     bounds: Mapping[str, int],
     rules: Container[str] | None = None,
-    part: int = 0,
     parts: int = 1,
+    few: int = FEW,
     most_failures: int = 1,
 ) -> Replayed:
     """Replay all or some steps of a model on the implementation, see `edges`; stop after this number of failures."""
-    result = Replayed()
-    with stage(spec, bounds) as projection:
-        source: World | None = None
-        for edge in edges(spec, bounds, rules, part, parts):
-            failures = []
-            if edge.source is not source:
-                source = edge.source
-                result.states += 1
-                failures.append(identity(projection, source))
-            result.edges[edge.rule.name] += 1
-            failures.append(replayed(projection, edge, result))
-            result.failures += filter(None, failures)
-            if len(result.failures) >= most_failures:
-                break
-    return result
-
-
-def identity(projection: Projection, state: World) -> str:
-    """Load a state, and read it back; return the differences, or ""."""
-    projection.load(state)
-    found = projection.project(state.spent, state.notes)
-    return "" if found == state else f"load and project: {difference(state, found)}"
-
-
-def replayed(projection: Projection, edge: Edge, result: Replayed) -> str:
-    """Replay one step from its loaded source; return the difference found, or ""."""
-    projection.load(edge.source)
-    refused = refuses(projection, edge.rule.name, edge.binding)
-    target = edge.source if refused else edge.target
-    try:
-        do(projection, edge.rule.name, edge.binding)
-    except NotEnabled as error:
-        if not refused:
-            projection.forget_all()
-            return f"{edge}: the implementation does not do it: {error}"
-        result.refused += 1
-    found = projection.project(target.spent, target.notes)
-    projection.forget(edge.source, found)
-    touched = [edge.binding[name] for name in ("controller", "broker") if name in edge.binding]
-    for number in range(projection.brokers) if "leader" in edge.binding else touched:
-        projection.forget_actor(number)  # its data outside the model's state may differ, too
-    return "" if found == target else f"{edge}: {difference(target, found)}"
+    with stage(spec, bounds) as on:
+        return replay_edges(on, steps(spec), edges(spec, bounds, rules, parts=parts, few=few), most_failures)

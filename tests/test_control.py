@@ -12,12 +12,8 @@ import pytest
 from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.exploration import Exploration
 from kafka_spec.model_check.oracle import ExecutableSpec
-from kafka_spec.spec.control.bugs import BUG, BUGS
-from kafka_spec.spec.control.eras import DIFFERENCES_OF_0_10, IN_0_10, IN_2_8
 from kafka_spec.spec.control.fixed import FIXED
-from kafka_spec.spec.control.known_bugs import KNOWN_BUGS
 from kafka_spec.spec.control.state import World as State
-from kafka_spec.spec.control.versions import DIFFERENCES, SWITCHES, has
 from kafka_spec.spec.domain import Path, SpecError, machine_paths
 from kafka_spec.spec.models import MODELS
 from kafka_spec.spec.table import Attempt, Rule
@@ -180,107 +176,6 @@ def test_an_assignment_to_a_machine_is_refused(effect: Any, explore: Any) -> Non
     )
     with pytest.raises(SpecError, match=r"state of a machine; change it with fire\(\)|only fire\(\) changes"):
         explore(spec, bounds_of("first_look"))
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Eras
-
-NOT_EXPRESSED = {known.number for known in KNOWN_BUGS if known.not_expressed}
-
-FOUND = {
-    "last-replica-standing",
-    "tail-lost-in-isr",
-    "stopping-leader-not-told",
-    "no-election-after-removal",
-    "re-elected-leader-remembers",
-    "unanswered-expansion-forgotten",
-    "late-answer-taken",
-    "expired-session-reads",
-    "isr-candidate-not-alive",
-    "KAFKA-9212",
-    "last-copy-deleted",
-    "cancelled-replica-rejoins",
-    "stray-replica",
-    "leaving-replica-not-counted",
-    "stop-replica-of-former-topic",
-    "created-during-deletion",
-    "late-deletion-answer",
-    "failed-deletion-waits",
-    "ineligible-name-kept",
-    "deleted-while-reassigned",
-}
-"""Switches without an issue number: findings of the checker, or behaviour of the environment."""
-
-
-def test_every_known_bug_is_a_switch_or_has_a_reason() -> None:
-    """Each known bug is a switch with its id, or states what the model lacks to express it."""
-    ids = {known.number: known.ids for known in KNOWN_BUGS}
-    switches = {bug.known_as for bug in BUGS if bug.known_as is not None}
-
-    assert len(ids) == len(KNOWN_BUGS) and list(ids) == sorted(ids)
-    assert switches | NOT_EXPRESSED == set(ids)
-    assert not switches & NOT_EXPRESSED
-    for bug in BUGS:
-        assert bug.known_as is None or bug.name.startswith(ids[bug.known_as]), bug.name
-    assert {bug.name for bug in BUGS if bug.known_as is None} == FOUND
-
-
-@pytest.mark.parametrize(("era", "column"), [(IN_0_10, "in_0_10"), (IN_2_8, "in_2_8")], ids=["0.10", "2.8"])
-def test_eras_are_the_columns(era: tuple[str, ...], column: str) -> None:
-    """An era's numbered switches are the bugs marked in its column of known bugs that the model can express."""
-    yes = {known.number for known in KNOWN_BUGS if getattr(known, column) == "yes"}
-
-    assert len(set(era)) == len(era)
-    assert {BUG[name].known_as for name in era} - {None} == yes - NOT_EXPRESSED
-    assert {bug.name for bug in BUGS if bug.known_as in yes} <= set(era)
-    assert {name for name in era if BUG[name].known_as is None} <= FOUND
-
-
-def test_eras_do_what_their_switches_do() -> None:
-    """An era's decisions are those of fixed, but for those of its switches and its differences, which do not disagree."""
-    for name, switches, differences in (("era_2_8", IN_2_8, {}), ("era_0_10", IN_0_10, DIFFERENCES_OF_0_10)):
-        wanted: dict[str, set[int]] = {decision: {int(value)} for decision, value in differences.items()}
-        for switch in switches:
-            for decision, value in BUG[switch].decisions.items():
-                wanted.setdefault(decision, set()).add(int(value))
-        assert all(len(values) == 1 for values in wanted.values())
-        fixed = {decision.name: {int(decision.value)} for decision in FIXED.decisions}
-        assert {d.name: {int(d.value)} for d in MODELS[f"control/{name}"].decisions} == {**fixed, **wanted}
-
-
-@pytest.mark.parametrize(("era", "release"), [(IN_0_10, "0.10.2.2"), (IN_2_8, "2.8.2")])
-def test_eras_have_what_their_release_has(era: tuple[str, ...], release: str) -> None:
-    """An era has the switches whose first and last release enclose its own, and no other."""
-    assert set(SWITCHES) == {bug.name for bug in BUGS}
-    enclosing = {name for name, releases in SWITCHES.items() if has(releases, release)}
-    faults = {"last-replica-standing", "tail-lost-in-isr"}  # the loss of a log's end is the machine's, so no era has it by itself
-    assert enclosing - faults == set(era)
-    if release == "0.10.2.2":
-        assert {name for name, releases in DIFFERENCES.items() if has(releases, release)} == set(DIFFERENCES_OF_0_10)
-    else:
-        assert not any(has(releases, release) for releases in DIFFERENCES.values())
-
-
-def test_releases_enclose() -> None:
-    """A release stands for its patch releases; the first and the last belong to it; None is in no release."""
-    assert has(("0.8.2", "2.0.0"), "0.8.2.2") and has(("0.8.2", "2.0.0"), "2.0.0") and not has(("0.8.2", "2.0.0"), "2.0.1")
-    assert has(("1.0", "2.7"), "2.7.2") and not has(("1.0", "2.7"), "2.8.0") and not has(("1.0", "2.7"), "0.11.0.2")
-    assert not has(None, "0.8.0") and has(("0.8.0", "0.10.2"), "0.10.2.2") and not has(("0.11.0", "3.9"), "0.10.2.2")
-
-
-def test_a_switch_is_a_difference() -> None:
-    """Every bug changes a decision, or adds a rule; none changes the world, the start, or another rule."""
-    for bug in BUGS:
-        spec = bug.on(FIXED)
-        assert (spec.decisions, spec.rules) != (FIXED.decisions, FIXED.rules)
-        assert (spec.state, spec.start, spec.machines, spec.properties) == (
-            FIXED.state,
-            FIXED.start,
-            FIXED.machines,
-            (*FIXED.properties, *bug.claims),
-        )
-        assert spec.rules[: len(FIXED.rules)] == FIXED.rules
-        assert spec.bound_sets[0].name == bug.bounds
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -10,22 +10,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from conftest import GOLDEN, named_checks
-from edges import broken, difference, plain, stage
+from led import Action, fails_in_the_same_way, survives
 
-from kafka_spec.conformance.replay.projection import Projection
-from kafka_spec.conformance.replay.rules import do
 from kafka_spec.model_check.counterexample import REPLAYED_WAYS
-from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.manifest import NamedCheck
 from kafka_spec.model_check.oracle import ExecutableSpec as Model
 from kafka_spec.spec.control.fixed import FIXED
-from kafka_spec.spec.control.state import World
-from kafka_spec.spec.table import Rule, Spec
 
 FILE = "counterexamples.json"
 CHECKS = {
@@ -61,91 +55,28 @@ def found_actions(check: NamedCheck) -> dict[str, Any]:
     return told
 
 
-@dataclass(frozen=True)
-class ReplayedStep:
-    """One step of a model: its target state, typed, and its action."""
-
-    rule: Rule
-    binding: Mapping[str, int]
-    state: Any
-
-
-class LedFollower:
-    """Follows actions in a model, and on the implementation beside it."""
-
-    def __init__(self, spec: Spec, bounds: Mapping[str, int], start: int) -> None:
-        self.model = Model(spec, bounds)
-        self.layout = Layout(self.model.space)
-        self.state = self.model.initial()[start]
-
-    def plain(self) -> World:
-        """Return the model's state as bare dataclasses."""
-        found: World = plain(self.layout.root, self.state)
-        return found
-
-    def rule(self, name: str, binding: tuple[int, ...]) -> Rule | None:
-        """Return the rule of this name, if it exists and is enabled."""
-        rules = [rule for rule in self.model.spec.rules if rule.name == name]
-        if not rules or not self.model.allows(rules[0], self.state, binding):
-            return None
-        return rules[0]
-
-    def step(self, projection: Projection, rule: Rule, binding: tuple[int, ...]) -> tuple[World, World]:
-        """Take a step on both sides; return the implementation's states before and after, which equal the model's."""
-        before = self.plain()
-        self.state = self.model.apply(rule, self.state, binding)
-        wanted = self.plain()
-        do(projection, rule.name, dict(zip(rule.params, binding, strict=True)))
-        found = projection.project(wanted.spent, wanted.notes)
-        assert found == wanted, f"{rule.name}{binding}: {difference(wanted, found)}"
-        return before, found
+def actions_of(found: Mapping[str, Any]) -> list[Action]:
+    """Return the actions of a golden counterexample."""
+    return [(rule, tuple(binding)) for rule, *binding in found["actions"]]
 
 
 @pytest.mark.parametrize(("name", "claim"), CLAIMS, ids=[f"{name}-{claim}" for name, claim in CLAIMS])
 def test_the_implementation_fails_in_the_same_way(name: str, claim: str) -> None:
     """With the switch, each step leads the implementation where it leads the model, and the last one breaks the claim."""
-    check, actions = CHECKS[name], golden_actions(name, claim)
-    steps, back = len(actions["actions"]), actions.get("back", -1)
-    assert steps + (back in (-1, steps)) == check.expected.traces[claim]
-    follower = LedFollower(check.spec, check.bounds, actions["start"])
-    with stage(check.spec, check.bounds) as projection:
-        projection.load(follower.plain())
-        before = found = follower.plain()
-        path = [found]
-        for rule_name, *binding in actions["actions"]:
-            rule = follower.rule(rule_name, tuple(binding))
-            assert rule is not None, f"{rule_name}{binding} does not replay"
-            before, found = follower.step(projection, rule, tuple(binding))
-            path.append(found)
-    stated = check.spec.property(claim)
-    if stated.kind == "leads-to":
-        goes_on = path[actions["met"] :]
-        assert path[back] == found, "the circle does not close"
-        assert follower.model.tests(stated, s=goes_on[0])
-        assert not any(follower.model.meets(stated, state) for state in goes_on)
-    elif stated.kind == "recoverable":
-        assert not follower.model.recovers(stated, follower.state, REPLAYED_WAYS)
-    else:
-        assert list(broken(follower.model, (stated,), before, found)) == [claim]
+    check, found = CHECKS[name], golden_actions(name, claim)
+    met, back = (found.get(place, -1) for place in ("met", "back"))
+    length = len(found["actions"])
+    assert length + (back in (-1, length)) == check.expected.traces[claim]
+    fails_in_the_same_way(check.spec, check.bounds, claim, found["start"], actions_of(found), met, back)
 
 
 @pytest.mark.parametrize(("name", "claim"), CLAIMS, ids=[f"{name}-{claim}" for name, claim in CLAIMS])
 def test_fixed_survives(name: str, claim: str) -> None:
     """The same actions on `fixed` violate no property; an action whose guards do not hold in the current state is skipped."""
-    check, actions = CHECKS[name], golden_actions(name, claim)
-    follower = LedFollower(FIXED, check.bounds, actions["start"])
-    done = []
-    with stage(FIXED, check.bounds) as projection:
-        projection.load(follower.plain())
-        for rule_name, *binding in actions["actions"]:
-            if (rule := follower.rule(rule_name, tuple(binding))) is not None:
-                before, found = follower.step(projection, rule, tuple(binding))
-                done.append(rule_name)
-                assert list(broken(follower.model, FIXED.properties, before, found)) == []
-    assert done
-    recovers = FIXED.property("Recovers")
+    check, found = CHECKS[name], golden_actions(name, claim)
+    cluster = survives(FIXED, check.bounds, found["start"], actions_of(found))
     if check.spec.property(claim).kind == "recoverable":
-        assert follower.model.recovers(recovers, follower.state, REPLAYED_WAYS)
+        assert cluster.model.recovers(FIXED.property("Recovers"), cluster.state, REPLAYED_WAYS)
 
 
 @pytest.mark.slow

@@ -46,9 +46,9 @@ from kafka_spec.impl.protocol.responses import ControllerResponse
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.state_change_log import StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.bugs import BUG
 from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8
 from kafka_spec.spec.control.fixed import FIXED
+from kafka_spec.spec.models import MODELS
 from kafka_spec.spec.table import Spec
 
 P = TopicPartition("orders", 0)
@@ -539,7 +539,7 @@ def test_an_isr_write_meets_another_version(brokers: Start, era: Spec) -> None:
 @pytest.mark.parametrize(("reads_back", "loss"), [(True, Loss.REPLY), (False, Loss.REPLY), (False, Loss.REQUEST)])
 def test_an_isr_write_is_not_answered(brokers: Start, reads_back: bool, loss: Loss) -> None:
     """A write without an answer stays pending, and counts for both; tried again, it is known for done (KAFKA-1382), or skipped."""
-    cluster = brokers(FIXED if reads_back else BUG["KAFKA-1382"].on(FIXED))
+    cluster = brokers(FIXED if reads_back else MODELS["control/KAFKA-1382"])
     cluster.elect(1, isr=(1, 2))
     plane, partition = cluster.planes[1], cluster.partition(1)
     cluster.produce(1, b"a")
@@ -560,7 +560,7 @@ def test_an_isr_write_is_not_answered(brokers: Start, reads_back: bool, loss: Lo
 @pytest.mark.parametrize("counts", [True, False])
 def test_an_unanswered_write_is_overtaken(brokers: Start, counts: bool) -> None:
     """A leader adds a follower without an answer, and another writes: since 2.8 it goes on to wait for that follower."""
-    cluster = brokers(FIXED if counts else BUG["unanswered-expansion-forgotten"].on(FIXED))
+    cluster = brokers(FIXED if counts else MODELS["control/unanswered-expansion-forgotten"])
     cluster.elect(1, isr=(1,))
     plane, partition = cluster.planes[1], cluster.partition(1)
     plane.note_fetch(P, 2, 0, cluster.planes[2].replicas.broker_epoch, cluster.now)
@@ -656,7 +656,7 @@ def test_isr_changes_are_told(brokers: Start) -> None:
 
 def test_eras_have_all_of_it(brokers: Start) -> None:
     """A record reaches all logs in every era."""
-    for era in (FIXED, ERA_2_8, ERA_0_10, BUG["KIP-101"].on(FIXED)):
+    for era in (FIXED, ERA_2_8, ERA_0_10, MODELS["control/KIP-101"]):
         cluster = brokers(era)
         cluster.elect(1)
         cluster.produce(1, b"a")

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_control import bounds_of, essence
 
+from kafka_spec import MODELS
 from kafka_spec.model_check import embedded, oracle
 from kafka_spec.spec.control.broker.requests import delete_named_replica
-from kafka_spec.spec.control.bugs import BUG
+from kafka_spec.spec.control.cases import CASE
 from kafka_spec.spec.control.controller.deletion_events import RULES
 from kafka_spec.spec.control.deletion_properties import DELETION, DELETION_ENDS
 from kafka_spec.spec.control.eras import ERA_0_10
@@ -60,12 +61,12 @@ def test_engines_agree_on_deletions(spec: Any, name: str) -> None:
 @pytest.mark.parametrize("alone", [{"failed_deletions": FailedDeletions.HALTED}, {"late_answers": LateAnswers.COUNTED}], ids=str)
 def test_a_late_error_needs_both(alone: dict[str, IntEnum]) -> None:
     """A deletion of which nothing is left ends if errors halt deletions, and if late answers count; not if both do."""
-    both = BUG["late-deletion-answer"]
+    both = CASE["late-deletion-answer"]
     spec = FIXED.replacing("control/alone", "", decisions=alone, properties=both.claims)
     values = bounds_of("deletion_fails_and_bounce")
 
     assert "DeletedTopicsGo" not in embedded.explore(spec, values).violated
-    assert "DeletedTopicsGo" in embedded.explore(both.on(FIXED), values).violated
+    assert "DeletedTopicsGo" in embedded.explore(MODELS["control/late-deletion-answer"], values).violated
 
 
 @pytest.mark.slow

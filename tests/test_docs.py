@@ -18,11 +18,16 @@ from conftest import ROOT
 
 import kafka_spec as kafka_spec_package
 from kafka_spec.command import run as kafka_spec
+from kafka_spec.model_check.command.options import AS_EXPECTED, INCONCLUSIVE, INTERNAL, MISUSE, VIOLATED
+from kafka_spec.model_check.manifest import KEYS
 from kafka_spec.spec.table import SpecError
+
+sys.path.insert(0, str(ROOT / "docs"))
+from commands import page as commands_page
 
 DOCS = ROOT / "docs"
 PAGES = sorted(str(page.relative_to(DOCS).with_suffix("")) for page in DOCS.rglob("*.md"))
-MODULES = {"index": "lock", "explore": "lock", "ci": "lock"}
+MODULES = {"ten_minutes": "lock", "explore": "lock", "ci": "lock"}
 """The module that a page's commands name, where it is not the page's own name; the pages after the first use its code."""
 pytestmark = pytest.mark.slow
 
@@ -56,7 +61,7 @@ def examples(page: str) -> Iterator[tuple[Block, str]]:
 
 def write_module(page: str, folder: Path) -> Path:
     """Write what the page's examples define as a module, without those that are refused."""
-    home = "index" if MODULES.get(page) == "lock" else page
+    home = "ten_minutes" if MODULES.get(page) == "lock" else page
     code = "\n\n".join(block.text for block, refused in examples(home) if not refused)
     file = folder / f"{MODULES.get(page, page.replace('/', '_'))}.py"
     file.write_text(code, encoding="utf-8")
@@ -112,18 +117,53 @@ def test_the_commands_print_what_is_shown(
 
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-SHOWN = re.findall(r"^```\n\$ \.venv/bin/kafka-spec (check [^\n]*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+SHOWN = re.findall(r"^```\n\$ \.venv/bin/kafka-spec ([^\n]*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize(("command", "shown"), SHOWN, ids=[command for command, _ in SHOWN])
-def test_the_readme_shows_what_checks_print(
+def test_the_readme_shows_what_commands_print(
     command: str, shown: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each check whose result README shows prints these lines, in order, so that no counterexample there is of another day."""
+    """Each command whose result README shows prints these lines, in order, so that no result there is out of date."""
     monkeypatch.chdir(ROOT)
     kafka_spec(command.split())
 
     assert fits(shown, capsys.readouterr().out)
+
+
+def test_the_readme_has_three_doors() -> None:
+    """README is short, and each of its three readers finds one command with its output under a heading of their own."""
+    doors = re.split(r"^### ", README.partition("## Three doors")[2].partition("\n## ")[0], flags=re.MULTILINE)[1:]
+
+    assert len(README.splitlines()) <= 150
+    assert [door.partition("\n")[0] for door in doors] == ["You change Kafka", "You run Kafka", "You have a protocol"]
+    assert all(len(re.findall(r"^\$ \.venv/bin/kafka-spec ", door, re.MULTILINE)) == 1 for door in doors)
+
+
+def test_the_commands_page_is_that_of_the_parsers() -> None:
+    """docs/reference/commands.md lists the commands and options that there are; if it is stale: make reference."""
+    assert (DOCS / "reference" / "commands.md").read_text(encoding="utf-8") == commands_page()
+
+
+def test_exit_codes_are_listed_once() -> None:
+    """One page has the table of exit codes, with every code of the command line; no other page has one."""
+    having = [
+        page for page in PAGES if re.search(r"^\| exit code \|", (DOCS / f"{page}.md").read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+    text = (DOCS / "reference" / "exit_codes.md").read_text(encoding="utf-8")
+
+    assert having == ["reference/exit_codes"] and "| exit code |" not in README
+    assert [int(code) for code in re.findall(r"^\| (\d) \|", text, re.MULTILINE)] == [
+        AS_EXPECTED, VIOLATED, MISUSE, INCONCLUSIVE, INTERNAL,
+    ]  # fmt: skip
+
+
+def test_the_manifest_page_lists_every_key() -> None:
+    """docs/reference/manifest.md explains each key that a check of a manifest may have, and no other."""
+    text = (DOCS / "reference" / "manifest.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`[^|]+`) \|", text.partition("| key of a check |")[2], re.MULTILINE)
+
+    assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == set(KEYS)
 
 
 def fits(shown: str, printed: str) -> bool:
@@ -155,8 +195,8 @@ def test_the_book_builds(tmp_path: Path) -> None:
         assert "<svg" in (tmp_path / "site" / "examples" / f"{example}.svg").read_text(encoding="utf-8")
     assert "18,346" in (tmp_path / "site" / "examples" / "raft_election.html").read_text(encoding="utf-8")
     chapter = (tmp_path / "site" / "kafka" / "bug-KAFKA-1188.html").read_text(encoding="utf-8")
-    promises = (tmp_path / "site" / "kafka" / "kraft.html").read_text(encoding="utf-8")
-    assert "{promises}" not in promises and promises.count("<tr>") > 12 and "LeaderIsElected" in promises
+    kraft = (tmp_path / "site" / "kafka" / "kraft.html").read_text(encoding="utf-8")
+    assert "{properties}" not in kraft and kraft.count("<tr>") > 20 and "LeaderIsElected" in kraft
     assert "QuietReplicasKnowTheEpoch" in chapter and "bug-KAFKA-1188.svg" in chapter
     reference = (tmp_path / "site" / "api.html").read_text(encoding="utf-8")
     assert 'id="kafka_spec.model_check.walk.Walk.act"' in reference

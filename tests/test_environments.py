@@ -225,19 +225,35 @@ traces = { OneHolder = 5 }
     return tmp_path
 
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = (
+    "README.md",
+    *(
+        f"docs/{page}.md"
+        for page in (
+            "bounds", "ci", "clusters/validate", "draw", "examples", "explore", "export",
+            "kafka/conformance", "kafka/kraft", "kafka/run", "kafka/start", "spark",
+        )
+    ),
+)  # fmt: skip
+"""The pages whose commands are run, beside those that tests/test_docs.py runs."""
 SPARK = "kafka-spec check replication/kip_320 --bounds large --engine spark --state-dir states"
 COMMANDS = {
     "kafka-spec check high_watermark-small --traces": ("check", 0),
     "kafka-spec check replication/kip_279 --bounds three_replicas": ("check", 1),
     "kafka-spec check examples.tutorial:LOCK": ("check", 1),
+    "kafka-spec check examples.lease:FENCED": ("check", 0),
+    "kafka-spec explore examples.lease:UNFENCED --terminal": ("check", 0),
+    "kafka-spec draw examples.lease:FENCED --format svg --output lease.svg": ("draw", 0),
+    "kafka-spec check kraft/KAFKA-18106": ("check", 1),
+    "kafka-spec models kraft/fixed": ("", 0),
+    "kafka-spec draw elections --format svg --output elections.svg": ("draw", 0),
     "kafka-spec check --output junit:report.xml --output markdown:summary.md": ("check", 0),
     "kafka-spec trace kip_279-three-replicas": ("check", 0),
     "kafka-spec trace kip_279-three-replicas --html kip_279.html": ("check", 0),
     "kafka-spec coverage kip_279-three-replicas --output html:coverage.html": ("check", 0),
     "kafka-spec explore kip_279-three-replicas --terminal": ("check", 0),
-    "kafka-spec trace control/KAFKA-1188 --output json:way.json": ("check", 0),
-    "kafka-spec explore control/KAFKA-1188 --trace way.json --terminal": ("check", 0),
+    "kafka-spec trace control/KAFKA-1188 --output json:path.json": ("check", 0),
+    "kafka-spec explore control/KAFKA-1188 --trace path.json --terminal": ("check", 0),
     "kafka-spec draw replica --format svg --output replica.svg": ("draw", 0),
     "kafka-spec draw examples.tutorial:LOCK --format svg --output lock.svg": ("draw", 0),
     "kafka-spec models": ("", 0),
@@ -250,6 +266,8 @@ COMMANDS = {
     "kafka-spec run --brokers 3 --seed 7": ("impl", 0),
     "kafka-spec run --brokers 3 --seed 7 -q": ("impl", 0),
     "kafka-spec run --era kraft_4_1 --seed 7": ("impl", 0),
+    "kafka-spec run --era kraft_4_1 --seed 7 --seconds 10": ("impl", 0),
+    "kafka-spec run --era kraft_3_9 --seed 1 --faults all": ("impl", 1),
     "kafka-spec run --era kraft_fixed --seed 7 --operations all": ("impl", 0),
     "kafka-spec run --era KIP-101 --seed 38 -q": ("impl", 1),
     "kafka-spec validate tests/logs/2.8.2 -q": ("", 0),
@@ -259,7 +277,7 @@ COMMANDS = {
     f"{SPARK} --resume": ("spark", 0),
     "kafka-spec states states --columns": ("spark", 0),
 }
-"""README's commands, the extra that README says they need, and how they end."""
+"""The commands of the pages, the extra that docs/install.md says they need, and how they end."""
 
 ADMIN = "kafka-spec admin --zookeeper 127.0.0.1:2181/demo"
 NOT_RUN = {
@@ -276,36 +294,41 @@ NOT_RUN = {
     "kafka-spec check control/fixed --bounds three_everyday --engine spark --state-dir control",
     "kafka-spec states states --where \"level = 12 and quorum_leader = 'broker 1' and replicas_0_high_watermark > 0\"",
     "kafka-spec states states --path 0e9a846a45eab880",
+    "kafka-spec check control/fixed --bounds large --simulate --seconds 600",
+    "kafka-spec check kraft/fixed --bounds three_fence",
+    "kafka-spec check kraft/fixed --bounds three_reassign --bound fences=1 --no-traces --threads 1"
+    " --without leads-to --without recoverable",
 }
-"""README's commands that are left out: a page runs until Ctrl-C; ZooKeeper, Spark, Kafka's jars have tests; the rest takes long."""
+"""Commands that are left out: a page runs until Ctrl-C; ZooKeeper, Spark, Kafka's jars have tests; the rest takes long."""
 
 
 SAMPLE = ("check", "impl")
 """The extras of which `make test` makes environments; `make long` makes the others."""
 
 
-def readme_examples(language: str) -> list[str]:
-    """Return README's examples in a language; "" is the shell."""
-    examples: list[tuple[str, str]] = re.findall(r"^```(\w*)\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
-    return [text for of, text in examples if of == language]
+def shown_examples(*languages: str) -> list[str]:
+    """Return the examples of the pages in some languages; "" is the shell."""
+    texts = [(ROOT / page).read_text(encoding="utf-8") for page in PAGES]
+    examples = [example for text in texts for example in re.findall(r"^```(\w*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)]
+    return [text for language, text in examples if language in languages]
 
 
-def readme_commands() -> list[str]:
-    """Return the commands of README's examples."""
-    lines = [line for example in readme_examples("") for line in example.splitlines()]
+def shown_commands() -> list[str]:
+    """Return the commands of the pages' examples."""
+    lines = [line for example in shown_examples("") for line in example.splitlines()]
     found = [re.fullmatch(r"(?:\$ )?(?:\.venv/bin/)?(kafka-spec .*?)(?:  +#.*)?", line) for line in lines]
     return [match[1].strip() for match in found if match]
 
 
-def test_every_command_of_the_readme_is_run() -> None:
-    """Each command in README is run in an environment that has just its extra, or it is said why not."""
-    assert set(readme_commands()) == {*COMMANDS, *NOT_RUN}
+def test_every_command_of_the_pages_is_run() -> None:
+    """Each command that the pages show is run in an environment that has just its extra, or it is said why not."""
+    assert set(shown_commands()) == {*COMMANDS, *NOT_RUN}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("extra", ["", *(pytest.param(one, marks=() if one in SAMPLE else pytest.mark.long) for one in EXTRAS)])
-def test_readme_in_a_fresh_environment(environments: Environments, project: Path, extra: str) -> None:
-    """With one extra alone, beside folders of the same names, README's commands for it do what README says."""
+def test_pages_in_a_fresh_environment(environments: Environments, project: Path, extra: str) -> None:
+    """With one extra alone, beside folders of the same names, the pages' commands for it do what the pages say."""
     place = environments.of(extra)
     for command, (needed, code) in COMMANDS.items():
         if needed == extra:
@@ -382,9 +405,9 @@ def test_pytest_without_the_checker(environments: Environments, project: Path) -
 @pytest.mark.slow
 @pytest.mark.parametrize("extra", ["check", pytest.param("spark", marks=pytest.mark.long)])
 def test_types_as_users_see_them(environments: Environments, tmp_path: Path, extra: str) -> None:
-    """With --strict, mypy passes on README's Python examples for an extra and on the tutorial, against the installed wheel."""
+    """With --strict, mypy passes on the pages' Python examples for an extra and on the tutorial, against the installed wheel."""
     place = environments.of(extra)
-    for number, example in enumerate(one for one in readme_examples("python") if extra == "spark" or "pyspark" not in one):
+    for number, example in enumerate(one for one in shown_examples("python", "py") if extra == "spark" or "pyspark" not in one):
         (tmp_path / f"example_{number}.py").write_text(example, encoding="utf-8")
     (tmp_path / "tutorial.py").write_text((ROOT / "examples" / "tutorial.py").read_text(encoding="utf-8"), encoding="utf-8")
     (tmp_path / "wrong.py").write_text(

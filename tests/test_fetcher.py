@@ -26,11 +26,11 @@ from kafka_spec.impl.protocol.data_requests import (
     Produced,
 )
 from kafka_spec.impl.protocol.errors import ErrorCode
-from kafka_spec.spec.control.bugs import BUG
 from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8
 from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.control.state import LogEntry
 from kafka_spec.spec.log import divergence_offset, truncation_after_answer
+from kafka_spec.spec.models import MODELS
 from kafka_spec.spec.table import Spec
 
 __all__ = ["brokers"]
@@ -250,7 +250,7 @@ def test_several_partitions_share_a_request(brokers: Start) -> None:
 
 
 @pytest.mark.parametrize(
-    ("era", "kept"), [(FIXED, True), (BUG["KIP-101"].on(FIXED), False), (ERA_0_10, False)], ids=["fixed", "KIP-101", "era_0_10"]
+    ("era", "kept"), [(FIXED, True), (MODELS["control/KIP-101"], False), (ERA_0_10, False)], ids=["fixed", "KIP-101", "era_0_10"]
 )
 def test_kip_101(brokers: Start, era: Spec, kept: bool) -> None:
     """A follower restarts before it knows that a record is committed, and then leads: it has cut the record, or it has not."""
@@ -315,7 +315,7 @@ def test_an_epoch_without_records(brokers: Start) -> None:
     assert cluster.log(1) == [b"theirs"]
 
 
-@pytest.mark.parametrize(("era", "fenced"), [(FIXED, True), (BUG["KAFKA-7395"].on(FIXED), False)], ids=["fixed", "KAFKA-7395"])
+@pytest.mark.parametrize(("era", "fenced"), [(FIXED, True), (MODELS["control/KAFKA-7395"], False)], ids=["fixed", "KAFKA-7395"])
 def test_kip_320(brokers: Start, era: Spec, fenced: bool) -> None:
     """A follower of a leader that does not know its new epoch yet waits; without fencing it takes records of the old epoch."""
     cluster = brokers(era)

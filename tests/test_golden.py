@@ -12,7 +12,8 @@ from kafka_spec import MODELS, check, trace_of
 from kafka_spec.model_check.report.plain import model_plain, result_plain
 from kafka_spec.model_check.report.text import model_text, result_text, trace_text
 from kafka_spec.spec import trace as traces
-from kafka_spec.spec.control.bugs import BREAKS_NOTHING, BUG, BUGS
+from kafka_spec.spec.control.cases import CASE
+from kafka_spec.spec.control.eras import SUITE
 
 GOLDEN = Path(__file__).parent / "golden"
 Golden = Callable[[str, str], None]
@@ -29,7 +30,7 @@ COUNTEREXAMPLES = [
 
 
 CONTROL = [
-    *(bug.name for bug in BUGS if bug.name not in BREAKS_NOTHING),
+    *(case.name for case in SUITE.expressed if not case.breaks_nothing),
     "old-leader-without-successor",
     "reads-before-KIP-207",
     "KAFKA-14140-in-zookeeper",
@@ -58,7 +59,7 @@ def test_control_story(name: str, golden: Golden) -> None:
     """The shortest counterexample of each bug of the control plane, at the bounds that show it, reads as it did."""
     spec = MODELS[f"control/{name}"]
     result = check(spec)
-    claims = [claim.name for claim in BUG[name].claims] if name in BUG else []
+    claims = [claim.name for claim in CASE[name].claims] if name in CASE else []
     claim = [*claims, *result.violated][0]
     trace = trace_of(result, claim)
 
@@ -68,7 +69,7 @@ def test_control_story(name: str, golden: Golden) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", BREAKS_NOTHING)
+@pytest.mark.parametrize("name", [case.name for case in SUITE.expressed if case.breaks_nothing])
 def test_switch_that_breaks_nothing(name: str) -> None:
     """A switch of an era that breaks no property by itself is listed as such."""
     assert check(MODELS[f"control/{name}"]).verdict == "holds"

@@ -14,9 +14,10 @@ from kafka_spec.impl.controller.controller import KafkaController
 from kafka_spec.impl.controller.controller_election import ControllerChange
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.model_check import embedded
-from kafka_spec.spec.control.bugs import BUG
+from kafka_spec.spec.control.cases import CASE
 from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.control.machines import ControllerState, Role
+from kafka_spec.spec.models import MODELS
 from kafka_spec.spec.table import Spec
 
 
@@ -177,13 +178,13 @@ SHOWN: dict[str, Callable[[Spec], bool]] = {
 def test_the_switch_shows_the_bug(bug: str) -> None:
     """In one scenario, the bug's switch breaks its property, and `fixed` keeps it."""
     assert SHOWN[bug](FIXED)
-    assert not SHOWN[bug](BUG[bug].on(FIXED))
+    assert not SHOWN[bug](MODELS[f"control/{bug}"])
 
 
 @pytest.mark.parametrize("name", ["KAFKA-9089", "late-deletion-answer"])
 def test_fixed_keeps_what_a_switch_claims(name: str) -> None:
     """`fixed` keeps a claim that only its switch is checked for, at the same bounds, and meets its antecedent."""
-    bug = BUG[name]
+    bug = CASE[name]
     spec = FIXED.replacing("control/claimed", "", properties=bug.claims)
     (bounds,) = [dict(one.values) for one in FIXED.bound_sets if one.name == bug.bounds]
     result = embedded.explore(spec, bounds, properties=bug.claims)

@@ -10,9 +10,8 @@ import pytest
 from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.exploration import Exploration
 from kafka_spec.model_check.oracle import ExecutableSpec
-from kafka_spec.spec.kraft.eras import ERAS
+from kafka_spec.spec.kraft.eras import SUITE
 from kafka_spec.spec.kraft.fixed import FIXED
-from kafka_spec.spec.kraft.switches import BREAKS_NOTHING, LEFT_OUT, SWITCH, SWITCHES
 from kafka_spec.spec.models import MODELS
 
 
@@ -87,37 +86,7 @@ def test_the_tables_refuse_nothing() -> None:
     assert set(fired) >= {(machine.name, row.trigger) for machine in FIXED.machines for row in machine.rows}
 
 
-def test_a_switch_is_a_difference() -> None:
-    """Every switch changes decisions of `fixed` and nothing else; its bound set comes first."""
-    for switch in SWITCHES:
-        spec = switch.on(FIXED)
-        assert spec.decisions != FIXED.decisions
-        assert (spec.rules, spec.state, spec.start, spec.properties) == (FIXED.rules, FIXED.state, FIXED.start, FIXED.properties)
-        assert spec.bound_sets[0].name == switch.bounds
-
-
-@pytest.mark.parametrize("name", list(ERAS))
-def test_eras_do_what_their_switches_do(name: str) -> None:
-    """An era's decisions are those of fixed but for its switches, which do not disagree."""
-    wanted: dict[str, set[int]] = {decision.name: {int(decision.value)} for decision in FIXED.decisions}
-    changed: dict[str, set[int]] = {}
-    for switch in ERAS[name]:
-        for decision, value in SWITCH[switch].decisions.items():
-            changed.setdefault(decision, set()).add(int(value))
-
-    assert len(set(ERAS[name])) == len(ERAS[name])
-    assert all(len(values) == 1 for values in changed.values())
-    assert {d.name: {int(d.value)} for d in MODELS[f"kraft/{name}"].decisions} == {**wanted, **changed}
-
-
-def test_a_bug_is_a_switch_or_has_a_reason() -> None:
-    """No bug is both a switch and left out; each that is left out says why, and a switch that breaks nothing says what it lacks."""
-    assert not set(SWITCH) & set(LEFT_OUT)
-    assert all(reason.strip() for reason in (*LEFT_OUT.values(), *BREAKS_NOTHING.values()))
-    assert set(BREAKS_NOTHING) <= set(SWITCH)
-
-
-@pytest.mark.parametrize("name", [name for name in SWITCH if name not in BREAKS_NOTHING])
+@pytest.mark.parametrize("name", [case.name for case in SUITE.expressed if not case.breaks_nothing])
 def test_the_switch_alone_breaks_it(name: str) -> None:
     """At the bounds that show a bug, `fixed` holds and the switch is violated."""
     bounds = dict(MODELS[f"kraft/{name}"].bound_sets[0].values)

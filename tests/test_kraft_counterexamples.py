@@ -6,22 +6,13 @@ between two steps: the implementation continues from its own state.
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from _pytest.mark import ParameterSet
 from conftest import named_checks
-from edges import broken, difference, plain
-from kraft_edges import kraft_stage
+from led import fails_in_the_same_way, survives
 
-from kafka_spec.conformance.kraft_replay.stage import KRaftStage
-from kafka_spec.conformance.kraft_replay.steps import do
-from kafka_spec.model_check.counterexample import REPLAYED_WAYS
-from kafka_spec.model_check.layout import Layout
-from kafka_spec.model_check.manifest import NamedCheck
 from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.spec.kraft.fixed import FIXED
-from kafka_spec.spec.table import Spec
 
 CHECKS = {
     check.name: check
@@ -29,34 +20,6 @@ CHECKS = {
     if check.name.startswith("kraft/") and check.spec.state is FIXED.state and check.expected.traces
 }
 """The checks of KRaft that find violations."""
-
-
-class LedCluster:
-    """Follows actions in a model, and on the implementation beside it."""
-
-    def __init__(self, spec: Spec, check: NamedCheck, start: int, stage: KRaftStage) -> None:
-        self.model = ExecutableSpec(spec, check.bounds)
-        self.stage = stage
-        self.state = self.model.initial()[start]
-        self._root = Layout(self.model.space).root
-        stage.load(self.plain())
-
-    def plain(self) -> Any:
-        """Return the model's state as bare dataclasses."""
-        return plain(self._root, self.state)
-
-    def follow(self, name: str, binding: tuple[int, ...]) -> tuple[Any, Any] | None:
-        """Take a step on both sides; return the implementation's states before and after, None if the step is not enabled."""
-        rule = self.model.spec.rule(name)
-        if binding not in self.model.enabled(rule, self.state) or not self.model.allows(rule, self.state, binding):
-            return None
-        before = self.plain()
-        self.state = self.model.apply(rule, self.state, binding)
-        wanted = self.plain()
-        do(self.stage, name, dict(zip(rule.params, binding, strict=True)))
-        found = self.stage.project(wanted.spent, wanted.history)
-        assert found == wanted, f"{name}{binding}: {difference(wanted, found)}"
-        return before, found
 
 
 LARGE = (
@@ -88,26 +51,5 @@ def test_counterexamples_lead_the_implementation(name: str) -> None:
         finding = result.findings[claim]
         numbers = ExecutableSpec(check.spec, check.bounds).actions
         actions = [(rule.name, binding) for rule, binding in map(numbers.decode, finding.actions)]
-        with kraft_stage(check.spec, check.bounds) as stage:
-            led = LedCluster(check.spec, check, finding.start, stage)
-            path = [led.plain()]
-            for action in actions:
-                taken = led.follow(*action)
-                assert taken is not None, f"{action} does not replay"
-                before, found = taken
-                path.append(found)
-            stated = check.spec.property(claim)
-            if stated.kind == "leads-to":
-                assert path[finding.back] == found, "the circle does not close"
-                assert led.model.tests(stated, s=path[finding.met])
-                assert not any(led.model.meets(stated, state) for state in path[finding.met :])
-            elif stated.kind == "recoverable":
-                assert not led.model.recovers(stated, led.state, REPLAYED_WAYS)
-            else:
-                assert list(broken(led.model, (stated,), before, found)) == [claim]
-        with kraft_stage(FIXED, check.bounds) as stage:
-            led = LedCluster(FIXED, check, finding.start, stage)
-            done = [taken for action in actions if (taken := led.follow(*action)) is not None]
-            assert done
-            for before, found in done:
-                assert list(broken(led.model, FIXED.properties, before, found)) == []
+        fails_in_the_same_way(check.spec, check.bounds, claim, finding.start, actions, finding.met, finding.back)
+        survives(FIXED, check.bounds, finding.start, actions)

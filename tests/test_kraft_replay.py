@@ -11,10 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from edges import fired
-from kraft_edges import replay_kraft
+from edges import fired, replay
 
-from kafka_spec.conformance.kraft_replay.steps import STEPS, step_of
+from kafka_spec.conformance.kraft_replay.rules import STEPS
 from kafka_spec.impl.kraft import controller, replicas
 from kafka_spec.impl.kraft.isr import IsrProposals
 from kafka_spec.impl.kraft.partition import HostedKRaftPartition
@@ -124,7 +123,7 @@ Record = Callable[[str, object], None]
 
 def check(model: str, values: Mapping[str, int], record: Record, parts: int = 1) -> None:
     """Check that every edge agrees, or those from each n-th state; record how many, for the end of the run."""
-    result = replay_kraft(MODELS[f"kraft/{model}"], values, parts=parts)
+    result = replay(MODELS[f"kraft/{model}"], values, parts=parts, few=0)
     assert result.failures == []
     assert result.edges
     record("replayed", (f"kraft/{model}", sum(result.edges.values()), result.states, 0))
@@ -164,15 +163,15 @@ def test_every_rule_has_a_step() -> None:
     """Each rule of any version has a step; no step is left over."""
     rules = {rule.name for spec in OURS for rule in spec.rules}
     for rule in rules:
-        step_of(rule)
+        STEPS.step_of(rule)
     assert set(STEPS) == rules
 
 
 def test_a_rule_without_a_step_is_told() -> None:
     """Replaying a rule without a step names the rule, and where to add the step."""
     spec = FIXED.replacing("kraft/new", "a rule more", rules=(replace(FIXED.rule("Fetch"), name="Peek"),))
-    with pytest.raises(SpecError, match=r"rule Peek has no step in the replay of KRaft.*kraft_replay/steps\.py"):
-        replay_kraft(spec, NAMED["first_look"], rules=("Peek",))
+    with pytest.raises(SpecError, match=r"rule Peek has no step in the replay of KRaft.*@STEPS\.of\(\"Peek\"\).*replica_steps\.py"):
+        replay(spec, NAMED["first_look"], rules=("Peek",))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -257,5 +256,5 @@ def test_what_is_broken_is_found(mutation: Callable[[pytest.MonkeyPatch], None],
     """A defect put into the implementation makes the replay name an edge and a field that differ."""
     values, rule, field = MUTATIONS[mutation]
     mutation(monkeypatch)
-    (failure,) = replay_kraft(FIXED, values, (rule[:-1],)).failures
+    (failure,) = replay(FIXED, values, (rule[:-1],)).failures
     assert failure.startswith(rule) and field in failure, failure

@@ -102,7 +102,7 @@ def test_fixed_keeps_its_promises_for_longer(tmp_path: Path, seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("era", [era.name for era in ERAS])
 def test_what_an_era_breaks_has_a_name(tmp_path: Path, era: str) -> None:
     """Under usual faults an era breaks only promises that one of its switches, or an unclean election, may break."""
     outcome = run(tmp_path, era, seed=3, faults="usual", seconds=10)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable
 from contextlib import ExitStack
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -19,17 +20,17 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from kafka_spec.conformance.replay.rules import do
-from kafka_spec.conformance.replay.steps import NotEnabled
+from kafka_spec.conformance.replay.core import NotEnabled
+from kafka_spec.conformance.replay.rules import STEPS
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.oracle import ExecutableSpec as Model
 from kafka_spec.spec.bounds.control import HAPPENINGS, NOTHING_HAPPENS
-from kafka_spec.spec.control.bugs import BUG
 from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.control.machines import Role
 from kafka_spec.spec.control.quiet import topic_exists
 from kafka_spec.spec.control.state import World
 from kafka_spec.spec.domain import OutOfBound
+from kafka_spec.spec.models import MODELS
 from kafka_spec.spec.table import Rule, Spec
 
 BOUNDS = NOTHING_HAPPENS | {"brokers": 3, "replicas": 3, "channel_depth": 20} | dict.fromkeys(HAPPENINGS, 2)
@@ -108,11 +109,11 @@ class Live(RuleBasedStateMachine):
             return
         before = self.state
         try:
-            do(self.projection, rule.name, dict(zip(rule.params, binding, strict=True)))
+            STEPS.do(self.projection, rule.name, dict(zip(rule.params, binding, strict=True)))
             self.reached.add(rule.name)
         except NotEnabled:
             told = before
-        self.state = self.projection.project(told.spent, copy.deepcopy(told.notes))
+        self.state = self.projection.project(replace(told, notes=copy.deepcopy(told.notes)))
         self.remember(before)
         for claim in broken(self.model, self.era.properties, before, self.state):
             raise AssertionError(f"{claim} after {rule.name}{binding}")
@@ -177,4 +178,4 @@ def test_fixed_keeps_its_promises(examples: int) -> None:
 def test_a_bug_is_met(bug: str, claim: str) -> None:
     """With the switch of a bug, the runs show the violation of a property: the runs can fail."""
     with pytest.raises(AssertionError, match=f"^{claim} after "):
-        run(BUG[bug].on(FIXED), examples=300, steps=50, bounds=ONE_TOPIC, phases=[Phase.generate])
+        run(MODELS[f"control/{bug}"], examples=300, steps=50, bounds=ONE_TOPIC, phases=[Phase.generate])

@@ -30,9 +30,9 @@ from kafka_spec.impl.protocol.data_requests import (
 )
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.bugs import BUG
 from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.control.machines import Role
+from kafka_spec.spec.models import MODELS
 from kafka_spec.spec.replica import ReplicaState
 from kafka_spec.spec.table import Spec
 
@@ -111,7 +111,7 @@ def test_a_read_fails(brokers: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     assert cluster.log(2) == [b"a"]
 
 
-@pytest.mark.parametrize(("era", "call"), [(FIXED, "write"), (FIXED, "ftruncate"), (BUG["KIP-101"].on(FIXED), "ftruncate")])
+@pytest.mark.parametrize(("era", "call"), [(FIXED, "write"), (FIXED, "ftruncate"), (MODELS["control/KIP-101"], "ftruncate")])
 def test_a_follower_fails(brokers: Start, monkeypatch: pytest.MonkeyPatch, era: Spec, call: str) -> None:
     """A follower that cannot append or truncate, at the LeaderAndIsr or later, goes offline and stops fetching."""
     cluster = brokers(era)
@@ -250,7 +250,7 @@ class Heard:
         self.calls.append(("resigned", partition, leader_epoch))
 
 
-@pytest.mark.parametrize(("era", "again"), [(FIXED, True), (BUG["KAFKA-7164"].on(FIXED), False)], ids=["fixed", "KAFKA-7164"])
+@pytest.mark.parametrize(("era", "again"), [(FIXED, True), (MODELS["control/KAFKA-7164"], False)], ids=["fixed", "KAFKA-7164"])
 def test_group_coordinator(brokers: Start, era: Spec, again: bool) -> None:
     """Called for __consumer_offsets only: for elections if the broker did not lead before, for following if that is a change."""
     cluster = brokers(era)

@@ -22,7 +22,7 @@ from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.model_check.random_walks.batches import LENGTH, POLICIES, Met, Walks
 from kafka_spec.model_check.random_walks.shorten import Shortener
 from kafka_spec.model_check.random_walks.simulation import SAMPLE, Sample, Simulation, Walked, walk
-from kafka_spec.spec.control.bugs import BUGS
+from kafka_spec.spec.control.eras import SUITE
 from kafka_spec.spec.domain import OutOfBound, OutOfDomain
 from kafka_spec.spec.table import Spec, SpecError
 
@@ -324,7 +324,7 @@ FOUND = (
 @pytest.mark.parametrize("name", FOUND)
 def test_walks_find_bugs_at_bounds_that_no_search_completes(name: str) -> None:
     """A walk meets the bug; what is left of it after shortening is replayed by the oracle."""
-    (bug,) = [bug for bug in BUGS if bug.name == name]
+    (bug,) = [bug for bug in SUITE.expressed if bug.name == name]
     spec = MODELS[f"control/{name}"]
     walked = simulate(spec, bounds_for(bug.bounds), Walks(most=1500), deadlock=False)
     assert walked.violated

@@ -7,16 +7,15 @@ member is elected.
 from __future__ import annotations
 
 import pytest
-from edges import broken, stage
-from test_counterexamples import LedFollower
+from led import led
 
-from kafka_spec.spec.control.bugs import BUG
 from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8
 from kafka_spec.spec.control.fixed import FIXED
+from kafka_spec.spec.models import MODELS
 from kafka_spec.spec.table import Spec
 
 BOUNDS = {**next(bounds.values for bounds in FIXED.bound_sets if bounds.name == "re_elected_leader"), "crashes": 2}
-REMEMBERS = BUG["re-elected-leader-remembers"].on(FIXED)
+REMEMBERS = MODELS["control/re-elected-leader-remembers"]
 COMMITTED = FIXED.property("Committed")
 MISSED = (
     "Write 0 1", "Fetch 0 1 2", "PreferredElection 0 0", "ElectLeader 0", "BecomeLeader 0 0", "BecomeFollower 0 2",
@@ -44,28 +43,20 @@ def way(*parts: tuple[str, ...]) -> list[tuple[str, tuple[int, ...]]]:
 @pytest.mark.parametrize("spec", [REMEMBERS, ERA_2_8], ids=lambda spec: spec.name)
 def test_a_committed_record_is_lost(spec: Spec) -> None:
     """After each step the implementation has the model's state; the last step violates Committed, and no earlier one does."""
-    follower = LedFollower(spec, BOUNDS, 0)
-    with stage(spec, BOUNDS) as modeled:
-        modeled.load(follower.plain())
-        for name, binding in way(MISSED, ELECTED_AGAIN, LOST):
-            assert list(broken(follower.model, (COMMITTED,), follower.plain(), follower.plain())) == []
-            rule = follower.rule(name, binding)
-            assert rule is not None, name
-            before, found = follower.step(modeled, rule, binding)
-        assert list(broken(follower.model, (COMMITTED,), before, found)) == ["Committed"]
+    with led(spec, BOUNDS) as cluster:
+        for action in way(MISSED, ELECTED_AGAIN, LOST):
+            assert cluster.broken(COMMITTED) == []
+            assert cluster.follow(*action), action
+        assert cluster.broken(COMMITTED) == ["Committed"]
 
 
 def test_who_forgets_commits_nothing() -> None:
     """In `fixed` the leader that is elected again cannot advance its high watermark before follower 2 has fetched from it."""
-    follower = LedFollower(FIXED, BOUNDS, 0)
-    with stage(FIXED, BOUNDS) as modeled:
-        modeled.load(follower.plain())
-        for name, binding in way(MISSED, ELECTED_AGAIN):
-            rule = follower.rule(name, binding)
-            assert rule is not None, name
-            follower.step(modeled, rule, binding)
-    assert follower.state.brokers[1].replicas[0].ends[2] == 0
-    assert follower.rule("AdvanceHighWatermark", (0, 1)) is None
+    with led(FIXED, BOUNDS) as cluster:
+        for action in way(MISSED, ELECTED_AGAIN):
+            assert cluster.follow(*action), action
+        assert cluster.state.brokers[1].replicas[0].ends[2] == 0
+        assert not cluster.follow("AdvanceHighWatermark", (0, 1))
 
 
 def test_both_eras_remember() -> None:

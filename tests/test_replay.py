@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from edges import fired, replay
 
-from kafka_spec.conformance.replay.rules import STEPS, step_of
+from kafka_spec.conformance.replay.rules import STEPS
 from kafka_spec.impl.broker.isr import IsrKeeper
 from kafka_spec.impl.broker.partition import HostedPartition
 from kafka_spec.impl.broker.replica_manager import ReplicaManager
@@ -24,8 +24,7 @@ from kafka_spec.impl.controller.request_batch import RequestBatch
 from kafka_spec.impl.controller.zk_client import ControllerZkClient
 from kafka_spec.impl.protocol.controller_requests import Leadership
 from kafka_spec.spec.bounds.control import CONTROL, NOTHING_HAPPENS
-from kafka_spec.spec.control.bugs import BUGS
-from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8
+from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8, SUITE
 from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.control.machines import Role
 from kafka_spec.spec.table import Spec, SpecError
@@ -216,9 +215,9 @@ def test_every_rule_is_replayed(era: str) -> None:
 
 def test_every_rule_has_a_step() -> None:
     """Each rule of any era or bug has a step of the implementation, and no step is left over."""
-    rules = {rule.name for spec in (FIXED, *(bug.on(FIXED) for bug in BUGS)) for rule in spec.rules}
+    rules = {rule.name for spec in (FIXED, *map(SUITE.spec_with, SUITE.expressed)) for rule in spec.rules}
     for rule in rules:
-        step_of(rule)
+        STEPS.step_of(rule)
     assert set(STEPS) == rules
 
 

@@ -31,12 +31,12 @@ from kafka_spec.impl.protocol.controller_requests import (
 from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.state_change_log import StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.bugs import BUG
 from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8
 from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.control.machines import ControllerState, Role
 from kafka_spec.spec.domain import BrokerSet
 from kafka_spec.spec.error_codes import ErrorCode
+from kafka_spec.spec.models import MODELS
 from kafka_spec.spec.table import Spec
 
 
@@ -114,7 +114,7 @@ def test_gates_of_requests(start: Start, lines: list[str]) -> None:
 def test_eras_check_less(start: Start) -> None:
     """0.10 does not compare broker epochs; without KAFKA-532's fix brokers do not compare controller epochs."""
     assert start(ERA_0_10).handle(lead(0, broker_epoch=1), 0).error == ErrorCode.NONE
-    manager = start(BUG["KAFKA-532"].on(FIXED))
+    manager = start(MODELS["control/KAFKA-532"])
     manager.handle(lead(0), 0)
     assert manager.handle(lead(1, controller_epoch=1), 0).error == ErrorCode.NONE
 

@@ -30,9 +30,10 @@ from kafka_spec.impl.run.simulated_network import LATE, SimulatedNetwork
 from kafka_spec.impl.run.simulation import simulate
 from kafka_spec.impl.run.tasks import RemoteCall, Sleep, Task
 from kafka_spec.impl.run.verdict import CAN_BREAK, PROMISES, Judge, switches
-from kafka_spec.spec.control.bugs import BUG
-from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8, IN_0_10, IN_2_8
+from kafka_spec.spec.control.cases import CASE
+from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8, SUITE
 from kafka_spec.spec.control.fixed import FIXED
+from kafka_spec.spec.models import MODELS
 from kafka_spec.spec.table import SpecError
 
 
@@ -124,12 +125,12 @@ def broken(seed: int, **options: Any) -> tuple[int, RunOutcome]:
 )
 def test_a_bug_loses_what_fixed_keeps(era: str, seed: int, promises: set[str], options: dict[str, Any]) -> None:
     """With a bug's switch a seed breaks promises that the model sees broken, and suspects that bug; `fixed` keeps all."""
-    seed, bad = broken(seed, era=BUG[era].on(FIXED), **options)
+    seed, bad = broken(seed, era=MODELS[f"control/{era}"], **options)
     good, _ = ran(seed=seed, era=FIXED, **options)
 
     assert {one.promise for one in bad.verdict.broken} <= promises
     assert all(era in one.suspects for one in bad.verdict.broken)
-    assert f"may be {era}: {BUG[era].says}" in text_of(bad)
+    assert f"may be {era}: {CASE[era].says}" in text_of(bad)
     assert not bad.kept
     assert good.kept
     assert good.rested
@@ -183,12 +184,12 @@ def test_a_judge_finds_who_does_not_lead() -> None:
 def test_switches() -> None:
     """The bugs of an era follow from its decisions; the causes of broken promises name promises of the model and known bugs."""
     assert switches(FIXED) == []
-    assert set(switches(ERA_2_8)) == set(IN_2_8)
-    assert set(IN_0_10) <= set(switches(ERA_0_10))
+    assert set(switches(ERA_2_8)) == set(SUITE.names(ERA_2_8.name))
+    assert {name for name in SUITE.names(ERA_0_10.name) if CASE[name].shows} <= set(switches(ERA_0_10))
     assert set(CAN_BREAK) <= set(PROMISES)
-    assert {bug for bugs in CAN_BREAK.values() for bug in bugs} <= set(BUG)
-    for name, bug in BUG.items():
-        assert name in switches(bug.on(FIXED))
+    assert {bug for bugs in CAN_BREAK.values() for bug in bugs} <= set(CASE)
+    for case in SUITE.expressed:
+        assert case.name in switches(SUITE.spec_with(case))
 
 
 def test_names_of_faults() -> None:

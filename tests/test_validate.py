@@ -29,7 +29,7 @@ from kafka_spec.conformance.validate.partitions import MOST_CLAIMS, PartitionChe
 from kafka_spec.conformance.validate.report import plain_of
 from kafka_spec.conformance.validate.rows import EFFECTS, GUARDS
 from kafka_spec.conformance.validate.states import TABLES, kafka_name
-from kafka_spec.spec.control.bugs import BUGS
+from kafka_spec.spec.control.eras import SUITE
 from kafka_spec.spec.table import name_of
 
 LOGS = Path(__file__).parent / "logs"
@@ -128,8 +128,8 @@ def test_every_name_in_the_tables_is_known() -> None:
 
 
 def test_every_bug_that_is_named_is_a_known_one() -> None:
-    """The bugs that a report names are those of spec/control/bugs.py."""
-    assert {bug for kind in KINDS.values() for bug in kind.bugs} <= {bug.name for bug in BUGS}
+    """The bugs that a report names are those of spec/control/cases/."""
+    assert {bug for kind in KINDS.values() for bug in kind.bugs} <= {bug.name for bug in SUITE.expressed}
 
 
 def test_names_of_states_are_those_of_kafka() -> None:

@@ -14,13 +14,13 @@ from kafka_spec.model_check.oracle import ExecutableSpec
 from kafka_spec.spec.decisions import Checked, LastKnownLeader, NewIncarnation
 from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, OutOfBound, OutOfDomain, append, count_firing, truncate
 from kafka_spec.spec.error_codes import ErrorCode
+from kafka_spec.spec.kraft.cases import CASE
 from kafka_spec.spec.kraft.controller import there_is_a_topic
 from kafka_spec.spec.kraft.fixed import FIXED
 from kafka_spec.spec.kraft.machines import IN_ELR, IN_ISR, OUTSIDE, BrokerState
 from kafka_spec.spec.kraft.reassignment import a_reassignment_runs, cancellation_is_accepted, nobody_new_is_eligible
 from kafka_spec.spec.kraft.replica import forget_request
 from kafka_spec.spec.kraft.state import RECREATIONS, UNKNOWN
-from kafka_spec.spec.kraft.switches import SWITCH
 from kafka_spec.spec.table import arguments
 
 VERSIONS = ("3.9.1", "4.1.2", "4.3.1", "4.4.0")
@@ -28,12 +28,12 @@ VERSIONS = ("3.9.1", "4.1.2", "4.3.1", "4.4.0")
 
 FOUND = ("stale-reassignment-lists", "cancellation-elects-cleanly", "cancellation-below-min-isr", "elr-outside-replicas")
 """The bugs of reassignments that every compared version has, by the names of their switches."""
-IN_ALL: Mapping[str, Any] = {name: value for switch in FOUND for name, value in SWITCH[switch].decisions.items()}
+IN_ALL: Mapping[str, Any] = {name: value for switch in FOUND for name, value in CASE[switch].decisions.items()}
 
 DECISIONS: Mapping[str, Mapping[str, Any]] = {
     "4.1.2": IN_ALL,
-    "4.3.1": {**IN_ALL, **SWITCH["KAFKA-19975"].decisions},
-    "4.4.0": {**IN_ALL, **SWITCH["KAFKA-19975"].decisions},
+    "4.3.1": {**IN_ALL, **CASE["KAFKA-19975"].decisions},
+    "4.4.0": {**IN_ALL, **CASE["KAFKA-19975"].decisions},
     "3.9.1": {
         **IN_ALL,
         "last_known_acceptable": Checked.NO,

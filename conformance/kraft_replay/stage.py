@@ -10,51 +10,41 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from shutil import rmtree
-from types import MappingProxyType
 from uuid import UUID
 
+from kafka_spec.conformance.kraft_replay.values import (
+    BEGINNING,
+    PARTITION,
+    answer_of,
+    image_of,
+    incarnation,
+    records_between,
+    request_of,
+    topic_of,
+)
+from kafka_spec.conformance.replay.core import LONG, Edge
 from kafka_spec.conformance.replay.disk import Disk, entries_on, put_disk
 from kafka_spec.impl.broker.partition import FetchState, Follower
 from kafka_spec.impl.kraft.broker import KRaftProcess
 from kafka_spec.impl.kraft.clean_shutdown import delete_clean_shutdown, read_clean_shutdown, write_clean_shutdown
 from kafka_spec.impl.kraft.cluster import KRaftNodes
 from kafka_spec.impl.kraft.heartbeats import NO_OFFSET, BrokerContact
-from kafka_spec.impl.kraft.image import ClusterImage, RegisteredBroker, RegisteredPartition
 from kafka_spec.impl.kraft.metadata_log import MetadataLog
 from kafka_spec.impl.kraft.partition import HostedKRaftPartition
 from kafka_spec.impl.kraft.projection import KRaftNetwork, KRaftProjection, ReplicaDisk
 from kafka_spec.impl.kraft.records import (
-    FENCED,
-    NO_LEADER_CHANGE,
-    NO_RECOVERY_CHANGE,
-    UNCHANGED,
-    UNFENCED,
-    BrokerRegistrationChangeRecord,
-    MetadataRecord,
-    PartitionChangeRecord,
-    PartitionRecord,
     RegisterBrokerRecord,
-    RemoveTopicRecord,
-    TopicRecord,
 )
-from kafka_spec.impl.kraft.requests import AlteredPartition, ProposalAnswer, ProposalRequest, ProposedIsr
 from kafka_spec.impl.log import checkpoint
 from kafka_spec.impl.log.checkpoint import read_topic_id, write_topic_id
 from kafka_spec.impl.protocol.data_requests import FetchPosition, FetchRequest
-from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.settings import Settings
-from kafka_spec.impl.protocol.topic_ids import text_of, uuid_of
-from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.domain import NONE, BrokerSet, Spent
+from kafka_spec.impl.protocol.topic_ids import text_of
+from kafka_spec.spec.domain import BrokerSet
 from kafka_spec.spec.kraft import state
-from kafka_spec.spec.kraft.machines import CONTROLLED_SHUTDOWN, LEADER, ProposalState, ReplicaRole
-from kafka_spec.spec.kraft.machines import FENCED as IS_FENCED
+from kafka_spec.spec.kraft.machines import LEADER, ProposalState, ReplicaRole
 from kafka_spec.spec.kraft.state import UNKNOWN, ProcessLife
 from kafka_spec.spec.table import Spec
-
-PARTITION = TopicPartition("orders", 0)
-BEGINNING = 1_000
-"""The offset at which the metadata log of a loaded state begins: beyond all numbers of broker epochs."""
 
 
 class KRaftStage:
@@ -98,8 +88,8 @@ class KRaftStage:
 
     # Reading
 
-    def project(self, spent: Spent, history: state.PastEvents) -> state.KRaft:
-        """Read the state; what the model keeps for itself is passed in."""
+    def project(self, after: state.KRaft) -> state.KRaft:
+        """Return the cluster's state as one of the model, with the bookkeeping of `after`."""
         for number, process in self.cluster.brokers.items():
             request = process.data.isr.next_request()
             if request is None:
@@ -109,7 +99,7 @@ class KRaftStage:
         for number in self.numbers:
             if number not in self.network.requests:
                 self.network.forget(number)
-        return self._projection.project(self.network, spent, history)
+        return self._projection.project(self.network, after.spent, after.history)
 
     def _log_folder(self, number: int) -> Path:
         return self.cluster.folder_of(number) / str(PARTITION)
@@ -189,7 +179,7 @@ class KRaftStage:
         if replica.topic_id == UNKNOWN:
             rmtree(folder, ignore_errors=True)
             return
-        put_disk(str(folder), disk_of(replica))
+        put_disk(str(folder), Disk.of(replica, replica.role == LEADER))
         self._name_topic(folder, replica.topic_id)
 
     def _name_topic(self, folder: Path, number: int) -> None:
@@ -228,7 +218,7 @@ class KRaftStage:
             replicas.logs.remove_deleted(self.clock, 0)
             return
         log = replicas.logs.logs.get(PARTITION) or replicas.logs.open(PARTITION)[0]
-        disk_of(replica).write(log)
+        Disk.of(replica, replica.role == LEADER).write(log)
         self._name_topic(log.folder, replica.topic_id)
         assigned = tuple(BrokerSet(replica.assigned))
         known = [number for number in assigned if number != process.number]
@@ -249,129 +239,21 @@ class KRaftStage:
         if replica.fetching:
             replicas.fetchers[PARTITION] = FetchState(replica.leader, replica.leader_epoch, log.end_offset)
 
+    # Steps
+
+    def forget(self, edge: Edge[state.KRaft], found: state.KRaft | None) -> None:
+        """Do nothing: `load` puts everything."""
+
+    def refuses(self, edge: Edge[state.KRaft]) -> bool:
+        """Return False: the implementation refuses nothing that the model does."""
+        return False
+
+    def pass_time(self) -> None:
+        """Let `LONG` pass, in which every broker has sent heartbeats."""
+        self.clock += LONG
+        for number, contact in self.cluster.controller.heartbeats.brokers.items():
+            contact.contact, contact.metadata_end = self.clock, self.applied_by(number)
+
     def end(self) -> None:
         """End all processes."""
         self.cluster.end()
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The model's values as those of the implementation
-
-
-def incarnation(broker: int, epoch: int) -> UUID:
-    """Return the incarnation id of the process that registered under a broker epoch of the model."""
-    return UUID(int=(broker << 32) + epoch)
-
-
-def topic_numbered(number: int) -> UUID | None:
-    """Return the id of a topic of the model, None for no topic."""
-    return None if number == UNKNOWN else UUID(int=number + 1)
-
-
-def topic_of(topic_id: str) -> int:
-    """Return the model's number of a topic id."""
-    return uuid_of(topic_id).int - 1
-
-
-def image_of(image: state.MetadataImage) -> ClusterImage:
-    """Return an image at the beginning of the metadata log."""
-    held, topic_id = image.partition, topic_numbered(image.partition.topic_id)
-    topics, partitions = {}, {}
-    if topic_id is not None:
-        topics[topic_id], partitions[PARTITION] = PARTITION.topic, registered(held, topic_id)
-    brokers = {
-        number: RegisteredBroker(
-            number,
-            known.epoch,
-            incarnation(number, known.epoch),
-            known.state == IS_FENCED,
-            known.state == CONTROLLED_SHUTDOWN,
-        )
-        for number, known in enumerate(image.brokers)
-    }
-    return ClusterImage(BEGINNING, MappingProxyType(brokers), MappingProxyType(topics), MappingProxyType(partitions))
-
-
-def registered(held: state.PartitionRegistration, topic_id: UUID) -> RegisteredPartition:
-    """Return the partition of an image."""
-    return RegisteredPartition(
-        topic_id,
-        tuple(held.replicas),
-        tuple(BrokerSet(held.isr)),
-        held.leader,
-        held.leader_epoch,
-        held.partition_epoch,
-        tuple(BrokerSet(held.elr)),
-        held.last_known_leader,
-        held.recovery,
-        tuple(BrokerSet(held.adding)),
-        tuple(BrokerSet(held.removing)),
-    )
-
-
-def records_between(before: state.MetadataImage, after: state.MetadataImage) -> list[MetadataRecord]:
-    """Return the batch that leads from an image to the next."""
-    records: list[MetadataRecord] = []
-    for number, (old, new) in enumerate(zip(before.brokers, after.brokers, strict=True)):
-        fenced, stops = new.state == IS_FENCED, new.state == CONTROLLED_SHUTDOWN
-        if new.epoch != old.epoch:
-            process = incarnation(number, new.epoch)
-            records.append(RegisterBrokerRecord(number, process, new.epoch, fenced=fenced, in_controlled_shutdown=stops))
-        elif new.state != old.state:
-            changed = UNCHANGED
-            if fenced != (old.state == IS_FENCED):
-                changed = FENCED if fenced else UNFENCED
-            records.append(BrokerRegistrationChangeRecord(number, new.epoch, changed, int(stops)))
-    return [*records, *changes_between(before.partition, after.partition)]
-
-
-def changes_between(was: state.PartitionRegistration, held: state.PartitionRegistration) -> list[MetadataRecord]:
-    """Return the records that lead from a partition to the next: it is changed, deleted or created."""
-    topic_id, known = topic_numbered(held.topic_id), held.last_known_leader
-    gone = topic_numbered(was.topic_id)
-    if topic_id is None:
-        return [] if gone is None else [RemoveTopicRecord(gone)]
-    replicas, isr, number = tuple(held.replicas), tuple(BrokerSet(held.isr)), PARTITION.partition
-    if gone is None:
-        first = PartitionRecord(number, topic_id, replicas, isr, held.leader, held.leader_epoch, held.partition_epoch)
-        return [TopicRecord(PARTITION.topic, topic_id), first]
-    if held.partition_epoch == was.partition_epoch:
-        return []
-    return [
-        PartitionChangeRecord(
-            number,
-            topic_id,
-            isr=isr,
-            leader=held.leader if held.leader_epoch != was.leader_epoch else NO_LEADER_CHANGE,
-            replicas=replicas,
-            removing_replicas=tuple(BrokerSet(held.removing)),
-            adding_replicas=tuple(BrokerSet(held.adding)),
-            leader_recovery_state=held.recovery if held.recovery != was.recovery else NO_RECOVERY_CHANGE,
-            eligible_leader_replicas=tuple(BrokerSet(held.elr)),
-            last_known_elr=() if known == NONE else (known,),
-        )
-    ]
-
-
-def request_of(broker: int, request: state.AlterPartitionRequest) -> ProposalRequest:
-    """Return a proposal on its way."""
-    members = tuple((member, request.epochs[member]) for member in BrokerSet(request.isr))
-    proposed = ProposedIsr(request.leader_epoch, request.partition_epoch, members, text_of(UUID(int=request.topic_id + 1)))
-    return ProposalRequest(broker, request.broker_epoch, {PARTITION: proposed})
-
-
-def answer_of(answer: state.AlterPartitionAnswer) -> ProposalAnswer:
-    """Return an answer on its way."""
-    altered = AlteredPartition(ErrorCode(answer.error), answer.leader_epoch, answer.partition_epoch, tuple(BrokerSet(answer.isr)))
-    return ProposalAnswer(ErrorCode.NONE, {PARTITION: altered})
-
-
-def disk_of(replica: state.PartitionReplica) -> Disk:
-    """Return the disk of a replica; a leader has recorded the start of its own epoch."""
-    entries = tuple((entry.record, entry.epoch) for entry in replica.log)
-    begin: dict[int, int] = {}
-    for offset, (_, epoch) in enumerate(entries):
-        begin.setdefault(epoch, offset)
-    if replica.role == LEADER:
-        begin.setdefault(replica.leader_epoch, replica.epoch_start)
-    return Disk(entries, tuple(begin.items()))

@@ -122,7 +122,8 @@ class BrokerView:
 
     def put_replica(self, number: int, record: state.Replica) -> None:
         """Set a replica, its log first: a log is on disk even if no process hosts it."""
-        wanted, folder, partition = Disk.of(record), self.modeled.folders[self.number][number], PARTITIONS[number]
+        wanted = Disk.of(record, record.role == Role.LEADER)
+        folder, partition = self.modeled.folders[self.number][number], PARTITIONS[number]
         if self.broker is None:
             put_disk(folder, wanted)
             return

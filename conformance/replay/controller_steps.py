@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from kafka_spec.conformance.replay.agenda import is_due
+from kafka_spec.conformance.replay.core import NotEnabled, Steps
 from kafka_spec.conformance.replay.ensemble import ModelSession
 from kafka_spec.conformance.replay.projection import Projection
 from kafka_spec.conformance.replay.request_mapping import PARTITION, PARTITIONS
-from kafka_spec.conformance.replay.steps import NotEnabled, Steps, controller_on, running, target_of
+from kafka_spec.conformance.replay.steps import controller_on, running, target_of
 from kafka_spec.impl.controller.broker_changes import BrokerChange
 from kafka_spec.impl.controller.controlled_shutdown import ControlledShutdown
 from kafka_spec.impl.controller.controller import KafkaController

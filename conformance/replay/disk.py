@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Protocol
 
 from kafka_spec.impl.log import batches, checkpoint
 from kafka_spec.impl.log.log import PartitionLog
-from kafka_spec.spec.control import state
-from kafka_spec.spec.control.machines import Role
 
 
 def entries_on(folder: str) -> tuple[tuple[int, int], ...]:
@@ -75,6 +75,24 @@ def entry_in(data: bytes) -> tuple[int, int]:
     return int(record.value), batch.epoch
 
 
+class ModelEntry(Protocol):
+    """An entry in the log of a replica of a model."""
+
+    record: int
+    epoch: int
+
+
+class ModelReplica(Protocol):
+    """A replica of a model."""
+
+    leader_epoch: int
+    epoch_start: int
+
+    @property
+    def log(self) -> Sequence[ModelEntry]:
+        """Its entries."""
+
+
 @dataclass(frozen=True)
 class Disk:
     """A replica's disk: (record, epoch) of each entry, and (epoch, start offset) of each leader epoch."""
@@ -83,14 +101,14 @@ class Disk:
     epochs: tuple[tuple[int, int], ...]
 
     @classmethod
-    def of(cls, record: state.Replica) -> Disk:
+    def of(cls, replica: ModelReplica, leads: bool) -> Disk:
         """Return the disk of a replica of the model; a leader has recorded the start of its own epoch."""
-        entries = tuple((entry.record, entry.epoch) for entry in record.log)
+        entries = tuple((entry.record, entry.epoch) for entry in replica.log)
         begin: dict[int, int] = {}
         for offset, (_, epoch) in enumerate(entries):
             begin.setdefault(epoch, offset)
-        if record.role == Role.LEADER:
-            begin.setdefault(record.leader_epoch, record.epoch_start)
+        if leads:
+            begin.setdefault(replica.leader_epoch, replica.epoch_start)
         return cls(entries, tuple(begin.items()))
 
     def write(self, log: PartitionLog) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from random import Random
 
+from kafka_spec.conformance.replay.core import NotEnabled, Steps
 from kafka_spec.conformance.replay.disk import batch_of
 from kafka_spec.conformance.replay.projection import Projection
 from kafka_spec.conformance.replay.request_mapping import PARTITION, PARTITIONS
-from kafka_spec.conformance.replay.steps import NotEnabled, Steps, running, target_of
+from kafka_spec.conformance.replay.steps import running, target_of
 from kafka_spec.impl.broker.led_partitions import ACKS_ALL
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.admin import Admin

@@ -2,7 +2,7 @@
 
 The parts (znodes, each controller, each broker) are written and read one by one. A part that already has the wanted state is left
 as it is, so a step to a neighbouring state is cheap. The model's own bookkeeping, the spent bounds and the notes of its properties,
-is not part of the implementation: the caller passes it in.
+is not part of the implementation: the caller passes it in with a state of the model.
 """
 
 from __future__ import annotations
@@ -11,17 +11,21 @@ from collections.abc import Mapping
 
 from kafka_spec.conformance.replay.broker_mapping import BrokerView, put_process, read_process
 from kafka_spec.conformance.replay.controller_mapping import ControllerView, put_controller, read_controller
+from kafka_spec.conformance.replay.core import LONG, Edge
 from kafka_spec.conformance.replay.modeled_cluster import ModeledCluster
 from kafka_spec.conformance.replay.zookeeper_mapping import put_zookeeper, read_zookeeper
+from kafka_spec.impl.broker.isr import NOT_REGISTERED
 from kafka_spec.impl.cluster import Cluster
+from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.protocol.controller_requests import Request
 from kafka_spec.spec.control import messages, state
 from kafka_spec.spec.control.bounds import NO_EPOCH
 from kafka_spec.spec.control.machines import ControllerState
-from kafka_spec.spec.control.state import ControllerStep, Life, Notes, World
+from kafka_spec.spec.control.state import ControllerStep, Life, World
 from kafka_spec.spec.deletion import DeletionState
-from kafka_spec.spec.domain import NO_BROKERS, NONE, Spent
+from kafka_spec.spec.domain import NO_BROKERS, NONE
 from kafka_spec.spec.election import Strategy
+from kafka_spec.spec.gates import fetch_is_of_registration
 from kafka_spec.spec.partition import PartitionState
 from kafka_spec.spec.reassignment_steps import ReassignmentState
 from kafka_spec.spec.replica import ReplicaState
@@ -72,8 +76,8 @@ class Projection(ModeledCluster):
             put_process(BrokerView(self, number, self.cluster.brokers.get(number)), wanted)
             self._processes[number] = wanted
 
-    def project(self, spent: Spent, notes: Notes) -> World:
-        """Return the cluster's state as a state of the model, with this bookkeeping of the model."""
+    def project(self, after: World) -> World:
+        """Return the cluster's state as a state of the model, with the bookkeeping of `after`."""
         zookeeper = read_zookeeper(self)
         processes = [read_process(BrokerView(self, n, self.cluster.brokers.get(n))) for n in range(self.brokers)]
         controllers = [
@@ -83,27 +87,36 @@ class Projection(ModeledCluster):
         fetches = [self.model_fetch(request, epoch) for request, epoch in self.fetches]
         answers = [self.model_answer(delayed) for delayed in self.answers]
         late_stops = [self.model_late_stop(late) for late in self.late_stops]
-        return World(zookeeper, controllers, processes, fetches, late_stops, answers, spent, notes)
+        return World(zookeeper, controllers, processes, fetches, late_stops, answers, after.spent, after.notes)
 
-    def forget(self, source: World, found: World) -> None:
-        """Mark the parts as unknown that a step has changed from `source`, the loaded state, to `found`."""
-        if self._zookeeper is not None and found.zookeeper != source.zookeeper:
+    def forget(self, edge: Edge[World], found: World | None) -> None:
+        """Mark as unknown the parts that the step of an edge may have changed; `found` is None if it broke off."""
+        source, binding = edge.source, edge.binding
+        everybody = range(self.brokers)
+        touched = everybody if "leader" in binding else [binding[name] for name in ("controller", "broker") if name in binding]
+        if found is None or found.zookeeper != source.zookeeper:
             self._zookeeper = None
-        for number in range(self.brokers):
-            if found.controllers[number] != source.controllers[number]:
+        for number in everybody:
+            anew = found is None or number in touched  # its data outside the model's state may differ, too
+            if anew or (found and found.controllers[number] != source.controllers[number]):
                 self._controllers[number] = None
-            if found.brokers[number] != source.brokers[number]:
+            if anew or (found and found.brokers[number] != source.brokers[number]):
                 self._processes[number] = None
 
-    def forget_all(self) -> None:
-        """Mark all parts as unknown."""
-        self._zookeeper = None
-        for number in range(self.brokers):
-            self.forget_actor(number)
+    def refuses(self, edge: Edge[World]) -> bool:
+        """Whether the implementation, which is stricter in one place, refuses this step of the model.
 
-    def forget_actor(self, number: int) -> None:
-        """Mark a broker and its controller as unknown."""
-        self._controllers[number] = self._processes[number] = None
+        A follower with an expired session cannot join the ISR if the era compares the broker epoch of a fetch with the registered
+        one (KIP-903), since there is none. The model compares them only for a fetch that was delayed on the network.
+        """
+        if edge.rule.name in ("ExpandIsr", "ExpandIsrUnanswered"):
+            if self.ensemble.find(znodes.broker(edge.binding["follower"])) is None:
+                return not fetch_is_of_registration(0, NOT_REGISTERED, self.k.fetch_generation_checked)
+        return False
+
+    def pass_time(self) -> None:
+        """Let `LONG` pass."""
+        self.clock += LONG
 
     def counts(self, controller: int, broker: int, request: Request) -> bool:
         """Whether the model has the request in flight: see conformance/replay/channel_mapping.py."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from kafka_spec.conformance.replay.core import LONG, NotEnabled, Steps
 from kafka_spec.conformance.replay.ensemble import ModelSession
 from kafka_spec.conformance.replay.modeled_cluster import DelayedAnswer
 from kafka_spec.conformance.replay.projection import Projection
 from kafka_spec.conformance.replay.request_mapping import PARTITIONS
-from kafka_spec.conformance.replay.steps import LONG, NotEnabled, Steps, running
+from kafka_spec.conformance.replay.steps import running
 from kafka_spec.impl.broker.broker_process import BrokerProcess
 from kafka_spec.impl.broker.isr import IsrWrite
 from kafka_spec.impl.coordination.memory import Loss

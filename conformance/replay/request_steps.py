@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from kafka_spec.conformance.replay.channel_mapping import live_in
+from kafka_spec.conformance.replay.core import NotEnabled, Steps
 from kafka_spec.conformance.replay.modeled_cluster import DelayedStop
 from kafka_spec.conformance.replay.projection import Projection
 from kafka_spec.conformance.replay.request_mapping import named_in
-from kafka_spec.conformance.replay.steps import NotEnabled, Steps, running
+from kafka_spec.conformance.replay.steps import running
 from kafka_spec.impl.broker.broker_process import BrokerProcess
 from kafka_spec.impl.broker.partition import HostedPartition
 from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest, Request, StopReplicaRequest, UpdateMetadataRequest

@@ -1,38 +1,12 @@
-"""The registry of steps, one function for each rule of the model, and their common helpers.
-
-No step uses the model's result. Where a rule says that a controller notices something, the step gives it the event; where a rule
-says that a request arrives, the step delivers it. The implementation decides the rest.
-"""
+"""What the steps of several actors share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+from kafka_spec.conformance.replay.core import NotEnabled
 from kafka_spec.conformance.replay.projection import Projection
 from kafka_spec.impl.broker.broker_process import BrokerProcess
 from kafka_spec.impl.controller.controller import KafkaController
 from kafka_spec.spec.domain import NONE
-
-
-class Steps(dict[str, Callable[..., None]]):
-    """The functions of steps, by the names of rules."""
-
-    def of(self, *rules: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-        """Register a function as the step of these rules."""
-
-        def register(function: Callable[..., None]) -> Callable[..., None]:
-            self.update(dict.fromkeys(rules, function))
-            return function
-
-        return register
-
-
-LONG = 1_000_000
-"""Milliseconds between two steps: longer than any timeout."""
-
-
-class NotEnabled(Exception):  # noqa: N818 - the name is the message
-    """The implementation cannot do this step in its state."""
 
 
 def running(projection: Projection, number: int) -> BrokerProcess:

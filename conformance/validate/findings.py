@@ -1,6 +1,6 @@
 """Kinds of violations in a log: the statement that each breaks, known bugs of Kafka that look like it; and single violations.
 
-Refers by name to bugs in spec/control/bugs.py and to guards, effects and gates; a test checks that they exist.
+Refers by name to bugs in spec/control/cases/ and to guards, effects and gates; a test checks that they exist.
 """
 
 from __future__ import annotations

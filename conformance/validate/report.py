@@ -134,10 +134,9 @@ def _violations(outcome: Outcome) -> Iterator[str]:
 
 def nearest_bugs(kind: str) -> list[str]:
     """Return the known bugs with symptoms like this kind of violation, most similar first, with their descriptions."""
-    from kafka_spec.spec.control.bugs import BUGS  # builds all models, so only after a violation
+    from kafka_spec.spec.control.cases import CASE  # imports the models, so only after a violation
 
-    says = {bug.name: bug.says for bug in BUGS}
-    return [f"{name}, {says[name]}" for name in KINDS[kind].bugs]
+    return [f"{name}, {CASE[name].says}" for name in KINDS[kind].bugs]
 
 
 # ---------------------------------------------------------------------------------------------------------------------

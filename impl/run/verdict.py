@@ -13,7 +13,7 @@ from kafka_spec.impl.broker.broker_process import BrokerProcess
 from kafka_spec.impl.cluster import Cluster
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.history import ALL, History
-from kafka_spec.spec.control.bugs import BUGS
+from kafka_spec.spec.control.eras import SUITE
 from kafka_spec.spec.control.fixed import FIXED
 from kafka_spec.spec.control.machines import Role
 from kafka_spec.spec.control.properties import RECOVERS, SAFETY
@@ -33,7 +33,7 @@ CAN_BREAK: Mapping[str, tuple[str, ...]] = {
     "Recovers": ("KAFKA-1382", "no-election-after-removal", "KAFKA-7235-unseen-bounce", "KAFKA-3143"),
     "QuietLeadersAreOfNewestEpoch": ("KAFKA-7482", "stopping-leader-not-told"),
 }  # fmt: skip
-"""For each promise the switches of spec/control/bugs.py that break it, in the model or in a test."""
+"""For each promise the switches of spec/control/cases/ that break it, in the model or in a test."""
 
 UNCLEAN = "unclean election"
 UNFLUSHED = ("last-replica-standing", "tail-lost-in-isr")
@@ -164,7 +164,7 @@ def switches(era: Spec) -> list[str]:
     k, fixed = era.constants({}), FIXED.constants({})
     names = {rule.name for rule in era.rules}
     found = []
-    for bug in BUGS:
+    for bug in SUITE.expressed:
         decisions = [name for name, value in bug.decisions.items() if value != getattr(fixed, name)]
         rules = [rule.name for rule in bug.rules]
         if all(getattr(k, name) == bug.decisions[name] for name in decisions) and all(name in names for name in rules):

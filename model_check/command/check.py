@@ -30,6 +30,7 @@ from kafka_spec.model_check.command.options import (
     outputs,
     positive,
     threads,
+    warn,
     write,
 )
 from kafka_spec.model_check.command.side_by_side import outcomes
@@ -37,6 +38,7 @@ from kafka_spec.model_check.command.simulate import add_simulate_options, refuse
 from kafka_spec.model_check.exploration import Budget, Distribution, Exploration, Progress
 from kafka_spec.model_check.manifest import NamedCheck, judged_without, read_manifest
 from kafka_spec.model_check.report.ci import Draw, github_text, junit_text, markdown_text
+from kafka_spec.model_check.report.escape import plain
 from kafka_spec.model_check.report.plain import SCHEMA_VERSION, check_plain, result_plain
 from kafka_spec.model_check.report.tested import tested_text
 from kafka_spec.model_check.report.text import check_line, result_text, story_text, trace_text
@@ -161,12 +163,12 @@ def run_check(options: argparse.Namespace, models: Models, charts: Mapping[str, 
         if alone or not outcome.expected.all_properties_tested:
             _warn_of_untested(outcome)
         if ("text", None) in wanted and not alone:
-            write(report.last_text(), None)
+            write(plain(report.last_text()), None)
             sys.stdout.flush()
         if outcome.result.stopped == "interrupted":
             break
     for form, file in wanted:
-        write(report.closing() if (form, file, alone) == ("text", None, False) else report.text(form), file)
+        write(plain(report.closing()) if (form, file, alone) == ("text", None, False) else report.text(form), file)
     if "github" in [form for form, _ in wanted]:
         report.summarise()
     return report.code()
@@ -193,12 +195,12 @@ class Report:
     def text(self, form: str) -> str:
         """Return all outcomes in a format."""
         forms: Mapping[str, Callable[[], str]] = {
-            "text": self.plain_text,
+            "text": lambda: plain(self.plain_text()),
             "json": self.json,
             "junit": self.junit,
             "github": lambda: github_text(self.outcomes, self.options.manifest),
             "markdown": lambda: markdown_text(self.outcomes, self.charts.get("mermaid")),
-            "tested": lambda: tested_text(self.outcomes),
+            "tested": lambda: plain(tested_text(self.outcomes)),
         }
         return forms[form]()
 
@@ -210,8 +212,8 @@ class Report:
         """Return JSON: a single result, or the list of named checks."""
         if self.alone:
             return json.dumps(result_plain(self.outcomes[0].result, self.outcomes[0].traces), indent=1)
-        plain = [check_plain(o.name, o.result, o.traces, o.expected) for o in self.outcomes]
-        return json.dumps({"schema_version": SCHEMA_VERSION, "checks": plain}, indent=1)
+        checks = [check_plain(o.name, o.result, o.traces, o.expected) for o in self.outcomes]
+        return json.dumps({"schema_version": SCHEMA_VERSION, "checks": checks}, indent=1)
 
     def plain_text(self) -> str:
         """Return plain text: a single result in full, or one line for each check."""
@@ -349,12 +351,12 @@ def _distribution(options: argparse.Namespace, named: NamedCheck) -> Distributio
 
 def _warn_of_dead_rules(result: Exploration) -> None:
     if result.complete and result.dead_rules:
-        print(f"warning: rules that never fire within these bounds: {', '.join(result.dead_rules)}", file=sys.stderr)
+        warn(f"warning: rules that never fire within these bounds: {', '.join(result.dead_rules)}")
 
 
 def _warn_of_untested(outcome: Outcome) -> None:
     if outcome.result.complete and (untested := outcome.expected.untested(outcome.result)):
-        print(f"warning: {outcome.name}: properties that were never tested: {', '.join(untested)}", file=sys.stderr)
+        warn(f"warning: {outcome.name}: properties that were never tested: {', '.join(untested)}")
 
 
 def run_trace(options: argparse.Namespace, models: Models, charts: Mapping[str, Draw]) -> int:
@@ -387,13 +389,13 @@ def run_trace(options: argparse.Namespace, models: Models, charts: Mapping[str, 
         if form == "json":
             write(json.dumps([trace.to_plain() for trace in traces], indent=1), file)
         elif form == "text":
-            write("\n\n".join(trace_text(trace, chosen.spec, options.full) for trace in traces), file)
+            write(plain("\n\n".join(trace_text(trace, chosen.spec, options.full) for trace in traces)), file)
         else:
             if others := ", ".join(trace.shows for trace in traces[1:]):
-                print(f"{form} shows {traces[0].shows}; --property shows another: {others}", file=sys.stderr)
+                warn(f"{form} shows {traces[0].shows}; --property shows another: {others}")
             write(charts[form](traces[0], chosen.spec), file)
     if not traces:
         what = ", ".join(wanted) if wanted else "a property"
-        print(f"{chosen.name}: no trace: {what} is not shown within these bounds ({result.verdict})", file=sys.stderr)
+        warn(f"{chosen.name}: no trace: {what} is not shown within these bounds ({result.verdict})")
         return INCONCLUSIVE if result.verdict == "inconclusive" else VIOLATED
     return AS_EXPECTED

@@ -23,6 +23,7 @@ from kafka_spec.model_check.command.options import (
 )
 from kafka_spec.model_check.coverage import Coverage, coverage_of, coverage_plain, coverage_text
 from kafka_spec.model_check.exploration import Budget
+from kafka_spec.model_check.report.escape import plain
 from kafka_spec.spec.extras import needing
 from kafka_spec.spec.listing import refuse_unlisted
 from kafka_spec.spec.table import Spec
@@ -59,5 +60,5 @@ def run_coverage(options: argparse.Namespace, models: Models, pages: Mapping[str
         if form in pages:
             write(pages[form](found), file)
         else:
-            write(json.dumps(coverage_plain(found), indent=1) if form == "json" else coverage_text(found), file)
+            write(json.dumps(coverage_plain(found), indent=1) if form == "json" else plain(coverage_text(found)), file)
     return AS_EXPECTED if result.complete else INCONCLUSIVE

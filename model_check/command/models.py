@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from kafka_spec.model_check.command.find import Models
 from kafka_spec.model_check.command.options import AS_EXPECTED, add_output_options, outputs, write
+from kafka_spec.model_check.report.escape import plain
 from kafka_spec.model_check.report.plain import model_plain
 from kafka_spec.model_check.report.text import model_text
 from kafka_spec.spec.listing import refuse_unlisted
@@ -36,9 +37,9 @@ def run_models(options: argparse.Namespace, models: Models, pages: Mapping[str, 
         elif form in pages:
             write(pages[form](specs), file)
         elif options.models:
-            write("\n\n".join(model_text(spec) for spec in specs), file)
+            write(plain("\n\n".join(model_text(spec) for spec in specs)), file)
         else:
             width = max(len(spec.name) for spec in specs)
             rows = [f"{spec.name:<{width}}  {spec.says}" for spec in specs]
-            write("\n".join([*rows, "", "kafka-spec models MODEL shows one in full"]), file)
+            write(plain("\n".join([*rows, "", "kafka-spec models MODEL shows one in full"])), file)
     return AS_EXPECTED

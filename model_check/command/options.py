@@ -15,6 +15,7 @@ from pathlib import Path
 from kafka_spec.model_check.command.find import Models
 from kafka_spec.model_check.exploration import Budget
 from kafka_spec.model_check.manifest import named_bounds, read_manifest
+from kafka_spec.model_check.report.escape import plain, visible
 from kafka_spec.model_check.report.fold import folded
 from kafka_spec.spec.table import Spec, SpecError
 
@@ -132,7 +133,13 @@ def _bound(text: str) -> tuple[str, int]:
 
 
 def write(text: str | bytes, file: Path | None) -> None:
-    """Write a result to a file, or to stdout if `file` is None; a text ends with one line break, and is folded for a terminal."""
+    """Write a result to a file, or to stdout if `file` is None.
+
+    A text ends with one line break, shows control characters, and is folded for a terminal. A text for people is passed through
+    `plain` before, so that it contains no command of a CI runner either.
+    """
+    if isinstance(text, str):
+        text = visible(text)
     if file is None and isinstance(text, str) and sys.stdout.isatty():
         text = folded(text, shutil.get_terminal_size().columns)
     data = text if isinstance(text, bytes) else (text.rstrip("\n") + "\n").encode()
@@ -149,6 +156,11 @@ def write(text: str | bytes, file: Path | None) -> None:
         if file is None:
             raise
         raise SpecError(f"--output {file}: {error.strerror}; name a file that can be written") from None
+
+
+def warn(text: str) -> None:
+    """Write a message on stderr, as text that neither a terminal nor a CI runner obeys."""
+    print(plain(text), file=sys.stderr)
 
 
 @contextmanager

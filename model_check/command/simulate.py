@@ -9,6 +9,7 @@ from kafka_spec.model_check.check import simulate
 from kafka_spec.model_check.command.options import INCONCLUSIVE, VIOLATED, outputs, positive, write
 from kafka_spec.model_check.exploration import Budget
 from kafka_spec.model_check.manifest import NamedCheck
+from kafka_spec.model_check.report.escape import plain
 from kafka_spec.spec.extras import needing
 from kafka_spec.spec.table import SpecError
 
@@ -76,6 +77,8 @@ def run_simulate(options: argparse.Namespace, named: NamedCheck, budget: Budget)
         )
     traces = {name: trace for name in walked.violated if (trace := trace_of(walked.found, name)) is not None}
     for form, file in wanted:
-        plain = json.dumps(walks_plain(walked, traces), indent=1) if form == "json" else walks_text(walked, traces, options.full)
-        write(plain, file)
+        if form == "json":
+            write(json.dumps(walks_plain(walked, traces), indent=1), file)
+        else:
+            write(plain(walks_text(walked, traces, options.full)), file)
     return VIOLATED if walked.violated else INCONCLUSIVE

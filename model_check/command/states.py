@@ -11,6 +11,7 @@ from kafka_spec.model_check.check import need
 from kafka_spec.model_check.command.find import Models
 from kafka_spec.model_check.command.options import AS_EXPECTED, VIOLATED, add_output_options, outputs, positive, write
 from kafka_spec.model_check.exploration import Exploration
+from kafka_spec.model_check.report.escape import plain
 from kafka_spec.model_check.report.text import states_text, trace_text
 from kafka_spec.spec.extras import needing
 from kafka_spec.spec.table import Spec
@@ -68,7 +69,7 @@ def _run_path(options: argparse.Namespace, models: Models) -> int:
     return AS_EXPECTED
 
 
-def _tell(options: argparse.Namespace, plain: Any, text: str) -> None:
+def _tell(options: argparse.Namespace, found: Any, text: str) -> None:
     """Write the result as JSON or as text, to the outputs that the options name."""
     for form, file in outputs(options):
-        write(json.dumps(plain, indent=1) if form == "json" else text, file)
+        write(json.dumps(found, indent=1) if form == "json" else plain(text), file)

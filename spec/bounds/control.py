@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from kafka_spec.spec.table import family
+from kafka_spec.spec.family import family
+from kafka_spec.spec.table import Untestable
+from kafka_spec.spec.untested import ISR_COMPLETE, NO_LEADER_MISSING
 
 HAPPENINGS = (
     "crashes", "lossy_crashes", "bounces", "expiries", "repeats", "late_fetches", "late_fetch_answers", "lost_replies",
@@ -19,25 +21,86 @@ SETTINGS = {"settled": 1, "unclean": 0, "min_isr": 1, "no_deletion": 0, "imbalan
 NOTHING_HAPPENS = {**SIZES, **SETTINGS, **dict.fromkeys(HAPPENINGS, 0)}
 """All bounds of the control plane, as the families have them where they do not say otherwise."""
 
+LEADS_TO = ("leads-to",)
+"""Not judged in the largest families, for time."""
+OF_DELETION = (
+    "OneDeleter", "OnlyMarkedTopicsAreDeleted", "DeletedIsGone", "OldRecordsStayGone", "QuietNothingIsLeft", "QuietCachesAgree",
+)  # fmt: skip
+"""Not judged in some families without a deletion, for time."""
+ENDS = ("ReassignmentEnds", "DeletionEnds")
+"""Not judged in some families without a reassignment or a deletion, for time."""
+
+NO_EPOCH_WRITTEN = Untestable("no controller writes the partition's state", ("EpochsNeverGoBack",))
+NO_CONTROLLER_WRITES = Untestable("no controller writes the partition's state", ("OneWriter", "WriterKnowsWhatItWrote"))
+LEADER_STAYS = Untestable("the leader never changes", ("LeaderChangesWithItsEpoch",))
+NOTHING_OUTDATED = Untestable("no request is outdated", ("NoStaleRequest",))
+CONTROLLER_STAYS = Untestable("the controller stays", ("ControllerKeepsItsZnode",))
+EPOCH_IS_KNOWN = Untestable("every replica knows the leader epoch", ("ReplicasLearn",))
+NOT_CREATED_AGAIN = Untestable("the topic is not created again", ("QuietCachesAgree",))
+DELETION_DISABLED = Untestable("deletion is disabled", OF_DELETION[:-1])
+ONE_REPLICA = Untestable("there is one replica only", ("OneLeaderInEachEpoch",))
+LAST_MEMBER_STAYS = Untestable("the only member of an ISR stays in it", ("DeadStayOutOfIsr",))
+LEADER_IS_BACK = Untestable("the leader is back before its end is noticed", ("LeaderIsElected",))
+
 _control = partial(family, NOTHING_HAPPENS)
 
 CONTROL = (
-    _control("everyday", "a crash, a bounce and an expiry among two brokers", crashes=1, bounces=1, expiries=1),
-    _control("first_look", "nothing fails: a controller, the topic, the first leader", settled=0),
-    _control("expiry", "one session expires", expiries=1),
-    _control("expiry_at_the_beginning", "a session expires before there is a controller", settled=0, expiries=1),
-    _control("bounce", "one bounce", bounces=1),
-    _control("bounce_at_the_beginning", "a bounce before there is a controller", settled=0, bounces=1),
-    _control("shutdown", "one controlled shutdown", controlled_shutdowns=1),
-    _control("lone_replica", "the only replica's broker crashes", replicas=1, crashes=1, unclean=1),
-    _control("lossy", "a crash that loses a record", lossy_crashes=1, records=1),
-    _control("lone_lossy", "the only replica crashes and loses a record", replicas=1, lossy_crashes=1, records=1),
-    _control("lost_reply", "an ISR write without an answer", isr_shrinks=1, lost_replies=1, records=1),
-    _control("lost_request", "a bounce, and a connection that breaks", bounces=1, repeats=1),
-    _control("crash_and_expiry", "a crash and an expiry", crashes=1, expiries=1),
-    _control("old_epochs", "a bounce and a crash around one record", bounces=1, crashes=1, records=1, isr_shrinks=1),
-    _control("expired_leader", "a leader loses its session, then its process", crashes=1, expiries=1, records=1, isr_shrinks=1),
-    _control("leader_shuts_down", "a leader shuts down while others fail", controlled_shutdowns=1, crashes=1, bounces=1),
+    _control("everyday", "a crash, a bounce and an expiry among two brokers", crashes=1, bounces=1, expiries=1, normal_form=True),
+    _control("first_look", "nothing fails: a controller, the topic, the first leader", settled=0, checked=False),
+    _control("expiry", "one session expires", expiries=1, checked=False),
+    _control("expiry_at_the_beginning", "a session expires before there is a controller", settled=0, expiries=1, checked=False),
+    _control("bounce", "one bounce", bounces=1, checked=False),
+    _control("bounce_at_the_beginning", "a bounce before there is a controller", settled=0, bounces=1, checked=False),
+    _control("shutdown", "one controlled shutdown", controlled_shutdowns=1, checked=False),
+    _control(
+        "lone_replica",
+        "the only replica's broker crashes",
+        replicas=1,
+        crashes=1,
+        unclean=1,
+        checked=False,
+        cannot_test=(NOTHING_OUTDATED, NO_LEADER_MISSING, ISR_COMPLETE),
+    ),
+    _control("lossy", "a crash that loses a record", lossy_crashes=1, records=1, checked=False, cannot_test=(NOTHING_OUTDATED,)),
+    _control("lone_lossy", "the only replica crashes and loses a record", replicas=1, lossy_crashes=1, records=1, checked=False),
+    _control(
+        "lost_reply",
+        "an ISR write without an answer",
+        isr_shrinks=1,
+        lost_replies=1,
+        records=1,
+        cannot_test=(
+            NO_EPOCH_WRITTEN,
+            NO_CONTROLLER_WRITES,
+            LEADER_STAYS,
+            NOTHING_OUTDATED,
+            CONTROLLER_STAYS,
+            NO_LEADER_MISSING,
+            EPOCH_IS_KNOWN,
+        ),
+    ),
+    _control(
+        "lost_request",
+        "a bounce, and a connection that breaks",
+        bounces=1,
+        repeats=1,
+        cannot_test=(NOTHING_OUTDATED, NO_LEADER_MISSING),
+    ),
+    _control("crash_and_expiry", "a crash and an expiry", crashes=1, expiries=1, checked=False),
+    _control("old_epochs", "a bounce and a crash around one record", bounces=1, crashes=1, records=1, isr_shrinks=1, checked=False),
+    _control(
+        "expired_leader",
+        "a leader loses its session, then its process",
+        crashes=1,
+        expiries=1,
+        records=1,
+        isr_shrinks=1,
+        normal_form=True,
+        without=(*OF_DELETION, *ENDS),
+    ),
+    _control(
+        "leader_shuts_down", "a leader shuts down while others fail", controlled_shutdowns=1, crashes=1, bounces=1, normal_form=True
+    ),
     _control(
         "shutdown_again",
         "a leader cannot shut down before another replica is back, and tries again",
@@ -45,7 +108,15 @@ CONTROL = (
         shutdown_retries=1,
         bounces=1,
     ),
-    _control("failed_failover", "a fail-over that ends with an error", settled=0, crashes=1, expiries=1, failed_failovers=1),
+    _control(
+        "failed_failover",
+        "a fail-over that ends with an error",
+        settled=0,
+        crashes=1,
+        expiries=1,
+        failed_failovers=1,
+        normal_form=True,
+    ),
     _control(
         "shutdown_and_zombie",
         "a shutdown, a crash and an expiry",
@@ -53,28 +124,99 @@ CONTROL = (
         controlled_shutdowns=1,
         crashes=1,
         expiries=1,
+        normal_form=True,
+        without=LEADS_TO,
     ),
-    _control("reassigned", "one reassignment of a lone replica", replicas=1, reassignments=1),
-    _control("reassigned_twice", "a reassignment is cancelled or replaced", replicas=1, reassignments=2),
+    _control("reassigned", "one reassignment of a lone replica", replicas=1, reassignments=1, checked=False),
+    _control(
+        "reassigned_twice",
+        "a reassignment is cancelled or replaced",
+        replicas=1,
+        reassignments=2,
+        cannot_test=(NOTHING_OUTDATED, CONTROLLER_STAYS, NO_LEADER_MISSING),
+    ),
     _control("reassigned_crash", "a reassignment and a crash", replicas=1, reassignments=1, crashes=1),
     _control("reassigned_bounce", "a reassignment and a bounce", replicas=1, reassignments=1, bounces=1),
     _control("reassigned_expiry", "a reassignment by a controller without a session", replicas=1, reassignments=1, expiries=1),
     _control("reassigned_shutdown", "a reassignment and a shutdown", replicas=1, reassignments=1, controlled_shutdowns=1),
-    _control("reassigned_repeat", "a reassignment whose requests are sent twice", replicas=1, reassignments=2, repeats=1),
-    _control("reassigned_preferred", "a preferred election in a reassignment", replicas=1, reassignments=2, preferred_elections=1),
-    _control("reassigned_zombie", "a reassignment, a crash and an expiry", replicas=1, reassignments=1, crashes=1, expiries=1),
-    _control("cancelled_crash", "a reassignment is cancelled, and a crash", replicas=1, reassignments=2, crashes=1),
-    _control("cancelled_expiry", "two reassignments and an expiry", replicas=1, reassignments=2, expiries=1),
-    _control("reassigned_with_shrink", "two replicas, one of which leaves", reassignments=1, isr_shrinks=1, records=1),
-    _control("reassigned_records", "a record is written while replicas change", replicas=1, reassignments=1, crashes=1, records=1),
-    _control("three_reassigned", "three brokers, a crash", brokers=3, replicas=1, reassignments=1, crashes=1),
-    _control("three_moved", "two of three brokers, a crash", brokers=3, replicas=2, reassignments=1, crashes=1),
-    _control("partitions_crash", "two partitions, and a crash", partitions=2, crashes=1),
-    _control("partitions_zombie", "two partitions, a crash and an expiry", partitions=2, crashes=1, expiries=1),
-    _control("partitions_records", "two partitions, a record and a bounce", partitions=2, bounces=1, records=1, isr_shrinks=1),
+    _control(
+        "reassigned_repeat",
+        "a reassignment whose requests are sent twice",
+        replicas=1,
+        reassignments=2,
+        repeats=1,
+        cannot_test=(NOTHING_OUTDATED, CONTROLLER_STAYS, NO_LEADER_MISSING),
+    ),
+    _control(
+        "reassigned_preferred",
+        "a preferred election in a reassignment",
+        replicas=1,
+        reassignments=2,
+        preferred_elections=1,
+        cannot_test=(NOTHING_OUTDATED, CONTROLLER_STAYS, NO_LEADER_MISSING),
+    ),
+    _control(
+        "reassigned_zombie",
+        "a reassignment, a crash and an expiry",
+        replicas=1,
+        reassignments=1,
+        crashes=1,
+        expiries=1,
+        without=LEADS_TO,
+    ),
+    _control(
+        "cancelled_crash", "a reassignment is cancelled, and a crash", replicas=1, reassignments=2, crashes=1, without=LEADS_TO
+    ),
+    _control("cancelled_expiry", "two reassignments and an expiry", replicas=1, reassignments=2, expiries=1, checked=False),
+    _control(
+        "reassigned_with_shrink",
+        "two replicas, one of which leaves",
+        reassignments=1,
+        isr_shrinks=1,
+        records=1,
+        cannot_test=(NOTHING_OUTDATED, CONTROLLER_STAYS, NO_LEADER_MISSING),
+    ),
+    _control(
+        "reassigned_records",
+        "a record is written while replicas change",
+        replicas=1,
+        reassignments=1,
+        crashes=1,
+        records=1,
+        without=LEADS_TO,
+    ),
+    _control("three_reassigned", "three brokers, a crash", brokers=3, replicas=1, reassignments=1, crashes=1, without=LEADS_TO),
+    _control("three_moved", "two of three brokers, a crash", brokers=3, replicas=2, reassignments=1, crashes=1, checked=False),
+    _control("partitions_crash", "two partitions, and a crash", partitions=2, crashes=1, cannot_test=(NOTHING_OUTDATED,)),
+    _control("partitions_zombie", "two partitions, a crash and an expiry", partitions=2, crashes=1, expiries=1, normal_form=True),
+    _control(
+        "partitions_records",
+        "two partitions, a record and a bounce",
+        partitions=2,
+        bounces=1,
+        records=1,
+        isr_shrinks=1,
+        normal_form=True,
+        cannot_test=(NOTHING_OUTDATED,),
+    ),
     _control("partitions_shutdown", "two partitions, and a shutdown", partitions=2, controlled_shutdowns=1),
-    _control("partitions_deleted", "a topic of two partitions is deleted", partitions=2, channel_depth=16, deletions=1, expiries=1),
-    _control("partitions_repeated", "both parts of a request are repeated", partitions=2, crashes=1, repeats=2),
+    _control(
+        "partitions_deleted",
+        "a topic of two partitions is deleted",
+        partitions=2,
+        channel_depth=16,
+        deletions=1,
+        expiries=1,
+        cannot_test=(NOT_CREATED_AGAIN,),
+    ),
+    _control(
+        "partitions_repeated",
+        "both parts of a request are repeated",
+        partitions=2,
+        crashes=1,
+        repeats=2,
+        cannot_test=(NOTHING_OUTDATED,),
+    ),
     _control(
         "partitions_deleted_repeated",
         "both parts of a request to delete are repeated",
@@ -85,10 +227,24 @@ CONTROL = (
         bounces=1,
         repeats=2,
     ),
-    _control("partitions_planned", "two partitions in one plan", partitions=2, replicas=1, reassignments=1),
+    _control(
+        "partitions_planned",
+        "two partitions in one plan",
+        partitions=2,
+        replicas=1,
+        reassignments=1,
+        cannot_test=(NOTHING_OUTDATED, CONTROLLER_STAYS, NO_LEADER_MISSING),
+    ),
     _control("partitions_reassigned", "two partitions, a crash", partitions=2, replicas=1, reassignments=1, crashes=1),
     _control("added", "a partition is added, a crash", partitions=2, additions=1, crashes=1),
-    _control("added_from_the_beginning", "added to a topic nobody knows", partitions=2, settled=0, additions=1),
+    _control(
+        "added_from_the_beginning",
+        "added to a topic nobody knows",
+        partitions=2,
+        settled=0,
+        additions=1,
+        cannot_test=(NOTHING_OUTDATED, CONTROLLER_STAYS, ISR_COMPLETE),
+    ),
     _control(
         "added_zombie",
         "a partition is added to one of a lone replica, a zombie",
@@ -97,9 +253,17 @@ CONTROL = (
         additions=1,
         expiries=1,
         crashes=1,
+        cannot_test=(ONE_REPLICA, LAST_MEMBER_STAYS, ISR_COMPLETE),
     ),
     _control(
-        "added_in_deletion", "a partition is added in a deletion", partitions=2, replicas=1, additions=1, deletions=1, crashes=1
+        "added_in_deletion",
+        "a partition is added in a deletion",
+        partitions=2,
+        replicas=1,
+        additions=1,
+        deletions=1,
+        crashes=1,
+        cannot_test=(LAST_MEMBER_STAYS, NOT_CREATED_AGAIN, ISR_COMPLETE),
     ),
     _control(
         "added_twice",
@@ -110,17 +274,60 @@ CONTROL = (
         deletions=1,
         recreations=1,
         bounces=1,
+        checked=False,
     ),
-    _control("added_reassigned", "added around a reassignment", partitions=2, replicas=1, additions=1, reassignments=1),
-    _control("rebalanced", "a leader comes back", partitions=2, rebalances=1, bounces=1),
-    _control("rebalanced_late", "two of two are led elsewhere", partitions=2, rebalances=1, crashes=1, imbalance=50),
+    _control(
+        "added_reassigned",
+        "added around a reassignment",
+        partitions=2,
+        replicas=1,
+        additions=1,
+        reassignments=1,
+        cannot_test=(NOTHING_OUTDATED, CONTROLLER_STAYS),
+    ),
+    _control(
+        "rebalanced", "a leader comes back", partitions=2, rebalances=1, bounces=1, cannot_test=(NOTHING_OUTDATED, LEADER_IS_BACK)
+    ),
+    _control(
+        "rebalanced_late",
+        "two of two are led elsewhere",
+        partitions=2,
+        rebalances=1,
+        crashes=1,
+        imbalance=50,
+        cannot_test=(NOTHING_OUTDATED,),
+    ),
     _control("rebalanced_reassigned", "a rebalance around a reassignment", rebalances=1, reassignments=1, bounces=1),
     _control(
-        "unclean_on_request", "an operator elects from outside the ISR", unclean_elections=1, crashes=1, records=1, isr_shrinks=1
+        "unclean_on_request",
+        "an operator elects from outside the ISR",
+        unclean_elections=1,
+        crashes=1,
+        records=1,
+        isr_shrinks=1,
+        cannot_test=(NOTHING_OUTDATED,),
     ),
-    _control("deletion_and_reassignment", "a reassigned topic is deleted", replicas=1, reassignments=1, deletions=1, recreations=1),
-    _control("deletion_and_reassignment_crash", "... and a crash", replicas=1, reassignments=1, deletions=1, crashes=1),
-    _control("deletion_and_reassignment_bounce", "... and a bounce", replicas=1, reassignments=1, deletions=1, bounces=1),
+    _control(
+        "deletion_and_reassignment",
+        "a reassigned topic is deleted",
+        replicas=1,
+        reassignments=1,
+        deletions=1,
+        recreations=1,
+        cannot_test=(NOTHING_OUTDATED, CONTROLLER_STAYS),
+    ),
+    _control(
+        "deletion_and_reassignment_crash",
+        "... and a crash",
+        replicas=1,
+        reassignments=1,
+        deletions=1,
+        crashes=1,
+        cannot_test=(NOT_CREATED_AGAIN,),
+    ),
+    _control(
+        "deletion_and_reassignment_bounce", "... and a bounce", replicas=1, reassignments=1, deletions=1, bounces=1, checked=False
+    ),
     _control(
         "recreation_of_reassigned",
         "a reassigned topic is deleted and created again, with a bounce and a record",
@@ -130,11 +337,25 @@ CONTROL = (
         recreations=1,
         bounces=1,
         records=1,
+        checked=False,
     ),
-    _control("preferred", "the preferred leader comes back", controlled_shutdowns=1, preferred_elections=1, expiries=1),
+    _control(
+        "preferred", "the preferred leader comes back", controlled_shutdowns=1, preferred_elections=1, expiries=1, normal_form=True
+    ),
     _control("two_expiries", "two zombies, and a request sent twice", expiries=2, repeats=1),
-    _control("late_fetch", "a fetch outlives its sender", late_fetches=1, lossy_crashes=1, crashes=1, records=1, isr_shrinks=1),
-    _control("unclean", "unclean election, two records", unclean=1, records=2, crashes=1, bounces=1, isr_shrinks=1),
+    _control(
+        "late_fetch",
+        "a fetch outlives its sender",
+        late_fetches=1,
+        lossy_crashes=1,
+        crashes=1,
+        records=1,
+        isr_shrinks=1,
+        normal_form=True,
+    ),
+    _control(
+        "unclean", "unclean election, two records", unclean=1, records=2, crashes=1, bounces=1, isr_shrinks=1, normal_form=True
+    ),
     _control(
         "lost_answers",
         "old epochs, and an ISR write without an answer",
@@ -143,6 +364,7 @@ CONTROL = (
         records=1,
         isr_shrinks=1,
         lost_replies=1,
+        normal_form=True,
     ),
     _control(
         "unanswered_expansion",
@@ -152,6 +374,7 @@ CONTROL = (
         records=2,
         isr_shrinks=1,
         lost_replies=1,
+        cannot_test=(NOTHING_OUTDATED, CONTROLLER_STAYS, NO_LEADER_MISSING),
     ),
     _control(
         "late_answer",
@@ -160,6 +383,7 @@ CONTROL = (
         preferred_elections=1,
         expiries=1,
         records=2,
+        cannot_test=(NOTHING_OUTDATED,),
     ),
     _control(
         "min_isr",
@@ -177,6 +401,7 @@ CONTROL = (
         lossy_crashes=1,
         records=1,
         isr_shrinks=1,
+        checked=False,
     ),
     _control(
         "restart_unseen",
@@ -186,6 +411,7 @@ CONTROL = (
         bounces=1,
         metadata_repeats=1,
         preferred_elections=1,
+        cannot_test=(NO_LEADER_MISSING,),
     ),
     _control(
         "two_records",
@@ -195,11 +421,42 @@ CONTROL = (
         records=2,
         isr_shrinks=1,
         lost_replies=1,
+        cannot_test=(NOTHING_OUTDATED,),
     ),
-    _control("two_records_expired", "two records, and a leader without a session", crashes=1, expiries=1, records=2, isr_shrinks=1),
-    _control("log_goals", "two logs that differ, two leaders alone", unclean=1, expiries=1, records=2, isr_shrinks=1),
-    _control("unclean_zombie", "unclean election, a zombie", unclean=1, records=1, crashes=1, expiries=1, isr_shrinks=1),
-    _control("goals", "from the beginning, with all that the goals need", settled=0, unclean=1, crashes=1, bounces=1, expiries=1),
+    _control(
+        "two_records_expired",
+        "two records, and a leader without a session",
+        crashes=1,
+        expiries=1,
+        records=2,
+        isr_shrinks=1,
+        normal_form=True,
+        without=(*LEADS_TO, *OF_DELETION),
+    ),
+    _control(
+        "log_goals", "two logs that differ, two leaders alone", unclean=1, expiries=1, records=2, isr_shrinks=1, checked=False
+    ),
+    _control(
+        "unclean_zombie",
+        "unclean election, a zombie",
+        unclean=1,
+        records=1,
+        crashes=1,
+        expiries=1,
+        isr_shrinks=1,
+        normal_form=True,
+        without=(*OF_DELETION, *ENDS),
+    ),
+    _control(
+        "goals",
+        "from the beginning, with all that the goals need",
+        settled=0,
+        unclean=1,
+        crashes=1,
+        bounces=1,
+        expiries=1,
+        checked=False,
+    ),
     _control(
         "records",
         "everyday, a record, and a slow follower",
@@ -209,24 +466,91 @@ CONTROL = (
         expiries=1,
         records=1,
         isr_shrinks=1,
+        normal_form=True,
+        without=(*LEADS_TO, *OF_DELETION),
     ),
-    _control("deletion", "the topic is deleted, and created again", deletions=1, recreations=1),
+    _control(
+        "deletion",
+        "the topic is deleted, and created again",
+        deletions=1,
+        recreations=1,
+        cannot_test=(NOTHING_OUTDATED, CONTROLLER_STAYS, ISR_COMPLETE),
+    ),
     _control("deletion_and_expiry", "a zombie in the middle of a deletion", deletions=1, recreations=1, expiries=1),
     _control("deletion_and_crash", "a crash around a deletion, and a record", deletions=1, recreations=1, crashes=1, records=1),
     _control("deletion_and_bounce", "a bounce around a deletion, and a record", deletions=1, recreations=1, bounces=1, records=1),
     _control("deletion_and_shutdown", "a shutdown around a deletion", deletions=1, recreations=1, controlled_shutdowns=1),
-    _control("deletion_and_zombie", "a zombie and a crash around it", deletions=1, recreations=1, crashes=1, expiries=1),
+    _control(
+        "deletion_and_zombie", "a zombie and a crash around it", deletions=1, recreations=1, crashes=1, expiries=1, without=LEADS_TO
+    ),
     _control("late_stop", "a StopReplica that is processed late", controlled_shutdowns=1, crashes=1, late_stops=1),
-    _control("late_stop_of_deletion", "a StopReplica that outlives its topic", deletions=1, recreations=1, late_stops=1),
-    _control("deletion_fails", "a broker cannot delete, and a connection is lost", deletions=1, deletion_errors=1, repeats=1),
-    _control("deletion_fails_and_bounce", "a broker cannot delete, and a bounce", deletions=1, deletion_errors=1, bounces=1),
-    _control("deletion_disabled", "delete.topic.enable=false", no_deletion=1, deletions=1, crashes=1),
+    _control(
+        "late_stop_of_deletion",
+        "a StopReplica that outlives its topic",
+        deletions=1,
+        recreations=1,
+        late_stops=1,
+        cannot_test=(CONTROLLER_STAYS, ISR_COMPLETE),
+    ),
+    _control(
+        "deletion_fails",
+        "a broker cannot delete, and a connection is lost",
+        deletions=1,
+        deletion_errors=1,
+        repeats=1,
+        cannot_test=(NOTHING_OUTDATED, CONTROLLER_STAYS, NOT_CREATED_AGAIN, NO_LEADER_MISSING, EPOCH_IS_KNOWN, ISR_COMPLETE),
+    ),
+    _control(
+        "deletion_fails_and_bounce",
+        "a broker cannot delete, and a bounce",
+        deletions=1,
+        deletion_errors=1,
+        bounces=1,
+        cannot_test=(NOT_CREATED_AGAIN, NO_LEADER_MISSING),
+    ),
+    _control(
+        "deletion_disabled",
+        "delete.topic.enable=false",
+        no_deletion=1,
+        deletions=1,
+        crashes=1,
+        cannot_test=(NOTHING_OUTDATED, DELETION_DISABLED),
+    ),
     _control("deleted_twice", "the topic is deleted twice, and a crash", deletions=2, recreations=1, crashes=1),
-    _control("three_deletion", "three replicas, a deletion, a crash", brokers=3, replicas=3, deletions=1, crashes=1),
-    _control("three_crash", "three replicas, one crash", brokers=3, replicas=3, crashes=1),
-    _control("three_zombie", "three replicas, a crash and an expiry", brokers=3, replicas=3, crashes=1, expiries=1),
-    _control("three_bounce", "three replicas, a crash and a bounce", brokers=3, replicas=3, crashes=1, bounces=1),
-    _control("three_shutdown", "three replicas, a shutdown, a crash", brokers=3, replicas=3, crashes=1, controlled_shutdowns=1),
+    _control(
+        "three_deletion",
+        "three replicas, a deletion, a crash",
+        brokers=3,
+        replicas=3,
+        deletions=1,
+        crashes=1,
+        without=LEADS_TO,
+        cannot_test=(NOT_CREATED_AGAIN,),
+    ),
+    _control(
+        "three_crash", "three replicas, one crash", brokers=3, replicas=3, crashes=1, checked=False, cannot_test=(NOTHING_OUTDATED,)
+    ),
+    _control(
+        "three_zombie",
+        "three replicas, a crash and an expiry",
+        brokers=3,
+        replicas=3,
+        crashes=1,
+        expiries=1,
+        normal_form=True,
+        without=LEADS_TO,
+    ),
+    _control("three_bounce", "three replicas, a crash and a bounce", brokers=3, replicas=3, crashes=1, bounces=1, normal_form=True),
+    _control(
+        "three_shutdown",
+        "three replicas, a shutdown, a crash",
+        brokers=3,
+        replicas=3,
+        crashes=1,
+        controlled_shutdowns=1,
+        normal_form=True,
+        without=LEADS_TO,
+    ),
     _control(
         "three_everyday",
         "everyday among three replicas: 47 million states",
@@ -235,6 +559,7 @@ CONTROL = (
         crashes=1,
         bounces=1,
         expiries=1,
+        checked=False,
     ),
     _control(
         "large",
@@ -248,6 +573,7 @@ CONTROL = (
         repeats=1,
         records=2,
         isr_shrinks=1,
+        checked=False,
     ),
     _control(
         "re_elected_leader",
@@ -258,7 +584,19 @@ CONTROL = (
         crashes=1,
         preferred_elections=1,
         records=1,
+        normal_form=True,
     ),
-    _control("three_records", "three replicas, two records", brokers=3, replicas=3, crashes=1, records=2, isr_shrinks=1),
+    _control(
+        "three_records",
+        "three replicas, two records",
+        brokers=3,
+        replicas=3,
+        crashes=1,
+        records=2,
+        isr_shrinks=1,
+        normal_form=True,
+        without=LEADS_TO,
+        cannot_test=(NOTHING_OUTDATED,),
+    ),
 )
 """The bounds of spec/control: families of scenarios, since all faults at once are too many states for any machine."""

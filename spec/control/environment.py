@@ -314,4 +314,4 @@ RULES = (
     EXPIRE_SESSION,
     LOSE_CONNECTION,
 )
-"""The rules of the environment. A fault that only one bug makes one stands with it, in bugs.py."""
+"""The rules of the environment. A fault that only one bug makes one stands with it, in cases/."""

@@ -1,97 +1,157 @@
-"""The eras of the control plane: releases of Kafka, each a list of bugs of bugs.py and of other differences from `fixed`."""
+"""The eras of Kafka with ZooKeeper, each `fixed` with the cases of its release, and the models and checks of this world."""
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Mapping
-
-from kafka_spec.spec.control.bugs import BUG, ON_FIXED
+from kafka_spec.spec.bounds.control import CONTROL
+from kafka_spec.spec.case import Era, Shown, Suite
+from kafka_spec.spec.control.cases import CASES
 from kafka_spec.spec.control.claims import CLAIMS, LOGS_REACHED, REACHED
-from kafka_spec.spec.control.fixed import FIXED, unreachable
-from kafka_spec.spec.control.rows import bound_to
-from kafka_spec.spec.decisions import DeletionThread, OfflineLeaders, Reassignment
-from kafka_spec.spec.replica import REPLICA_0_10
-from kafka_spec.spec.table import Machine, Spec
+from kafka_spec.spec.control.fixed import FIXED, NEEDS
+from kafka_spec.spec.table import Spec
+from kafka_spec.spec.untested import ISR_COMPLETE, NO_LEADER_MISSING
 
-IN_2_8 = (
-    "KAFKA-13972",
-    "KAFKA-14617",
-    "isr-candidate-not-alive",
-    "stopping-leader-not-told",
-    "no-election-after-removal",
-    "re-elected-leader-remembers",
-    "last-copy-deleted",
-    "cancelled-replica-rejoins",
-    "stray-replica",
-    "leaving-replica-not-counted",
-    "stop-replica-of-former-topic",
-    "created-during-deletion",
-    "late-deletion-answer",
-    "failed-deletion-waits",
-    "ineligible-name-kept",
-    "deleted-while-reassigned",
+ERAS: tuple[Era, ...] = (
+    Era(
+        "era_2_8",
+        "Kafka 2.8.2 at inter.broker.protocol 2.6",
+        "2.8.2",
+        (
+            Shown("reassigned_twice", {"IsrAssigned": 12, "NoStrayReplica": 16, "Recovers": 7}),
+            Shown("everyday"),
+            Shown("expired_leader", {"QuietLeaderIsRegistered": 11, "Recovers": 9, "LeaderIsElected": 11}),
+            Shown("leader_shuts_down", {"QuietLeadersAreOfNewestEpoch": 17}),
+            Shown("late_fetch", {"Committed": 15, "AcknowledgedKept": 15, "ReadsNeverGoBack": 15}),
+            Shown("unanswered_expansion"),
+        ),
+    ),
+    Era(
+        "era_0_10",
+        "Kafka 0.10.2",
+        "0.10.2",
+        (
+            Shown(
+                "reassigned_bounce",
+                {
+                    "NoStrayReplica": 20,
+                    "ReassignmentEnds": 10,
+                    "NoStaleRequest": 7,
+                    "WriterKnowsWhatItWrote": 5,
+                    "QuietReplicasKnowTheEpoch": 2,
+                    "QuietLeadersAreOfNewestEpoch": 20,
+                    "AssignmentsAgree": 2,
+                    "LeaderAssigned": 20,
+                    "Recovers": 2,
+                    "ReplicasLearn": 2,
+                    "IsrGrowsBack": 10,
+                },
+                cannot_test=(NO_LEADER_MISSING,),
+            ),
+            Shown("unanswered_expansion", {"Committed": 9, "LogMatch": 13, "ReadsNeverGoBack": 9, "AcknowledgedKept": 9}),
+            Shown(
+                "restart_unseen",
+                {
+                    "NoStaleRequest": 3,
+                    "Committed": 13,
+                    "QuietReplicasKnowTheEpoch": 2,
+                    "AssignmentsAgree": 2,
+                    "AcknowledgedKept": 13,
+                    "ReadsNeverGoBack": 13,
+                    "Recovers": 2,
+                    "ReplicasLearn": 2,
+                },
+                cannot_test=(ISR_COMPLETE,),
+            ),
+            Shown(
+                "everyday",
+                {
+                    "NoStaleRequest": 5,
+                    "OneWriter": 6,
+                    "HolderHasNewestEpoch": 7,
+                    "DeadStayOutOfIsr": 7,
+                    "QuietLeaderIsRegistered": 12,
+                    "QuietReplicasKnowTheEpoch": 2,
+                    "QuietLeadersAreOfNewestEpoch": 11,
+                    "AssignmentsAgree": 2,
+                    "LeaderCountsIsr": 13,
+                    "Recovers": 2,
+                    "LeaderIsElected": 12,
+                    "ReplicasLearn": 11,
+                    "IsrGrowsBack": 5,
+                },
+            ),
+            Shown(
+                "leader_shuts_down",
+                {
+                    "NoStaleRequest": 6,
+                    "QuietLeaderIsRegistered": 11,
+                    "QuietReplicasKnowTheEpoch": 2,
+                    "QuietLeadersAreOfNewestEpoch": 11,
+                    "Recovers": 2,
+                    "AssignmentsAgree": 2,
+                    "LeaderCountsIsr": 13,
+                    "LeaderIsElected": 12,
+                    "ReplicasLearn": 11,
+                    "IsrGrowsBack": 5,
+                },
+            ),
+            Shown(
+                "late_fetch",
+                {
+                    "NoStaleRequest": 11,
+                    "DeadStayOutOfIsr": 8,
+                    "Committed": 17,
+                    "QuietLeaderIsRegistered": 10,
+                    "QuietReplicasKnowTheEpoch": 3,
+                    "Recovers": 3,
+                    "AssignmentsAgree": 3,
+                    "AcknowledgedKept": 17,
+                    "LeaderCountsIsr": 15,
+                    "ReadsNeverGoBack": 17,
+                    "LeaderIsElected": 10,
+                    "ReplicasLearn": 3,
+                    "IsrGrowsBack": 5,
+                },
+            ),
+            Shown(
+                "failed_failover",
+                {
+                    "NoStaleRequest": 7,
+                    "OneWriter": 9,
+                    "HolderHasNewestEpoch": 6,
+                    "ControllerKeepsItsZnode": 6,
+                    "DeadStayOutOfIsr": 16,
+                    "QuietLeaderIsRegistered": 13,
+                    "QuietReplicasKnowTheEpoch": 12,
+                    "QuietLeadersAreOfNewestEpoch": 16,
+                    "Recovers": 8,
+                    "AssignmentsAgree": 12,
+                    "LeaderCountsIsr": 20,
+                    "LeaderIsElected": 13,
+                    "ReplicasLearn": 12,
+                    "IsrGrowsBack": 17,
+                },
+            ),
+            Shown(
+                "lone_replica",
+                {
+                    "IsrNeverEmpty": 5,
+                    "QuietLeaderIsRegistered": 7,
+                    "QuietReplicasKnowTheEpoch": 3,
+                    "AssignmentsAgree": 3,
+                    "Recovers": 2,
+                    "ReplicasLearn": 3,
+                },
+            ),
+        ),
+    ),
 )
-"""The switches of 2.8.2 at inter.broker.protocol 2.6."""
+"""2.8.2 has the cases that ZooKeeper's Kafka still has, and what came after 2.0; 0.10.2 those of the first controllers. KAFKA-6361
+is a flaw of a later truncation: 0.10.2 drops everything above the high watermark. Its elections for dead leaders never replace one
+that shuts down."""
 
-IN_0_10 = (
-    "KAFKA-6082-unfenced-writes",
-    "KAFKA-6082-two-step-election",
-    "KAFKA-6082-unconditional-delete",
-    "KAFKA-7235-unseen-bounce",
-    "KAFKA-7235-former-incarnation",
-    "KAFKA-9539",
-    "KAFKA-5083",
-    "KIP-101",
-    "KAFKA-7164",
-    "KAFKA-7128",
-    "KAFKA-7395",
-    "KAFKA-14617",
-    "KAFKA-3143",
-    "isr-candidate-not-alive",
-    "no-election-after-removal",
-    "re-elected-leader-remembers",
-    "unanswered-expansion-forgotten",
-    "late-answer-taken",
-    "expired-session-reads",
-    "KAFKA-9212",
-    "last-copy-deleted",
-    "stray-replica",
-    "leaving-replica-not-counted",
-    "KAFKA-6650",
-    "KAFKA-6612",
-    "stop-replica-of-former-topic",
-    "created-during-deletion",
-    "late-deletion-answer",
-    "failed-deletion-waits",
-    "ineligible-name-kept",
-    "deleted-while-reassigned",
-)
-"""The switches of 0.10.2. KIP-279 is a flaw of a later truncation; 0.10.2 drops everything above the high watermark."""
+SUITE = Suite(FIXED, CASES, ERAS, CONTROL, needs=NEEDS)
 
+ERA_2_8, ERA_0_10 = map(SUITE.spec_of, ERAS)
 
-DIFFERENCES_OF_0_10: Mapping[str, enum.IntEnum] = {
-    "offline_leaders": OfflineLeaders.DEAD,
-    "reassignment": Reassignment.ENLARGED_ASSIGNMENT,
-    "deletion_thread": DeletionThread.RUNS,
-}
-"""What 0.10.2 decides otherwise, and is no bug. Its elections for dead leaders never replace one that shuts down."""
-
-
-def era(
-    name: str,
-    says: str,
-    bugs: tuple[str, ...],
-    differences: Mapping[str, enum.IntEnum] | None = None,
-    machines: tuple[Machine, ...] = (),
-) -> Spec:
-    """Return `fixed` with the switches of an era, and what it decides otherwise besides."""
-    switched = {name: value for bug in bugs for name, value in BUG[bug].decisions.items()}
-    decisions = {**switched, **(differences or {})}
-    return FIXED.replacing(name, says, decisions=decisions, machines=machines, unreachable_rules=unreachable(decisions))
-
-
-ERA_2_8 = era("control/era_2_8", "Kafka 2.8.2 at inter.broker.protocol 2.6", IN_2_8)
-ERA_0_10 = era("control/era_0_10", "Kafka 0.10.2", IN_0_10, DIFFERENCES_OF_0_10, (bound_to(REPLICA_0_10),))
-
-SPECS: tuple[Spec, ...] = (FIXED, REACHED, LOGS_REACHED, ERA_2_8, ERA_0_10, *ON_FIXED, *CLAIMS)
+SPECS: tuple[Spec, ...] = (FIXED, REACHED, LOGS_REACHED, ERA_2_8, ERA_0_10, *map(SUITE.spec_with, SUITE.expressed), *CLAIMS)
 """All versions of the control plane."""

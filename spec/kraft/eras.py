@@ -1,71 +1,157 @@
-"""The eras of KRaft: releases of Kafka by metadata version, each a list of switches of switches.py."""
+"""The eras of KRaft, releases of Kafka by metadata version, each `fixed` with the cases of its release; the models and checks."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
+from kafka_spec.spec.bounds.kraft import ELR_EMPTY, KRAFT, NO_UNCLEAN_ELECTION
+from kafka_spec.spec.case import Era, Shown, Suite
+from kafka_spec.spec.kraft.cases import CASES
 from kafka_spec.spec.kraft.fixed import FIXED
 from kafka_spec.spec.kraft.public.versions import SPECS as PUBLIC
-from kafka_spec.spec.kraft.switches import ON_FIXED, SWITCH
 from kafka_spec.spec.table import Spec
 
-FOUND = (
-    "proposal-dropped-at-known-epoch",
-    "high-watermark-waits-after-rollback",
-    "re-elected-leader-remembers",
-    "stale-reassignment-lists",
-    "cancellation-elects-cleanly",
-    "cancellation-below-min-isr",
+WITHOUT_ELR = (ELR_EMPTY, NO_UNCLEAN_ELECTION)
+"""What no era without eligible leader replicas can test."""
+
+ERAS: tuple[Era, ...] = (
+    Era(
+        "era_3_3",
+        "Kafka 3.3 at its own metadata version",
+        "3.3.0",
+        (
+            Shown("two_fences"),
+            Shown(
+                "fence_and_crash",
+                {"LeaderIsActive": 3, "IsrIsActive": 3, "JoinsInItsProcess": 10, "Recovers": 9, "RecordsAreCommitted": 12},
+            ),
+            Shown(
+                "rejoin_lossy",
+                {
+                    "LeaderIsActive": 4,
+                    "CandidatesHoldCommitted": 4,
+                    "Committed": 4,
+                    "IsrIsActive": 6,
+                    "JoinsInItsProcess": 8,
+                    "Recovers": 6,
+                    "RecordsAreCommitted": 9,
+                },
+            ),
+            Shown(
+                "lossy_and_fence",
+                {"LeaderIsActive": 4, "IsrIsActive": 4, "CandidatesHoldCommitted": 6, "Committed": 6, "JoinsInItsProcess": 12},
+            ),
+        ),
+        cannot_test=WITHOUT_ELR,
+    ),
+    Era(
+        "era_3_5",
+        "Kafka 3.5 at its own metadata version",
+        "3.5.0",
+        (
+            Shown(
+                "rejoin_lossy",
+                {
+                    "LeaderIsActive": 4,
+                    "CandidatesHoldCommitted": 4,
+                    "Committed": 4,
+                    "IsrIsActive": 6,
+                    "Recovers": 6,
+                    "RecordsAreCommitted": 9,
+                },
+            ),
+            Shown("two_fences"),
+            Shown("lossy_and_fence", {"LeaderIsActive": 4, "IsrIsActive": 4, "CandidatesHoldCommitted": 6, "Committed": 6}),
+            Shown(
+                "delete_and_crash",
+                {
+                    "LeaderIsActive": 3,
+                    "IsrIsActive": 3,
+                    "Recovers": 5,
+                    "ReplicasLearn": 8,
+                    "IsrGrowsBack": 9,
+                    "RecordsAreCommitted": 10,
+                },
+            ),
+        ),
+        cannot_test=WITHOUT_ELR,
+    ),
+    Era(
+        "era_3_7",
+        "Kafka 3.7 at its own metadata version",
+        "3.7.0",
+        (
+            Shown("two_fences"),
+            Shown("fence_and_crash", {"LeaderIsActive": 3, "IsrIsActive": 3, "Recovers": 8, "RecordsAreCommitted": 11}),
+            Shown("lossy_and_fence", {"LeaderIsActive": 4, "IsrIsActive": 4, "CandidatesHoldCommitted": 6, "Committed": 6}),
+            Shown("three_behind", {"ReassignmentKeepsCandidates": 2}),
+        ),
+        cannot_test=WITHOUT_ELR,
+    ),
+    Era(
+        "era_3_9",
+        "Kafka 3.9 at its own metadata version",
+        "3.9.0",
+        (
+            Shown("fence_and_crash", {"LeaderIsActive": 3, "IsrIsActive": 3, "Recovers": 8, "RecordsAreCommitted": 11}),
+            Shown("two_shutdowns"),
+            Shown("lossy_and_fence", {"LeaderIsActive": 4, "IsrIsActive": 4, "CandidatesHoldCommitted": 6, "Committed": 6}),
+        ),
+        cannot_test=WITHOUT_ELR,
+    ),
+    Era(
+        "era_4_0",
+        "Kafka 4.0 at its own metadata version",
+        "4.0.0",  # eligible.leader.replicas.version=1
+        (
+            Shown("two_crashes", {"LeaderIsActive": 6, "IsrIsActive": 6}),
+            Shown("two_shutdowns"),
+            Shown("lossy_and_fence"),
+        ),
+    ),
+    Era(
+        "era_4_1",
+        "Kafka 4.1 at its own metadata version",
+        "4.1.1",  # new clusters have eligible leader replicas
+        (
+            Shown("two_crashes"),
+            Shown("two_shutdowns"),
+            Shown("lossy_and_fence"),
+            Shown("proposal_dropped", {"LeaderCountsCandidates": 9, "CandidatesHoldCommitted": 10, "Committed": 12}),
+            Shown(
+                "reassign_and_fence",
+                {
+                    "ElrBesideSmallIsr": 2,
+                    "ListsNameReplicas": 2,
+                    "LeaderCountsCandidates": 3,
+                    "CandidatesHoldCommitted": 4,
+                    "ReassignmentEndsAtTarget": 8,
+                },
+            ),
+        ),
+    ),
+    Era(
+        "era_4_3",
+        "Kafka 4.3 at its own metadata version",
+        "4.3.0",  # and 4.4
+        (
+            Shown(
+                "three_reassign",
+                {
+                    "ElrBesideSmallIsr": 2,
+                    "ListsNameReplicas": 2,
+                    "LeaderCountsCandidates": 3,
+                    "CandidatesHoldCommitted": 4,
+                    "ReassignmentEndsAtTarget": 7,
+                    "Committed": 16,
+                    "Recovers": 3,
+                    "ReassignmentEnds": 12,
+                },
+                tests=(ELR_EMPTY,),
+            ),
+        ),
+    ),
 )
-"""What the checker found. The first two: sources of 3.3.2, 3.5.2, 3.7.1 and 3.9.0-rc3, classes of 3.9.1, 4.1.2 and 4.4.0."""
-IN_3_3 = (
-    "KAFKA-14617",
-    "last-replica-standing",
-    "KAFKA-18106",
-    "KAFKA-15583",
-    "KAFKA-14616",
-    "KAFKA-15665",
-    "epoch-bump-on-shrink",
-    *FOUND,
-)
-"""The switches of 3.3 at its own metadata version."""
-IN_3_5 = tuple(name for name in IN_3_3 if name != "KAFKA-14617")
-"""The switches of 3.5, which has KIP-903."""
-IN_3_7 = (
-    *(name for name in IN_3_5 if name not in ("KAFKA-15583", "KAFKA-14616", "epoch-bump-on-shrink")),
-    "KAFKA-16952",
-)
-"""The switches of 3.7: the high watermark stops below min.insync.replicas, and a shrink needs no leader epoch."""
-IN_3_9 = tuple(name for name in IN_3_7 if name not in ("KAFKA-16952", "KAFKA-15665"))
-"""The switches of 3.9."""
-IN_4_0 = ("KAFKA-19522", "last-known-when-isr-empties", "elr-outside-replicas", *FOUND)
-"""The switches of 4.0 with eligible.leader.replicas.version=1."""
-IN_4_1 = ("elr-outside-replicas", *FOUND)
-"""The switches of 4.1.1, whose new clusters have eligible leader replicas."""
-IN_4_3 = ("KAFKA-19975", *IN_4_1)
-"""The switches of 4.3 and 4.4."""
 
+SUITE = Suite(FIXED, CASES, ERAS, KRAFT, everything=True)
 
-def era(name: str, says: str, switches: tuple[str, ...]) -> Spec:
-    """Return `fixed` with the switches of an era."""
-    decided = {decision: value for switch in switches for decision, value in SWITCH[switch].decisions.items()}
-    return FIXED.replacing(f"kraft/{name}", says, decisions=decided)
-
-
-ERAS: Mapping[str, tuple[str, ...]] = {
-    "era_3_3": IN_3_3,
-    "era_3_5": IN_3_5,
-    "era_3_7": IN_3_7,
-    "era_3_9": IN_3_9,
-    "era_4_0": IN_4_0,
-    "era_4_1": IN_4_1,
-    "era_4_3": IN_4_3,
-}
-
-SPECS: tuple[Spec, ...] = (
-    FIXED,
-    *(era(name, f"Kafka {name[4:].replace('_', '.')} at its own metadata version", switches) for name, switches in ERAS.items()),
-    *ON_FIXED,
-    *PUBLIC,
-)
+SPECS: tuple[Spec, ...] = (FIXED, *SUITE.specs(), *PUBLIC)
 """All versions of KRaft."""

@@ -11,6 +11,7 @@ is a spec with a few of these replaced.
 
 from kafka_spec.spec.domain import SpecError
 from kafka_spec.spec.table.assumptions import Abstraction, BoundSet, Decision, beginning_with, family
+from kafka_spec.spec.table.checks import Check, Untestable, check_name
 from kafka_spec.spec.table.choices import ChoiceTable
 from kafka_spec.spec.table.firing import Attempt, Constants, Overlap, fire
 from kafka_spec.spec.table.functions import Name, call, first_line, name_of
@@ -34,9 +35,9 @@ from kafka_spec.spec.table.spec import Spec, anywhere
 from kafka_spec.spec.table.symmetry import Symmetric
 
 __all__ = [
-    "DEADLOCK", "TYPE_INVARIANT", "Abstraction", "Among", "Attempt", "BoundSet", "ChoiceTable", "Constants", "Decision",
-    "ElementOf", "Fairness", "ItemOf", "Machine", "Name", "Overlap", "Parameter", "Property", "PropertyKind", "Question", "Ranks",
-    "Row", "Rule", "RuleKind", "Spec", "SpecError", "Symmetric", "anywhere", "arguments", "beginning_with", "bring_into_form",
-    "call", "elements_of", "family", "fire", "first_line", "invariant", "leads_to", "name_of", "numbers_of", "reachable",
-    "recoverable", "step_invariant",
+    "DEADLOCK", "TYPE_INVARIANT", "Abstraction", "Among", "Attempt", "BoundSet", "Check", "ChoiceTable", "Constants",
+    "Decision", "ElementOf", "Fairness", "ItemOf", "Machine", "Name", "Overlap", "Parameter", "Property", "PropertyKind",
+    "Question", "Ranks", "Row", "Rule", "RuleKind", "Spec", "SpecError", "Symmetric", "Untestable", "anywhere",
+    "arguments", "beginning_with", "bring_into_form", "call", "check_name", "elements_of", "family", "fire", "first_line",
+    "invariant", "leads_to", "name_of", "numbers_of", "reachable", "recoverable", "step_invariant",
 ]  # fmt: skip

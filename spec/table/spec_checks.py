@@ -36,6 +36,8 @@ def check_names(rules: tuple[Rule, ...], properties: tuple[Property, ...], machi
         names = [part.name for part in parts]
         if "" in names:
             raise SpecError(f"{where}: a {what} has no name; give it one")
+        if strange := [name for name in names if not name.isprintable()]:
+            raise SpecError(f"{where}: {what} {strange[0]!r} has a line break or a control character in its name; leave it out")
         if twice := [name for name in names if names.count(name) > 1]:
             raise SpecError(f"{where}: {what} {twice[0]} is declared twice; a version changes a part with replacing()")
     if reserved := [claim.name for claim in properties if claim.name in (TYPE_INVARIANT, DEADLOCK)]:

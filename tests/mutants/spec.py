@@ -79,7 +79,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     ),
     (
         r"election\.is_isr_candidate|gates\.answer_to_fetch_epoch|follower_is_alive_in_cache",
-        "It is a switch that breaks nothing by itself: KAFKA-7395, or isr-candidate-not-alive (BREAKS_NOTHING, spec/control/bugs).",
+        "It is a case that breaks nothing by itself: KAFKA-7395, or isr-candidate-not-alive (spec/control/cases).",
     ),
     (
         r"^(Exit|Restart|Crash|Bounce|LossyCrash|LoseConnection|NoticeExpiry|Write|ShrinkIsr|ShrinkIsrUnanswered|ControlledShutdown|ControlledShutdownAgain|"

@@ -18,7 +18,7 @@ from kafka_spec.impl.run.history import ALL, History
 from kafka_spec.impl.run.kraft.watcher import KRaftWatcher
 from kafka_spec.impl.run.verdict import Broken, Lost, Verdict
 from kafka_spec.spec.domain import NONE, Spent
-from kafka_spec.spec.kraft.eras import ERAS
+from kafka_spec.spec.kraft.eras import SUITE
 from kafka_spec.spec.kraft.progress import (
     RECOVERS,
     a_leader_is_missing,
@@ -30,7 +30,6 @@ from kafka_spec.spec.kraft.progress import (
     a_stray_replica_is_left,
 )
 from kafka_spec.spec.kraft.state import KRaft
-from kafka_spec.spec.kraft.switches import SWITCH
 from kafka_spec.spec.table import Constants, Property, Spec
 
 BETWEEN_LOOKS = ("EpochsNeverGoBack", "ChangesHaveTheirEpochs", "HighWatermarkGrows")
@@ -61,7 +60,7 @@ CAN_BREAK: Mapping[str, tuple[str, ...]] = {
         *("KAFKA-14616", "KAFKA-13198", "KAFKA-19975", "stale-reassignment-lists"),
     ),
 }
-"""For each promise the switches of spec/kraft/switches.py that may break it."""
+"""For each promise the switches of spec/kraft/cases/ that may break it."""
 UNCLEAN = "unclean election"
 WHAT = {
     a_leader_is_missing: "no broker leads",
@@ -77,8 +76,7 @@ WHAT = {
 
 def switches_of(era: Spec) -> tuple[str, ...]:
     """Return the switches of an era or a bug."""
-    name = era.name.removeprefix("kraft/")
-    return ERAS.get(name, (name,) if name in SWITCH else ())
+    return SUITE.names(era.name)
 
 
 class KRaftJudge:

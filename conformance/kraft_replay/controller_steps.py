@@ -1,0 +1,120 @@
+"""Steps of the controller: answers to leaders' proposals, and the requests of operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from uuid import UUID
+
+from kafka_spec.conformance.kraft_replay.stage import KRaftStage
+from kafka_spec.conformance.kraft_replay.steps import running
+from kafka_spec.conformance.kraft_replay.values import PARTITION
+from kafka_spec.conformance.replay.core import NotEnabled, Steps, expect
+from kafka_spec.impl.kraft.proposals import answer_to_proposal, answer_to_request
+from kafka_spec.impl.kraft.requests import AlteredPartition, ProposalAnswer
+from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
+from kafka_spec.spec.domain import BrokerSet
+from kafka_spec.spec.partition_change import ElectionKind
+
+STEPS = Steps()
+
+
+@STEPS.of("ProposeShrink")
+def propose_shrink(stage: KRaftStage, leader: int, follower: int) -> None:
+    """Let a leader find a follower slow."""
+    expect(running(stage, leader).data.isr.try_shrink(PARTITION, (follower,)), "nothing is proposed")
+
+
+def answered(stage: KRaftStage, broker: int, answer: ProposalAnswer) -> None:
+    """Send an answer; to a process that has ended it is lost."""
+    if broker in stage.cluster.brokers:
+        stage.network.answers[broker] = answer
+    else:
+        stage.network.forget(broker)
+
+
+@STEPS.of("AlterPartition")
+def alter_partition(stage: KRaftStage, broker: int) -> None:
+    """Deliver a proposal to the controller."""
+    request = stage.network.requests[broker]
+    stage.network.handled.add(broker)
+    answered(stage, broker, stage.cluster.controller.alter_partition(request))
+
+
+@STEPS.of("AnswerFromThePast")
+def answer_from_the_past(stage: KRaftStage, broker: int, image: int) -> None:
+    """Deliver a proposal to a controller whose log ends with an earlier image."""
+    oldest = min((one.metadata_end for one in stage.cluster.brokers.values()), default=stage.cluster.log.end)
+    past = [one for one in stage.cluster.log.images if one.end >= oldest][image]
+    request = stage.network.requests[broker]
+    error = answer_to_request(past, request)
+    if error == ErrorCode.NONE:
+        error = answer_to_proposal(past, broker, PARTITION, request.partitions[PARTITION], stage.cluster.controller.k)
+    expect(error != ErrorCode.NONE, "it would not refuse the proposal")
+    answered(stage, broker, ProposalAnswer(ErrorCode.NONE, {PARTITION: AlteredPartition(error)}))
+
+
+@STEPS.of("ReceiveAnswer")
+def receive_answer(stage: KRaftStage, broker: int) -> None:
+    """Deliver the controller's answer."""
+    running(stage, broker).data.isr.take(stage.network.answers.pop(broker), stage.clock)
+
+
+@STEPS.of("LoseAnswer")
+def lose_answer(stage: KRaftStage, broker: int) -> None:
+    """Lose the controller's answer; the leader sends its request again."""
+    before = stage.network.requests[broker]
+    stage.network.answers.pop(broker)
+    expect(running(stage, broker).data.isr.next_request() == before, "it sends another request")
+
+
+@STEPS.of("ElectPreferred")
+def elect_preferred(stage: KRaftStage) -> None:
+    """Let an operator request a preferred election."""
+    codes = stage.cluster.controller.elect_leaders([PARTITION], ElectionKind.PREFERRED)
+    expect(codes[PARTITION] == ErrorCode.NONE, f"the controller answers {codes[PARTITION].name}")
+
+
+@STEPS.of("ElectUnclean")
+def elect_unclean(stage: KRaftStage) -> None:
+    """Let an operator request an unclean election."""
+    codes = stage.cluster.controller.elect_leaders([PARTITION], ElectionKind.UNCLEAN)
+    expect(codes[PARTITION] == ErrorCode.NONE, f"the controller answers {codes[PARTITION].name}")
+
+
+def granted(request: Callable[[], object]) -> None:
+    """Let the controller do what an operator requests.
+
+    Raises:
+        NotEnabled: it refuses.
+    """
+    try:
+        request()
+    except KafkaError as error:
+        raise NotEnabled(f"the controller answers {error.code.name}: {error}") from error
+
+
+@STEPS.of("Reassign")
+def reassign(stage: KRaftStage, target: int) -> None:
+    """Let an operator reassign the partition."""
+    granted(lambda: stage.cluster.controller.reassign(PARTITION, tuple(BrokerSet(target))))
+
+
+@STEPS.of("CancelReassignment")
+def cancel_reassignment(stage: KRaftStage) -> None:
+    """Let an operator cancel the reassignment."""
+    granted(lambda: stage.cluster.controller.reassign(PARTITION, None))
+
+
+@STEPS.of("DeleteTopic")
+def delete_topic(stage: KRaftStage) -> None:
+    """Let an operator delete the topic."""
+    granted(lambda: stage.cluster.controller.delete_topic(PARTITION.topic))
+
+
+@STEPS.of("CreateTopic")
+def create_topic(stage: KRaftStage) -> None:
+    """Let an operator create a topic of the same name, under an id that no topic before had."""
+    controller = stage.cluster.controller
+    stage.created += 1
+    topic_id, assignment = UUID(int=stage.created + 1), {PARTITION.partition: stage.first_replicas}
+    granted(lambda: controller.create_topic(PARTITION.topic, topic_id, assignment))

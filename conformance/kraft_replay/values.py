@@ -1,0 +1,143 @@
+"""The model's values as those of the implementation: images, records, requests, disks."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from uuid import UUID
+
+from kafka_spec.impl.kraft.image import ClusterImage, RegisteredBroker, RegisteredPartition
+from kafka_spec.impl.kraft.records import (
+    FENCED,
+    NO_LEADER_CHANGE,
+    NO_RECOVERY_CHANGE,
+    UNCHANGED,
+    UNFENCED,
+    BrokerRegistrationChangeRecord,
+    MetadataRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    RegisterBrokerRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+)
+from kafka_spec.impl.kraft.requests import AlteredPartition, ProposalAnswer, ProposalRequest, ProposedIsr
+from kafka_spec.impl.protocol.errors import ErrorCode
+from kafka_spec.impl.protocol.topic_ids import text_of, uuid_of
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.domain import NONE, BrokerSet
+from kafka_spec.spec.kraft import state
+from kafka_spec.spec.kraft.machines import CONTROLLED_SHUTDOWN
+from kafka_spec.spec.kraft.machines import FENCED as IS_FENCED
+from kafka_spec.spec.kraft.state import UNKNOWN
+
+PARTITION = TopicPartition("orders", 0)
+BEGINNING = 1_000
+"""The offset at which the metadata log of a loaded state begins: beyond all numbers of broker epochs."""
+
+
+def incarnation(broker: int, epoch: int) -> UUID:
+    """Return the incarnation id of the process that registered under a broker epoch of the model."""
+    return UUID(int=(broker << 32) + epoch)
+
+
+def topic_numbered(number: int) -> UUID | None:
+    """Return the id of a topic of the model, None for no topic."""
+    return None if number == UNKNOWN else UUID(int=number + 1)
+
+
+def topic_of(topic_id: str) -> int:
+    """Return the model's number of a topic id."""
+    return uuid_of(topic_id).int - 1
+
+
+def image_of(image: state.MetadataImage) -> ClusterImage:
+    """Return an image at the beginning of the metadata log."""
+    held, topic_id = image.partition, topic_numbered(image.partition.topic_id)
+    topics, partitions = {}, {}
+    if topic_id is not None:
+        topics[topic_id], partitions[PARTITION] = PARTITION.topic, registered(held, topic_id)
+    brokers = {
+        number: RegisteredBroker(
+            number,
+            known.epoch,
+            incarnation(number, known.epoch),
+            known.state == IS_FENCED,
+            known.state == CONTROLLED_SHUTDOWN,
+        )
+        for number, known in enumerate(image.brokers)
+    }
+    return ClusterImage(BEGINNING, MappingProxyType(brokers), MappingProxyType(topics), MappingProxyType(partitions))
+
+
+def registered(held: state.PartitionRegistration, topic_id: UUID) -> RegisteredPartition:
+    """Return the partition of an image."""
+    return RegisteredPartition(
+        topic_id,
+        tuple(held.replicas),
+        tuple(BrokerSet(held.isr)),
+        held.leader,
+        held.leader_epoch,
+        held.partition_epoch,
+        tuple(BrokerSet(held.elr)),
+        held.last_known_leader,
+        held.recovery,
+        tuple(BrokerSet(held.adding)),
+        tuple(BrokerSet(held.removing)),
+    )
+
+
+def records_between(before: state.MetadataImage, after: state.MetadataImage) -> list[MetadataRecord]:
+    """Return the batch that leads from an image to the next."""
+    records: list[MetadataRecord] = []
+    for number, (old, new) in enumerate(zip(before.brokers, after.brokers, strict=True)):
+        fenced, stops = new.state == IS_FENCED, new.state == CONTROLLED_SHUTDOWN
+        if new.epoch != old.epoch:
+            process = incarnation(number, new.epoch)
+            records.append(RegisterBrokerRecord(number, process, new.epoch, fenced=fenced, in_controlled_shutdown=stops))
+        elif new.state != old.state:
+            changed = UNCHANGED
+            if fenced != (old.state == IS_FENCED):
+                changed = FENCED if fenced else UNFENCED
+            records.append(BrokerRegistrationChangeRecord(number, new.epoch, changed, int(stops)))
+    return [*records, *changes_between(before.partition, after.partition)]
+
+
+def changes_between(was: state.PartitionRegistration, held: state.PartitionRegistration) -> list[MetadataRecord]:
+    """Return the records that lead from a partition to the next: it is changed, deleted or created."""
+    topic_id, known = topic_numbered(held.topic_id), held.last_known_leader
+    gone = topic_numbered(was.topic_id)
+    if topic_id is None:
+        return [] if gone is None else [RemoveTopicRecord(gone)]
+    replicas, isr, number = tuple(held.replicas), tuple(BrokerSet(held.isr)), PARTITION.partition
+    if gone is None:
+        first = PartitionRecord(number, topic_id, replicas, isr, held.leader, held.leader_epoch, held.partition_epoch)
+        return [TopicRecord(PARTITION.topic, topic_id), first]
+    if held.partition_epoch == was.partition_epoch:
+        return []
+    return [
+        PartitionChangeRecord(
+            number,
+            topic_id,
+            isr=isr,
+            leader=held.leader if held.leader_epoch != was.leader_epoch else NO_LEADER_CHANGE,
+            replicas=replicas,
+            removing_replicas=tuple(BrokerSet(held.removing)),
+            adding_replicas=tuple(BrokerSet(held.adding)),
+            leader_recovery_state=held.recovery if held.recovery != was.recovery else NO_RECOVERY_CHANGE,
+            eligible_leader_replicas=tuple(BrokerSet(held.elr)),
+            last_known_elr=() if known == NONE else (known,),
+        )
+    ]
+
+
+def request_of(broker: int, request: state.AlterPartitionRequest) -> ProposalRequest:
+    """Return a proposal on its way."""
+    members = tuple((member, request.epochs[member]) for member in BrokerSet(request.isr))
+    proposed = ProposedIsr(request.leader_epoch, request.partition_epoch, members, text_of(UUID(int=request.topic_id + 1)))
+    return ProposalRequest(broker, request.broker_epoch, {PARTITION: proposed})
+
+
+def answer_of(answer: state.AlterPartitionAnswer) -> ProposalAnswer:
+    """Return an answer on its way."""
+    altered = AlteredPartition(ErrorCode(answer.error), answer.leader_epoch, answer.partition_epoch, tuple(BrokerSet(answer.isr)))
+    return ProposalAnswer(ErrorCode.NONE, {PARTITION: altered})

@@ -1,0 +1,174 @@
+"""Who is in the ISR, who is eligible as leader, and which process a broker is."""
+
+from __future__ import annotations
+
+from kafka_spec.spec.bounds.kraft import ELR_EMPTY, NO_RESTART, NO_UNCLEAN_ELECTION, NOTHING_REFUSED
+from kafka_spec.spec.case import Case, Shown
+from kafka_spec.spec.decisions import (
+    Checked,
+    FollowerEnds,
+    LastKnownLeader,
+    NewIncarnation,
+)
+from kafka_spec.spec.kraft.cases.releases import LAST
+from kafka_spec.spec.table import Decision
+from kafka_spec.spec.untested import NO_LEADER_MISSING
+
+ELR = Decision("elr", Checked.YES, "eligible leader replicas (KIP-966: 4.0 on request, 4.1 for new clusters)")
+CASES: tuple[Case, ...] = (
+    Case(
+        "KAFKA-13916",
+        "a broker that is fenced or shuts down still fetches, and is taken back into the ISR (KIP-841)",
+        releases=("3.0", "3.2"),
+        decides={
+            Decision(
+                "bar_ineligible", Checked.YES, "the controller bars fenced and stopping brokers from the ISR (3.3, KIP-841)"
+            ): Checked.NO,
+            Decision("leader_checks_eligibility", Checked.YES, "a leader proposes active brokers only (3.3, KIP-841)"): Checked.NO,
+        },
+        shows=(Shown("shutdown", {"IsrIsActive": 6, "Recovers": 7, "RecordsAreCommitted": 10}),),
+    ),
+    Case(
+        "KAFKA-14617",
+        "a proposal names brokers without their epochs: one that restarted without its records joins the ISR (KIP-903)",
+        releases=("3.0", "3.4"),
+        decides={
+            Decision(
+                "alter_epochs_compared", Checked.YES, "the controller compares broker epochs of proposed members (3.5, KIP-903)"
+            ): Checked.NO,
+            Decision(
+                "fetch_epochs_compared", Checked.YES, "a leader compares the broker epochs of fetches (3.5, KIP-903)"
+            ): Checked.NO,
+        },
+        shows=(Shown("rejoin_lossy", {"JoinsInItsProcess": 8, "CandidatesHoldCommitted": 8}),),
+    ),
+    Case(
+        "last-replica-standing",
+        "without eligible leader replicas the last ISR member crashes, loses records, and leads again (KIP-966)",
+        releases=("3.0", "3.9"),  # 4.0 has it too, unless eligible leader replicas are asked for
+        decides={ELR: Checked.NO},
+        shows=(Shown("lossy_and_fence", {"CandidatesHoldCommitted": 7, "Committed": 9}, cannot_test=(ELR_EMPTY,)),),
+    ),
+    Case(
+        "KAFKA-18106",
+        "without eligible leader replicas a process that registers anew stays in the ISR, whatever it lost",
+        releases=("3.0", "3.9"),
+        decides={
+            ELR: Checked.NO,
+            Decision(
+                "new_incarnation", NewIncarnation.LEAVES_ISR, "what a registration of a restarted broker does to the ISR"
+            ): NewIncarnation.STAYS,
+        },
+        shows=(
+            Shown(
+                "lossy",
+                {"LeaderIsActive": 4, "IsrIsActive": 4, "CandidatesHoldCommitted": 6, "Committed": 6},
+                cannot_test=(ELR_EMPTY,),
+            ),
+        ),
+    ),
+    Case(
+        "KAFKA-15583",
+        "the high watermark moves while the ISR is below min.insync.replicas",
+        releases=("3.0", "3.6"),
+        decides={
+            Decision(
+                "high_watermark_needs_min_isr", Checked.YES, "the high watermark stops below min.insync.replicas (3.7, KAFKA-15583)"
+            ): Checked.NO
+        },
+        shows=(Shown("two_fences", {"CandidatesHoldCommitted": 4, "Committed": 7, "LogMatch": 8}),),
+    ),
+    Case(
+        "KAFKA-19522",
+        "the last known leader is elected although it is fenced",
+        releases=("4.0", "4.0"),
+        decides={
+            Decision(
+                "last_known_acceptable", Checked.YES, "the last known leader is elected only while it is active (4.1, KAFKA-19522)"
+            ): Checked.NO
+        },
+        shows=(Shown("two_crashes", {"LeaderIsActive": 6, "IsrIsActive": 6}),),
+    ),
+    Case(
+        "KAFKA-18635",
+        "every restart counts as unclean: orderly restarts of all members empty ISR and ELR",
+        releases=None,  # eligible leader replicas and the fix came with 4.0.0
+        decides={
+            Decision(
+                "clean_shutdown_detected", Checked.YES, "a registration tells how the process before ended (4.0, KAFKA-18635)"
+            ): Checked.NO
+        },
+        shows=(Shown("two_shutdowns", {"UncleanElectionHasCause": 11}, tests=(NO_UNCLEAN_ELECTION,)),),
+    ),
+    Case(
+        "KAFKA-16952",
+        "a process that registers again gets another broker epoch and is fenced",
+        releases=("3.7", "3.8"),
+        decides={
+            Decision(
+                "same_incarnation_keeps_epoch", Checked.YES, "a process that registers again keeps its epoch (3.9, KAFKA-16952)"
+            ): Checked.NO
+        },
+        shows=(
+            Shown(
+                "registers_again",
+                {"OneEpochForEachProcess": 2, "LeaderIsActive": 2, "IsrIsActive": 2},
+                tests=(NO_RESTART, NO_LEADER_MISSING, NOTHING_REFUSED),
+            ),
+        ),
+    ),
+    Case(
+        "last-known-when-isr-empties",
+        "the last leader is remembered when the ISR becomes empty, even if nobody led then",
+        releases=("4.0.0", "4.1.0"),  # 4.1.1 remembers otherwise
+        decides={
+            Decision(
+                "last_known_leader", LastKnownLeader.WHEN_NO_LEADER, "when the last leader is remembered"
+            ): LastKnownLeader.WHEN_ISR_EMPTIES
+        },
+        shows=(Shown("two_crashes"),),
+        breaks_nothing="it changes who is remembered, and only unclean elections ask for that",
+    ),
+    Case(
+        "re-elected-leader-remembers",
+        "a leader that missed another's leader epoch is elected again, and still counts what a follower has truncated since",
+        releases=("3.0", LAST),
+        decides={
+            Decision(
+                "follower_ends", FollowerEnds.FORGOTTEN, "what a leader that is elected again knows of its followers' logs"
+            ): FollowerEnds.KEPT_IF_LEADER
+        },
+        shows=(Shown("preferred"),),
+        breaks_nothing="at the bounds tried; control/re-elected-leader-remembers shows it with another protocol",
+    ),
+    Case(
+        "KAFKA-7128",
+        "a follower joins the ISR below the start of the leader's epoch",
+        releases=None,  # fixed in 2.0.1, before KRaft
+        decides={
+            Decision(
+                "join_needs_epoch_start", Checked.YES, "joining the ISR needs the start of the epoch (2.0.1, KAFKA-7128)"
+            ): Checked.NO
+        },
+        shows=(Shown("two_fences"),),
+        breaks_nothing="at the bounds tried; it needs three replicas and two leader epochs (spec/replication has it)",
+    ),
+    Case(
+        "KAFKA-15021",
+        "the high watermark waits for a follower that may not join the ISR",
+        releases=("3.3", "3.5"),
+        not_expressed="the high watermark also waits, for a time, for caught-up followers outside the ISR: time is not modelled",
+    ),
+    Case(
+        "KAFKA-14292",
+        "a broker that shuts down waits for metadata that is longer at each of its heartbeats",
+        releases=("3.0", "3.3.1"),
+        not_expressed="it needs metadata that grows forever: here the log ends, and every broker comes to its end",
+    ),
+    Case(
+        "KAFKA-15221",
+        "the leader joins what it knew of a follower's former process with the epoch of the next one",
+        releases=("3.5", "3.6"),
+        not_expressed="the state of a follower is read in one step",
+    ),
+)
