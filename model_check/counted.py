@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kafka_spec.model_check.cuts import cut_names
+from kafka_spec.model_check.inputs import SeenSpec
 from kafka_spec.spec.table import Property, Question, Spec
 
 DIGEST, FAULT, FAULT_STATE, FAULT_ACTION, STUCK, UNTYPED, UNTYPED_ACTION, UNTYPED_FAULT, STEPS, HEADER = range(10)
@@ -20,7 +21,7 @@ RECENT = 1 << 12
 class Plan:
     """What the code of a program is to judge and to count."""
 
-    def __init__(self, spec: Spec, claims: Sequence[Property], digests: bool) -> None:
+    def __init__(self, spec: Spec | SeenSpec, claims: Sequence[Property], digests: bool) -> None:
         """Sort the claims by where the code judges them; `digests`: whether the graph's digest is computed."""
         self.digests = digests
         self.spec, self.rules = spec, spec.rules

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from llvmlite import ir
 
 from kafka_spec.model_check.counted import HEADER, Plan
-from kafka_spec.model_check.layout import Layout
+from kafka_spec.model_check.layout import RecordLayout
 from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.model_check.lowering.emit import Emitter
 from kafka_spec.model_check.lowering.light_rows import LightRows
@@ -52,7 +52,7 @@ class StepJudge(_Judge):
     judge_steps(before, after, number, action, counters, fault); a function, since its calls from each rule would repeat it.
     """
 
-    def __init__(self, program: Plan, compiler: Compiler, layout: Layout) -> None:
+    def __init__(self, program: Plan, compiler: Compiler, layout: RecordLayout) -> None:
         code = ir.Function(compiler.module, ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I64, I64, WORD, WORD]), "judge_steps")
         code.linkage = "internal"
         before, after, self.number, self.action, self.counters, fault = code.args
@@ -88,7 +88,7 @@ class Forms(Emitter):
     Returns the index of a state that has none, with the code of the fault, or -1.
     """
 
-    def __init__(self, compiler: Compiler, layout: Layout, former: Former, fingerprint: ir.Function) -> None:
+    def __init__(self, compiler: Compiler, layout: RecordLayout, former: Former, fingerprint: ir.Function) -> None:
         code = ir.Function(compiler.module, ir.FunctionType(I64, [POINTER, I64, I64, WORD, WORD]), "form")
         super().__init__(compiler, code, None)
         states, count, seed, marks, told = code.args
@@ -115,7 +115,7 @@ class StateJudge(_Judge):
     true. Returns 1 if a claim faulted, else 0.
     """
 
-    def __init__(self, program: Plan, compiler: Compiler, layout: Layout) -> None:
+    def __init__(self, program: Plan, compiler: Compiler, layout: RecordLayout) -> None:
         code = ir.Function(compiler.module, ir.FunctionType(I64, [POINTER, I64, WORD, POINTER]), "judge.state")
         code.linkage = "internal"
         code.attributes.add("nounwind")
@@ -149,7 +149,7 @@ class JudgeOfMany(Emitter):
     Returns the index of the state in which a claim faulted, or -1.
     """
 
-    def __init__(self, compiler: Compiler, layout: Layout, one: ir.Function, light: LightRows | None = None) -> None:
+    def __init__(self, compiler: Compiler, layout: RecordLayout, one: ir.Function, light: LightRows | None = None) -> None:
         types, name = [POINTER, I64, WORD, POINTER], "judge" if light is None else "judge_rows"
         super().__init__(compiler, ir.Function(compiler.module, ir.FunctionType(I64, types), name), None)
         states, count, first, meets = self.code.args
