@@ -103,15 +103,28 @@ COMPARISONS = (
 CACHES = (
     mutant(
         "key-without-ranges", "the key of compiled code ignores what parameters run over", INPUTS,
-        "actions.ranges, ", "", FALSE + "test_what_a_parameter_runs_over_is_not_forgotten",
+        "self.actions.ranges, ", "", FALSE + "test_what_a_parameter_runs_over_is_not_forgotten",
     ),
     mutant(
-        "key-without-final-states", "the key ignores the final states", INPUTS,
-        ", spec.final_states,", ",", "tests/test_final_states.py::test_final_states_are_judged_one_by_one",
+        "key-without-final-states", "the compiler and the key see no final states", INPUTS,
+        "parts = spec.final_states,", "parts = None,", "tests/test_final_states.py::test_final_states_are_judged_one_by_one",
     ),
     mutant(
         "key-without-plus", "the key ignores what is added to a bound", INPUTS,
-        'Scalar: ("show", "high")', 'Scalar: ("show", "high", "plus")', FALSE + "test_what_is_added_to_a_bound_is_not_forgotten",
+        'Scalar: frozenset({"show"})', 'Scalar: frozenset({"show", "plus"})', FALSE + "test_what_is_added_to_a_bound_is_not_forgotten",
+    ),
+    mutant(
+        "members-at-run-time", "the number of members that a search renames is left out of the key", INPUTS,
+        "return frozenset(constants) - {part", "return frozenset(constants) or {part", KNOWN_CODE + "test_code_for_other_numbers_of_members_is_other_code",
+    ),
+    mutant(
+        "the-unseen-is-told", "what the key leaves out can be read", INPUTS,
+        "            raise EngineError(\n                f\"the compiler asks", "            return 1\n            raise EngineError(\n                f\"the compiler asks",
+        KNOWN_CODE + "test_what_the_key_leaves_out_cannot_be_read",
+    ),
+    mutant(
+        "known-code-unverified", "code that is used again is not compared with what is written anew", KNOWN,
+        "if mine != its:", "if False:", KNOWN_CODE + "test_code_that_is_used_again_can_be_verified",
     ),
     mutant(
         "key-without-names", "the key ignores what the global names of functions stand for", INPUTS,
@@ -119,7 +132,7 @@ CACHES = (
     ),
     mutant(
         "key-without-claims", "the key ignores the properties", INPUTS,
-        ", tuple(claims), spec", ", spec", FALSE + "test_other_claims_are_judged_by_other_code",
+        ", self.spec, self.claims)", ", self.spec)", FALSE + "test_other_claims_are_judged_by_other_code",
     ),
     mutant(
         "code-of-another", "a file of the cache is executed, whatever its code comes from", CODE_CACHE,
@@ -475,11 +488,11 @@ STEPS = (
     ),
     mutant(
         "tested-by-nothing", "how often an antecedent was met is not counted", EMBEDDED,
-        "self.result.tested[claim.name] += tests[claim.when]", "pass", WHEN + "test_a_claim_is_made_of_what_meets_its_antecedent",
+        "self.result.tested[claim.name] += tests[claim.antecedents]", "pass", WHEN + "test_a_claim_is_made_of_what_meets_its_antecedent",
     ),
     mutant(
         "oracle-without-antecedent", "the oracle judges an invariant though its antecedent is not met", ORACLE,
-        "return not self.tests(claim, s=s) or", "return", WHEN + "test_a_claim_is_made_of_what_meets_its_antecedent",
+        "(when is not None and not self.answer(claim, when, of)) or ", "", WHEN + "test_a_claim_is_made_of_what_meets_its_antecedent",
     ),
     mutant(
         "last-step-out-of-domain", "the last step out of a domain is told, not the first", RULES,
