@@ -207,11 +207,14 @@ def _run_command(command: Command, options: argparse.Namespace) -> int:
 def _told(error: Exception) -> int:
     """Report an error, and return its exit code."""
     from kafka_spec.model_check.command.options import INCONCLUSIVE, INTERNAL, MISUSE, warn
-    from kafka_spec.model_check.exploration import EngineError
+    from kafka_spec.model_check.exploration import EngineError, Stopped
     from kafka_spec.spec.table import SpecError
 
     if isinstance(error, BrokenPipeError):
         sys.stderr.close()
+        return INCONCLUSIVE
+    if isinstance(error, Stopped):
+        warn(f"kafka-spec: stopped before there was a result: {error}")
         return INCONCLUSIVE
     if isinstance(error, SpecError):
         warn(f"kafka-spec: {error}")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from kafka_spec.model_check.exploration import Budget, Distribution, EngineError, Exploration, Progress, Verdict, quiet
 from kafka_spec.model_check.fingerprint import VERIFY_SEED
+from kafka_spec.model_check.within import limited
 from kafka_spec.spec.extras import needing
 from kafka_spec.spec.listing import refuse_unlisted
 from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
@@ -279,6 +280,7 @@ def simulate(
 
     Raises:
         SpecError: the request or the spec is wrong, or a declared rule belongs to no spec.
+        Stopped: the time was spent before the first walk.
     """
     with needing("check"):
         from kafka_spec.model_check.random_walks import batches, shorten, simulation
@@ -286,7 +288,8 @@ def simulate(
     claims = [spec.property(name) for name in judged_by_spec(properties)] if properties is not None else spec.properties
     deadlock = checks_deadlock(spec, properties, deadlock)
     asked = walks or batches.Walks()
-    request = simulation.Simulation(spec, spec.bound_values(bounds or {}), claims, asked, deadlock, everything)
+    with limited(budget or Budget()):
+        request = simulation.Simulation(spec, spec.bound_values(bounds or {}), claims, asked, deadlock, everything)
     run = need("walks").OnSpark(master) if master else None
     walked = simulation.walk(request, threads=threads, budget=budget, progress=progress, run=run)
     shorten.shorten(request, walked)

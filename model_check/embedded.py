@@ -28,7 +28,7 @@ from kafka_spec.model_check.arrays import Bytes, Numbers
 from kafka_spec.model_check.checkpoints import Checkpoints
 from kafka_spec.model_check.codec import Codec
 from kafka_spec.model_check.compile import Program
-from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding, Progress, check_sums, quiet
+from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding, Progress, Stopped, check_sums, quiet
 from kafka_spec.model_check.faults import explain_state
 from kafka_spec.model_check.frontier import Frontier, InMemory, Level, LightInMemory, PackedInMemory, way_to
 from kafka_spec.model_check.layout import Layout
@@ -42,6 +42,7 @@ from kafka_spec.model_check.sealed import Damaged
 from kafka_spec.model_check.shards import Records, Shard, Slice
 from kafka_spec.model_check.symmetry import refuse_claims
 from kafka_spec.model_check.threads import Job, Threads
+from kafka_spec.model_check.within import limited
 from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Property, Spec, SpecError
 
 SLICE = 16384
@@ -385,7 +386,27 @@ def explore(
     refuse_claims(spec, claims)
     result = Exploration(spec, dict(bounds), "embedded", threads, claims, deadlock)
     budget = budget or Budget()
-    search = Search(ExecutableSpec(spec, bounds), result, seed, budget, leave_out, anew, covering, traces, fast_from)
+    world = ExecutableSpec(spec, bounds)
+    try:
+        with limited(budget):
+            search = Search(world, result, seed, budget, leave_out, anew, covering, traces, fast_from)
+    except Stopped as stop:
+        result.stopped = str(stop)
+        return result
+    with limited(budget):
+        return _explored(search, everything, on_level, progress, state_dir, resume)
+
+
+def _explored(
+    search: Search,
+    everything: bool,
+    on_level: Callable[[Search], None] | None,
+    progress: Progress,
+    state_dir: str | None,
+    resume: bool,
+) -> Exploration:
+    """Search to the end, or as long as the budget allows."""
+    result, budget = search.result, search.budget
     began = time.perf_counter()
     folder: Checkpoints | None = None
     try:
@@ -412,6 +433,8 @@ def explore(
             result.stopped = search.judge_graph()
         result.complete = not search.width and not result.stopped
         check_sums(result, search.held())
+    except Stopped as stop:
+        result.stopped = str(stop)
     except MemoryError:
         result.stopped = "no memory is left"
     except Damaged as error:

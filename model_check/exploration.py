@@ -18,8 +18,14 @@ from typing import Any, Literal, TypeAlias
 from kafka_spec.model_check.fingerprint import collision_probability
 from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Property, Spec
 
+INTERRUPTED = "interrupted"
+"""The reason of a search that Ctrl-C has stopped."""
 Verdict: TypeAlias = Literal["holds", "violated", "inconclusive"]
 WORST_FIRST: tuple[Verdict, ...] = ("violated", "inconclusive", "holds")
+
+
+class Stopped(Exception):  # noqa: N818 - says what happened
+    """The budget was spent before some work was done; the text is the reason."""
 
 
 class EngineError(Exception):
@@ -70,12 +76,14 @@ class Budget:
     max_states: int | None = None
     interrupted: bool = False
     """Set by a signal handler; the engine stops at its next check of the budget."""
+    interruptible: bool = False
+    """Whether a signal handler may set it."""
     began: float = field(default_factory=time.perf_counter)
 
     def exhausted(self, distinct: int = 0, planned_bytes: int = 0) -> str:
         """Return the reason to stop, or "". `planned_bytes` is the memory that the engine is about to allocate."""
         if self.interrupted:
-            return "interrupted"
+            return INTERRUPTED
         if self.seconds is not None and time.perf_counter() - self.began > self.seconds:
             return f"the time budget of {self.seconds:g} s is spent"
         if self.max_states is not None and distinct >= self.max_states:

@@ -29,6 +29,7 @@ from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.lowering.unit import Tally
 from kafka_spec.model_check.lowering.values import Fault
 from kafka_spec.model_check.machine_code import CodeText, digest_of, text_known
+from kafka_spec.model_check.within import within
 
 KEPT = 32
 """The most texts that a process keeps; the oldest is dropped. In a manifest, checks of one shape often stand together."""
@@ -96,7 +97,7 @@ def _new(write: Write) -> Written:
     collects = gc.isenabled()
     gc.disable()
     try:
-        text, faults, tallies = write()
+        text, faults, tallies = within(write)
     finally:
         if collects:
             gc.enable()

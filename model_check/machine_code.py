@@ -19,6 +19,7 @@ import llvmlite.binding as llvm
 from kafka_spec.model_check import code_cache
 from kafka_spec.model_check.code_cache import CodeOrigin
 from kafka_spec.model_check.exploration import EngineError
+from kafka_spec.model_check.within import within
 
 KNOWN = "k"
 """The variable of a module with the values of `k`."""
@@ -101,11 +102,14 @@ def load(code: CodeText, k: Sequence[int] = (), tier: Tier = Tier.FAST, anew: bo
         k: the values, in the order of the module's names.
         tier: what to generate, unless the cache has a better one.
         anew: neither read nor write the cache.
+
+    Raises:
+        Stopped: the time for it is spent.
     """
     for known in () if anew else sorted(Tier, reverse=True)[: len(Tier) - tier]:
         if (machine_code := code_cache.read(_origin(code, known, k))) is not None:
             return Loaded(_link(machine_code, k, known), known)
-    machine_code = _generate(fixed(code.text, k) if tier == Tier.FIXED else code.text, tier == Tier.QUICK)
+    machine_code = within(lambda: _generate(fixed(code.text, k) if tier == Tier.FIXED else code.text, tier == Tier.QUICK))
     if not anew:
         code_cache.write(_origin(code, tier, k), machine_code)
     return Loaded(_link(machine_code, k, tier), tier)

@@ -12,10 +12,11 @@ from typing import Any
 
 from kafka_spec.model_check.cuts import cut_name
 from kafka_spec.model_check.entrance import read_anew
-from kafka_spec.model_check.exploration import Budget, Exploration, Finding, Progress, check_sums, quiet
+from kafka_spec.model_check.exploration import Budget, Exploration, Finding, Progress, Stopped, check_sums, quiet
 from kafka_spec.model_check.fingerprint import MASK, edge_hash
 from kafka_spec.model_check.layout import Actions, Layout
 from kafka_spec.model_check.oracle_graph import Graph
+from kafka_spec.model_check.within import limited, look
 from kafka_spec.spec import table
 from kafka_spec.spec.domain import NONE, OutOfBound, OutOfDomain, count_firing
 from kafka_spec.spec.lint import parameters_of
@@ -194,6 +195,7 @@ class ExecutableSpec:
         fresh, start = self.space.fresh(), self.spec.start
         found: dict[Key, tuple[Binding, Any]] = {}
         for binding in self.enabled(start, fresh):
+            look()
             if self.within(start, fresh, binding):
                 try:
                     state = self.apply(start, fresh, binding, beyond=True)
@@ -308,7 +310,12 @@ def explore(
     search = _Search(ExecutableSpec(spec, bounds), result, seed)
     budget = budget or Budget()
     began = time.perf_counter()
-    search.begin()
+    try:
+        with limited(budget):
+            search.begin()
+    except Stopped as stop:
+        result.stopped = str(stop)
+        return result
     while search.frontier and (everything or not result.violated) and not result.stopped:
         compare_level(search.world, claims, result.depth, [state for _, state in search.frontier])
         if not (reason := budget.exhausted(result.distinct)):

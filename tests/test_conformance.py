@@ -286,8 +286,8 @@ MUTATIONS = {
     "gates": "from kafka_spec.impl.broker import replica_manager as ours\nours.answer_to_stop_replica = lambda *_: 74",
     "reassignment": "from kafka_spec.impl.controller import reassignment_rows as ours\nours.leader_has_to_move = lambda *_: False",
     "kraft-changes": f"{DECIDED}'last_known_acceptable': Checked.NO}}}}",
-    "kraft-records": "from kafka_spec.impl.kraft import record_codec as ours\n"
-    "ours.FIELDS[ours.TopicRecord] = ours.FIELDS[ours.TopicRecord][::-1]",
+    "kraft-records": "from dataclasses import replace\nfrom kafka_spec.impl.kraft.record_schemas import SCHEMAS\n"
+    "SCHEMAS[2] = replace(SCHEMAS[2], fields=SCHEMAS[2].fields[::-1])",
     "kraft-requests": f"{DECIDED}'bar_ineligible': Checked.NO}}}}",
     "kraft-requests reassign": f"{DECIDED}'reassignment_lists': ReassignmentLists.ACCUMULATED}}}}",
     "kraft-requests cancel": f"{DECIDED}'emptied_isr': EmptiedIsr.REFUSED}}}}",

@@ -12,7 +12,7 @@ from test_log import MEMORY, batch, values
 
 from kafka_spec.impl.broker.data_plane import DataPlane
 from kafka_spec.impl.broker.fetcher import FollowersRequest
-from kafka_spec.impl.broker.isr import IsrWrite
+from kafka_spec.impl.broker.isr_manager import IsrWrite
 from kafka_spec.impl.broker.partition import UNKNOWN_END, Follower, HostedPartition
 from kafka_spec.impl.broker.replica_manager import ReplicaManager
 from kafka_spec.impl.coordination import znodes
@@ -510,7 +510,7 @@ def test_isr_in_zookeeper(brokers: Start) -> None:
     cluster.ask(2)
     cluster.planes[1].isr.shrink_all(cluster.now)
     assert cluster.state() == znodes.State(1, 0, (1, 2), 7)
-    assert (cluster.partition(1).isr, cluster.partition(1).version, cluster.partition(1).high_watermark) == ((1, 2), 1, 1)
+    assert (cluster.partition(1).isr, cluster.partition(1).partition_epoch, cluster.partition(1).high_watermark) == ((1, 2), 1, 1)
     cluster.sync(3)
     assert cluster.state().isr == cluster.partition(1).isr == (1, 2, 3)
 
@@ -546,14 +546,14 @@ def test_an_isr_write_is_not_answered(brokers: Start, reads_back: bool, loss: Lo
     cluster.now += 30_001
     cluster.sessions[1].lose(loss)
     assert plane.try_shrink_isr(P, (2,), cluster.now) == IsrWrite.UNANSWERED
-    assert (partition.isr, partition.pending_isr, partition.maximal_isr, partition.version) == ((1, 2), (1,), (1, 2), 0)
+    assert (partition.isr, partition.pending_isr, partition.maximal_isr, partition.partition_epoch) == ((1, 2), (1,), (1, 2), 0)
     assert not plane.advance_high_watermark(P, cluster.now)
     assert plane.try_shrink_isr(P, (2,), cluster.now) == IsrWrite.NOT_NEEDED
     plane.tick(cluster.now)
     assert cluster.state().isr == (1,)
     written = reads_back or loss == Loss.REQUEST
     assert (partition.pending_isr, partition.isr_write_refused) == (None, False)
-    assert (partition.isr, partition.version, partition.high_watermark) == (((1,), 1, 1) if written else ((1, 2), 0, 0))
+    assert (partition.isr, partition.partition_epoch, partition.high_watermark) == (((1,), 1, 1) if written else ((1, 2), 0, 0))
     assert plane.retry_isr_write(P, cluster.now) == IsrWrite.NOT_NEEDED
 
 

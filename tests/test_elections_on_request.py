@@ -75,7 +75,6 @@ class Balanced(Moving):
         super().__init__()
 
     def process(self, *arguments: Any) -> Any:
-        """See `Cluster.process`."""
         self._settings = self.wanted
         return super().process(*arguments)
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from test_data_plane import DataPlanes, P
 
-from kafka_spec.impl.broker.isr import IsrWrite
-from kafka_spec.impl.broker.isr_proposals import BACKOFF_MS, ProposedIsrs
+from kafka_spec.impl.broker.isr_manager import IsrWrite
+from kafka_spec.impl.broker.isr_proposals import BACKOFF_MS, AlterIsrManager
 from kafka_spec.impl.kafka_wire import apis
 from kafka_spec.impl.kafka_wire.protocols import PROTOCOLS
 from kafka_spec.impl.protocol.controller_requests import Leadership
@@ -34,10 +34,10 @@ def cluster(tmp_path: Path) -> Iterator[DataPlanes]:
     cluster.close()
 
 
-def proposals(cluster: DataPlanes) -> ProposedIsrs:
+def proposals(cluster: DataPlanes) -> AlterIsrManager:
     """Return the proposals of the leader."""
     isr = cluster.planes[1].isr
-    assert isinstance(isr, ProposedIsrs)
+    assert isinstance(isr, AlterIsrManager)
     return isr
 
 
@@ -61,7 +61,7 @@ def test_a_leader_asks_and_adopts(cluster: DataPlanes) -> None:
     cluster.planes[1].advance_high_watermark(P, cluster.now)
     assert partition.high_watermark == 0
     proposals(cluster).take(AlterIsrResponse(OK, {P: Leadership(1, 0, (1,), 1, -1)}), cluster.now)
-    assert (partition.isr, partition.pending_isr, partition.version, partition.high_watermark) == ((1,), None, 1, 1)
+    assert (partition.isr, partition.pending_isr, partition.partition_epoch, partition.high_watermark) == ((1,), None, 1, 1)
     assert proposals(cluster).next_request(cluster.now) is None
     assert not proposals(cluster).changed  # the controller knows: nothing is to be reported
 

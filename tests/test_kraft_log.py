@@ -13,7 +13,8 @@ from kafka_spec.impl.kraft.controller import KRaftController
 from kafka_spec.impl.kraft.image import InconsistentLog, RegisteredPartition
 from kafka_spec.impl.kraft.metadata_log import TOPIC, MetadataLog
 from kafka_spec.impl.kraft.reassignment import assignment_to
-from kafka_spec.impl.kraft.record_codec import UnreadableRecord, decode, encode
+from kafka_spec.impl.kraft.record_codec import decode, encode
+from kafka_spec.impl.kraft.record_decoders import UnreadableRecord
 from kafka_spec.impl.kraft.records import (
     RECORDS,
     BrokerRegistrationChangeRecord,

@@ -15,7 +15,7 @@ from edges import fired, replay
 
 from kafka_spec.conformance.kraft_replay.rules import STEPS
 from kafka_spec.impl.kraft import controller, replicas
-from kafka_spec.impl.kraft.isr import IsrProposals
+from kafka_spec.impl.kraft.isr import KRaftAlterPartitionManager
 from kafka_spec.impl.kraft.partition import HostedKRaftPartition
 from kafka_spec.impl.kraft.replicas import KRaftReplicas
 from kafka_spec.impl.kraft.requests import ProposedIsr
@@ -198,14 +198,14 @@ def lossy_is_kept(patch: pytest.MonkeyPatch) -> None:
 
 def epochs_not_sent(patch: pytest.MonkeyPatch) -> None:
     """A leader proposes brokers without their epochs."""
-    propose = IsrProposals.propose
+    propose = KRaftAlterPartitionManager.propose
 
-    def proposed(keeper: IsrProposals, partition: Any, isr: Any) -> None:
+    def proposed(keeper: KRaftAlterPartitionManager, partition: Any, isr: Any) -> None:
         propose(keeper, partition, isr)
         made = keeper.waiting[partition]
         keeper.waiting[partition] = ProposedIsr(made.leader_epoch, made.partition_epoch, tuple((b, -1) for b in isr))
 
-    patch.setattr(IsrProposals, "propose", proposed)
+    patch.setattr(KRaftAlterPartitionManager, "propose", proposed)
 
 
 def epoch_starts_at_zero(patch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ import pytest
 from edges import fired, replay
 
 from kafka_spec.conformance.replay.rules import STEPS
-from kafka_spec.impl.broker.isr import IsrKeeper
+from kafka_spec.impl.broker.isr import ZkIsrManager
 from kafka_spec.impl.broker.partition import HostedPartition
 from kafka_spec.impl.broker.replica_manager import ReplicaManager
 from kafka_spec.impl.controller import zk_client
@@ -299,17 +299,17 @@ def takes_former_requests(patch: pytest.MonkeyPatch) -> None:
 
 def forgets_version(patch: pytest.MonkeyPatch) -> None:
     """A leader does not learn the version of the ISR that it has written."""
-    retry = IsrKeeper.retry
+    retry = ZkIsrManager.retry
 
-    def retried(keeper: IsrKeeper, partition: Any, now: int) -> Any:
+    def retried(keeper: ZkIsrManager, partition: Any, now: int) -> Any:
         hosted = keeper._replicas.partitions[partition]
-        version = hosted.version
+        version = hosted.partition_epoch
         try:
             return retry(keeper, partition, now)
         finally:
-            hosted.version = version
+            hosted.partition_epoch = version
 
-    patch.setattr(IsrKeeper, "retry", retried)
+    patch.setattr(ZkIsrManager, "retry", retried)
 
 
 def stays_leader(patch: pytest.MonkeyPatch) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
-from conftest import Command
+from conftest import ROOT, Command
 
 from kafka_spec.model_check.check import Expectation
 from kafka_spec.model_check.command import side_by_side
@@ -85,7 +89,9 @@ def test_ctrl_c_stops_all(tmp_path: Path) -> None:
         return check.run(budget=budget)
 
     told = list(side_by_side.outcomes(CHECKS, wait_for_stop, 2))
-    assert all(outcome.result.stopped == "interrupted" for outcome in told)
+    assert [outcome.name for outcome in told] == list(NAMES)
+    assert {outcome.result.stopped for outcome in told} <= {"interrupted", "interrupted without a result"}
+    assert not any(outcome.result.complete for outcome in told)
     *processes, _ = begun.read_text().splitlines()
     assert len(processes) == 2
     for number in processes:
@@ -103,3 +109,97 @@ def test_the_command_takes_jobs(inside: Command, tmp_path: Path) -> None:
     shown = [[line.partition(" levels ")[0] for line in run.stdout.splitlines()] for run in runs]
     assert shown[0] == shown[1]
     assert runs[0].returncode == runs[1].returncode == 0
+
+
+SLOW = '''
+"""Nine counters of 6 values each: 10,077,696 states."""
+
+from dataclasses import dataclass
+from kafka_spec import Each, Member, Range, Rule, Spec, Bound, BoundSet, holds, invariant
+
+N = Bound("n", 1, 9, "counters")
+
+
+@dataclass
+class S:
+    """The counters."""
+
+    a: list[int] = holds(Each(Range(0, 5), N, "x"))
+
+
+def up(s: S, i: int) -> None:
+    """Count."""
+    s.a[i] = (s.a[i] + 1) % 6
+
+
+def fine(s: S) -> bool:
+    """It is fine."""
+    return s.a[0] < 6
+
+
+UP = Rule("Up", "w", "up", "", (up,), {"i": Member(N)})
+SPEC = Spec("slow", "slow", S, (UP,), (invariant("Fine", fine, ""),), bound_sets=(BoundSet("big", {"n": 9}, ""),))
+'''
+SLOW_CHECKS = "".join(
+    f'[[tool.kafka-spec.checks]]\nname = "{name}"\nmodel = "slow:SPEC"\nbounds = {{ n = {n} }}\nverdict = "{verdict}"\n'
+    for name, n, verdict in (("small", 2, "holds"), ("big", 9, "holds"), ("too", 9, "holds"), ("also", 9, "holds"))
+)
+
+
+def children(process: int) -> list[int]:
+    """Return the processes that a process has started, and those that they have."""
+    own = [int(child) for task in Path(f"/proc/{process}/task").iterdir() for child in (task / "children").read_text().split()]
+    return [*own, *(grandchild for child in own for grandchild in children(child))]
+
+
+def works(process: int) -> bool:
+    """Return whether a process is there, and not only waits for somebody to take note of its end."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0] not in "ZX"
+    except OSError:
+        return False
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
+def test_an_interrupted_manifest_is_never_green(number: signal.Signals, jobs: str, tmp_path: Path) -> None:
+    """Ctrl-C ends everything within two seconds: exit code 3, and every report has every check. SIGTERM ends it by itself."""
+    (tmp_path / "slow.py").write_text(SLOW, encoding="utf-8")
+    (tmp_path / "pyproject.toml").write_text(SLOW_CHECKS, encoding="utf-8")
+    forms = ("junit", "json", "markdown", "tested")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "KAFKA_SPEC_CACHE": str(tmp_path / "cache")}
+    command = [sys.executable, "-m", "kafka_spec", "check", "-q", "--jobs", jobs, "--format", "github"]
+    command += [word for form in forms for word in ("--output", f"{form}:{form}.out")] + ["--output", "text:text.out"]
+    with subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        while not (working := children(process.pid)) and process.poll() is None:
+            time.sleep(0.05)
+        time.sleep(1)
+        working = children(process.pid)
+        process.send_signal(number)
+        began = time.monotonic()
+        out, err = process.communicate(timeout=60)
+    time.sleep(max(0.0, began + 2 - time.monotonic()))
+
+    assert [child for child in working if works(child)] == []
+    assert "Traceback" not in err and "BrokenPipe" not in err
+    if number == signal.SIGTERM:
+        assert process.returncode == -signal.SIGTERM  # 143 for a shell
+        return
+    assert process.returncode == 3
+    reports = {form: (tmp_path / f"{form}.out").read_text(encoding="utf-8") for form in (*forms, "text")}
+    assert all(name in text for text in reports.values() for name in ("small", "big", "too", "also"))
+    junit = ElementTree.fromstring(reports["junit"])
+    assert (junit.get("tests"), junit.get("errors")) == ("4", str(len(junit.findall(".//error"))))
+    assert len(junit.findall(".//error")) >= 3
+    green = [check["name"] for check in json.loads(reports["json"])["checks"] if check["as_expected"]]
+    assert green in ([], ["small"])
+    assert out.count("::warning") >= 3 and "of 4 checks as expected" in out
+    assert "interrupted without a result" in reports["text"]

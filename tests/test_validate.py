@@ -23,6 +23,7 @@ from kafka_spec.conformance.validate.events import Cursor, file_and_line
 from kafka_spec.conformance.validate.exchange import LIFE_BITS, Exchange
 from kafka_spec.conformance.validate.files import CHUNK, chunks, find_sources
 from kafka_spec.conformance.validate.findings import KINDS
+from kafka_spec.conformance.validate.judgement import Hole, judgements, verdict_of
 from kafka_spec.conformance.validate.outcome import Outcome, put_together
 from kafka_spec.conformance.validate.page import page_of
 from kafka_spec.conformance.validate.partitions import MOST_CLAIMS, PartitionCheck
@@ -109,9 +110,9 @@ def test_logs_of_real_kafka_hold(
     assert outcome.followed > 450
 
 
-def test_readme_shows_what_is_printed() -> None:
-    """The transcript in README is part of the command's output."""
-    text = (LOGS.parent.parent / "README.md").read_text()
+def test_the_book_shows_what_is_printed() -> None:
+    """The transcript in the book is part of the command's output."""
+    text = (LOGS.parent.parent / "docs" / "clusters" / "validate.md").read_text()
     printed = (LOGS.parent / "golden" / "validate-2.8.2.txt").read_text().splitlines()
     shown = text.partition("$ kafka-spec validate tests/logs/2.8.2 -q\n")[2].partition("```")[0].splitlines()
 
@@ -430,9 +431,11 @@ def test_files_of_one_broker_alone_are_no_violation(logs: Logs) -> None:
     logs.files = {name: lines for name, lines in logs.files.items() if name == "broker-2-state-change.log"}
     outcome = logs.validated()
 
-    assert outcome.violations == []
-    assert outcome.unseen[-1].startswith("broker 0, 1: its log is not here")
+    assert (outcome.verdict, outcome.violations) == ("inconclusive", [])
+    assert any(text.startswith("broker 0, 1: its log is not here") for text in outcome.unseen)
     assert "controller epoch 2, 4: its controller's log is not here" in outcome.unseen
+    judged = {one.kind: one.state for one in outcome.judged}
+    assert (judged["illegal-transition"], judged["stale-stop-accepted"]) == ("not judged", "not judged")
 
 
 def test_a_log_that_begins_in_an_epoch_is_no_violation(logs: Logs) -> None:
@@ -441,8 +444,57 @@ def test_a_log_that_begins_in_an_epoch_is_no_violation(logs: Logs) -> None:
     logs.files[name] = logs.files[name][620:]
     outcome = logs.validated()
 
-    assert outcome.violations == []
-    assert any("its beginning is not in the log" in text for text in outcome.unseen)
+    assert (outcome.verdict, outcome.violations) == ("inconclusive", [])
+    assert any("its beginning is not in the log" in text for text in outcome.open_reasons)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("file", ["broker-0-state-change.log", "broker-2-state-change.log"])
+def test_what_spans_a_line_that_cannot_be_read_is_not_judged(version: str, file: str, tmp_path: Path) -> None:
+    """One line is cut: nothing is a violation for that, and the verdict is inconclusive, wherever the line stands."""
+    logs = Logs(version, tmp_path)
+    whole = logs.files[file]
+    at = [number for number, line in enumerate(whole) if line.startswith("[")]
+    for number in at[:: len(at) // 12]:
+        logs.files[file] = [*whole[:number], whole[number][:70], *whole[number + 1 :]]
+        outcome = logs.validated()
+
+        assert (outcome.verdict, outcome.violations, outcome.broken) == ("inconclusive", [], 1)
+        assert all(one.state != "judged" for one in outcome.judged)
+        assert f"1 line could not be read, the first at {tmp_path / file}:{number + 1}" in outcome.open_reasons[0]
+
+
+def test_a_violation_in_a_line_that_cannot_be_read_is_not_denied(logs: Logs) -> None:
+    """Where the line that shows a violation cannot be read, nothing is said to hold."""
+    illegal_transition(logs)
+    logs.change("replica 0 for partition orders-0 from NewReplica to ReplicaDeletionStarted", r"\] TRACE \[", "] TRACE <")
+
+    assert logs.validated().verdict == "inconclusive"
+
+
+def test_an_excerpt_without_a_transition_is_inconclusive(logs: Logs, capsys: pytest.CaptureFixture[str]) -> None:
+    """An excerpt of requests and receipts in the middle of an epoch holds nothing: the command ends with 3 and says why."""
+    name, number = logs.find(r"epoch=1\] Sending become-follower .* to broker 0 for partition orders-0")
+    logs.files = {name: [line.replace("epoch=1]", "epoch=3]") for line in logs.files[name][number : number + 12]]}
+    outcome = logs.validated()
+
+    assert (outcome.verdict, outcome.transitions) == ("inconclusive", 0)
+    assert kafka_spec(["validate", str(logs.folder), "-q"]) == 3
+    text = capsys.readouterr().out
+    assert "no transition of a partition or replica is in the logs\n      illegal-transition, discontinuity" in text
+
+
+def test_a_verdict_is_that_of_all_properties_that_were_asked_for() -> None:
+    """Without a hole all are judged; each need that is not met takes those from the verdict that have it, and only those."""
+    assert verdict_of(judgements([], [], frozenset())) == "holds"
+    needs = {need for kind in KINDS.values() for need in kind.needs}
+    for need in needs:
+        judged = judgements([], [Hole(need, "a reason")], frozenset())
+        assert {one.kind for one in judged if one.state == "not judged"} == {k for k, kind in KINDS.items() if need in kind.needs}
+        assert verdict_of(judged) == "inconclusive"
+        asked_for_less = judgements([], [Hole(need, "a reason")], frozenset((need,)))
+        assert verdict_of(asked_for_less) == ("inconclusive" if need == "read" else "holds")
+    assert verdict_of(judgements([], [], frozenset(needs))) == "inconclusive"
 
 
 def test_an_unfinished_deletion_is_told(logs: Logs) -> None:
@@ -489,7 +541,7 @@ def test_a_damaged_file_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
     outcome = validated(tmp_path)
 
     assert [outcome.files[file] for file in outcome.broke_off] == [str(tmp_path / "broker-0-state-change.log.gz")]
-    assert "a file is damaged, and could not be read to its end" in outcome.open_reasons
+    assert f"{outcome.files[outcome.broke_off[0]]} is damaged, and could not be read to its end" in outcome.open_reasons
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -508,10 +560,14 @@ def old_log(folder: Path, text: str = OLD) -> Path:
 
 
 def test_lines_of_0_10(tmp_path: Path) -> None:
-    """The lines of 0.10 are read, its table has thirteen pairs, and a pair that it forbids is a refused attempt."""
+    """The lines of 0.10 are read, its table has thirteen pairs, and a pair that it forbids is a refused attempt.
+
+    The log ends before the last request arrives, so it is inconclusive.
+    """
     outcome = validated(old_log(tmp_path))
 
-    assert (outcome.verdict, outcome.violations, outcome.broken, outcome.continued) == ("holds", [], 0, 2)
+    assert (outcome.verdict, outcome.violations, outcome.broken, outcome.continued) == ("inconclusive", [], 0, 2)
+    assert outcome.open_reasons == ["broker 2: requests were sent to it after the last one that its log shows"]
     assert (outcome.tables.era, outcome.transitions, outcome.followed) == ("0.10", 8, 2)
     (refusal,) = outcome.refusals
     assert (refusal.machine, refusal.legal) == ("Replica", False)

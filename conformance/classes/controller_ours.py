@@ -50,7 +50,6 @@ class _Fired:
         self.rows: list[str] = []
 
     def attempted(self, attempt: FireResult) -> None:
-        """See `FireLog`."""
         if not self.rows and attempt.target is not None:
             fitting = [row for row in attempt.machine.rows_of(attempt.trigger) if self._fits(row, attempt)]
             self.rows += [f"{attempt.machine.name} {attempt.source.name}: {row.label}" for row in fitting]

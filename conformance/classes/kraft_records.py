@@ -23,7 +23,9 @@ from kafka_spec.conformance.classes.kraft_ours import VERSIONS
 from kafka_spec.impl.kraft.controller import KRaftController
 from kafka_spec.impl.kraft.image import ClusterImage, InconsistentLog
 from kafka_spec.impl.kraft.metadata_log import CONTROLLER_EPOCH, TOPIC, MetadataLog
-from kafka_spec.impl.kraft.record_codec import FIELDS, MOST_VERSION, UnreadableRecord, decode, encode
+from kafka_spec.impl.kraft.record_codec import decode, encode, fields_of
+from kafka_spec.impl.kraft.record_decoders import UnreadableRecord
+from kafka_spec.impl.kraft.record_schemas import SCHEMAS
 from kafka_spec.impl.kraft.records import (
     RECORDS,
     BrokerEndpoint,
@@ -112,11 +114,10 @@ def plain(value: Any) -> Any:
     return value
 
 
-def fields_of(record: MetadataRecord, version: int) -> dict[str, Any]:
+def told_fields(record: MetadataRecord, version: int) -> dict[str, Any]:
     """Return a record's fields in a version, as JSON; a field with a tag is left out at its usual value."""
-    known = [field for field in FIELDS[type(record)] if field.name and version >= field.since]
-    values = {field.name: (field, getattr(record, field.name)) for field in known}
-    return {camel(name): plain(value) for name, (field, value) in values.items() if field.tag is None or value != field.usual}
+    values = [(field, getattr(record, field.name)) for field in fields_of(type(record), version)]
+    return {field.json_name: plain(value) for field, value in values if version < field.tagged_since or value != field.usual}
 
 
 def unknown_fields(record: MetadataRecord, version: int, random: Random) -> dict[str, Any]:
@@ -145,6 +146,10 @@ class KafkasRecords:
         self._supplier = kafka.first_of(f"{utils}.internals.BufferSupplier", f"{utils}.BufferSupplier").NO_CACHING
         self._log_context = kafka.first_of(f"{utils}.internals.LogContext", f"{utils}.LogContext")
 
+    def newest(self, name: str) -> int:
+        """Return the newest version of a kind of record that this Kafka knows."""
+        return int(self._kafka.named(f"{COMMON}.metadata.{name}").HIGHEST_SUPPORTED_VERSION)
+
     def made(self, name: str, fields: dict[str, Any], version: int) -> Any:
         """Return a record of Kafka from its JSON."""
         converter = self._kafka.named(f"{COMMON}.metadata.{name}JsonConverter")
@@ -153,7 +158,7 @@ class KafkasRecords:
     def like(self, record: MetadataRecord) -> Any:
         """Return a record of ours as Kafka's, in the version that we write; that names no directories of replicas."""
         none: dict[str, Any] = {"directories": []} if isinstance(record, PartitionRecord) and record.version >= 1 else {}
-        return self.made(type(record).__name__, {**fields_of(record, record.version), **none}, record.version)
+        return self.made(type(record).__name__, {**told_fields(record, record.version), **none}, record.version)
 
     def told(self, record: Any) -> tuple[str, int, dict[str, Any]]:
         """Return a record's name, version and JSON."""
@@ -219,8 +224,8 @@ def compare_record(kafkas: KafkasRecords, comparison: Comparison, random: Random
     """Compare one record, in the version that we write or in a newer one."""
     record = some_record(random)
     name = type(record).__name__
-    version = random.randint(record.version, MOST_VERSION[record.key])
-    told = {**fields_of(record, version), **unknown_fields(record, version, random)}
+    version = random.randint(record.version, min(SCHEMAS[record.key].newest, kafkas.newest(name)))
+    told = {**told_fields(record, version), **unknown_fields(record, version, random)}
     theirs = kafkas.made(name, told, version)
     written = kafkas.encoded(theirs)
     comparison.seen[f"{name} {version}"] += 1

@@ -31,7 +31,7 @@ class KRaftProcesses(ServerProcesses):
         self.ports[CONTROLLER] = free_port()
 
     def own_settings(self, broker: int) -> Mapping[str, Any]:
-        """See `ServerProcesses.own_settings`."""
+        """Return the node's id and role, its addresses, and those of the quorum."""
         voter = f"{CONTROLLER}@{HOST}:{self.seen_at.get(CONTROLLER, self.ports[CONTROLLER])}"
         role, listener = ("controller", "CONTROLLER") if broker == CONTROLLER else ("broker", "PLAINTEXT")
         return {

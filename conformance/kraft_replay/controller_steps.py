@@ -9,9 +9,11 @@ from kafka_spec.conformance.kraft_replay.stage import KRaftStage
 from kafka_spec.conformance.kraft_replay.steps import running
 from kafka_spec.conformance.kraft_replay.values import PARTITION
 from kafka_spec.conformance.replay.core import NotEnabled, Steps, expect
+from kafka_spec.impl.broker.isr_manager import IsrWrite
 from kafka_spec.impl.kraft.proposals import answer_to_proposal, answer_to_request
-from kafka_spec.impl.kraft.requests import AlteredPartition, ProposalAnswer
+from kafka_spec.impl.kraft.requests import ProposalAnswer
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
+from kafka_spec.impl.protocol.responses import AlteredPartition
 from kafka_spec.spec.domain import BrokerSet
 from kafka_spec.spec.partition_change import ElectionKind
 
@@ -21,7 +23,8 @@ STEPS = Steps()
 @STEPS.of("ProposeShrink")
 def propose_shrink(stage: KRaftStage, leader: int, follower: int) -> None:
     """Let a leader find a follower slow."""
-    expect(running(stage, leader).data.isr.try_shrink(PARTITION, (follower,)), "nothing is proposed")
+    done = running(stage, leader).data.isr.try_shrink(PARTITION, (follower,), stage.clock)
+    expect(done == IsrWrite.UNANSWERED, done.value)
 
 
 def answered(stage: KRaftStage, broker: int, answer: ProposalAnswer) -> None:
@@ -64,7 +67,7 @@ def lose_answer(stage: KRaftStage, broker: int) -> None:
     """Lose the controller's answer; the leader sends its request again."""
     before = stage.network.requests[broker]
     stage.network.answers.pop(broker)
-    expect(running(stage, broker).data.isr.next_request() == before, "it sends another request")
+    expect(running(stage, broker).data.isr.next_request(stage.clock) == before, "it sends another request")
 
 
 @STEPS.of("ElectPreferred")

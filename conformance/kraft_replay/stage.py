@@ -91,7 +91,7 @@ class KRaftStage:
     def project(self, after: state.KRaft) -> state.KRaft:
         """Return the cluster's state as one of the model, with the bookkeeping of `after`."""
         for number, process in self.cluster.brokers.items():
-            request = process.data.isr.next_request()
+            request = process.data.isr.next_request(self.clock)
             if request is None:
                 self.network.forget(number)
             else:

@@ -179,7 +179,7 @@ class KafkaProcesses(ServerProcesses):
         self._hosts = hosts
 
     def own_settings(self, broker: int) -> Mapping[str, Any]:
-        """See `ServerProcesses.own_settings`."""
+        """Return the broker's id, its address, and that of ZooKeeper."""
         port = self.ports[broker]
         return {
             "broker.id": broker,

@@ -12,7 +12,7 @@ class LedCourse(Course):
     """Two controllers of ours, which host no replicas, and Kafka's brokers."""
 
     async def conduct(self) -> None:
-        """See `Course.conduct`."""
+        """Run the scenes: controllers of ours lead, hand over to one of Kafka, and take over again."""
         first, second = FIRST_OF_OURS, FIRST_OF_OURS + 1
         await self._controllers_begin(first, second)
         await self.kafkas_brokers_begin()

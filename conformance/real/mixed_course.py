@@ -27,12 +27,11 @@ class MixedCourse(Course):
     """Kafka's brokers, and one of ours that hosts replicas."""
 
     def __init__(self, *arguments: Any) -> None:
-        """See `Course`."""
         super().__init__(*arguments)
         self._proxies: dict[int, Proxy] = {}
 
     async def conduct(self) -> None:
-        """See `Course.conduct`."""
+        """Run the scenes: proxies cut and hold connections while a broker of ours works among Kafka's."""
         self.hosts = [*self.kafkas, FIRST_OF_OURS]
         ours = self.hosts.index(FIRST_OF_OURS)
         await self._brokers_begin()
@@ -59,7 +58,7 @@ class MixedCourse(Course):
         await self.scene("connections to a leader of Kafka's are cut", self._cut)
 
     async def end(self) -> None:
-        """See `Course.end`."""
+        """End the run, and the proxies with it."""
         await super().end()
         for proxy in self._proxies.values():
             await asyncio.to_thread(proxy.close)

@@ -243,7 +243,7 @@ REPLICA = RecordMapping(
         "isr", lambda replica: replica.isr if replica.leads else 0, lambda replica, record: setattr(replica, "isr", record.isr)
     ),
     FieldMapping("replicas", lambda replica: BrokerSet.of(replica.partition.replicas) if replica.leads else 0, _nothing),
-    of_leader("version", "version"),
+    of_leader("version", "partition_epoch"),
     of_leader("state_epoch", "controller_epoch"),
     of_leader("epoch_start", "epoch_start"),
     FieldMapping("ends", lambda replica: replica.ends, ReplicaView.put_ends),

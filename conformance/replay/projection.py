@@ -35,7 +35,6 @@ class Projection(ModeledCluster):
     """A cluster that can be put into states of the model, and read as one."""
 
     def __init__(self, cluster: Cluster, bounds: Mapping[str, int]) -> None:
-        """See `ModeledCluster`."""
         super().__init__(cluster, bounds)
         self._zookeeper: state.ZooKeeper | None = None
         self._controllers: list[state.Controller | None] = [None] * self.brokers

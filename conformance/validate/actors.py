@@ -7,8 +7,9 @@ Independent of log texts. Events of a partition go to its views, which other mod
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 from kafka_spec.conformance.validate.events import BrokerEvents, ControllerEvents, Cursor, Sender
 from kafka_spec.conformance.validate.exchange import LIFE_BITS
@@ -20,6 +21,50 @@ from kafka_spec.spec.gates import answer_to_request
 LAST_BITS = (1 << LIFE_BITS) - 1
 
 
+class HasGaps(Protocol):
+    """A listener that can be told of missing lines."""
+
+    def gap(self) -> None:
+        """Lines of this log are missing here."""
+
+
+View = TypeVar("View", bound=HasGaps)
+
+
+class Listeners(Generic[View]):
+    """The listeners of one writer, by partition; after a gap each is told of it before it hears of anything else."""
+
+    __slots__ = ("_make", "_stale", "_torn", "current")
+
+    def __init__(self, make: Callable[[bytes], View]) -> None:
+        self.current: dict[bytes, View] = {}
+        """Those that know of all gaps; the caller looks here first."""
+        self._stale: dict[bytes, View] = {}
+        self._torn = False
+        self._make = make
+
+    def get(self, name: bytes) -> View:
+        """Return the listener of a partition."""
+        view = self.current.get(name)
+        if view is None:
+            view = self._stale.pop(name, None) or self._make(name)
+            if self._torn:
+                view.gap()
+            self.current[name] = view
+        return view
+
+    def gap(self) -> None:
+        """Lines are missing here, about any partition."""
+        self._torn = True
+        self._stale.update(self.current)
+        self.current.clear()
+
+    def finish(self) -> None:
+        """Tell those of a gap that have heard of nothing since."""
+        for name in list(self._stale):
+            self.get(name)
+
+
 class ChannelEvents(Protocol):
     """Events that both sides log about whole UpdateMetadata requests on one channel."""
 
@@ -28,6 +73,12 @@ class ChannelEvents(Protocol):
 
     def receive(self, request: int, number: int, place: int, when: bytes) -> None:
         """A request with this number of partitions arrived."""
+
+    def sender_gap(self) -> None:
+        """Lines of the controller are missing here."""
+
+    def receiver_gap(self) -> None:
+        """Lines of the broker are missing here."""
 
 
 class Views(Protocol):
@@ -52,6 +103,8 @@ class Epoch:
     plain: bool
     begun: bool
     """Whether the source contains the beginning of the epoch."""
+    torn: bool = field(default=False, kw_only=True)
+    """Whether lines are missing after its beginning."""
     place: int
     when: str
 
@@ -64,6 +117,11 @@ class Claims:
     named: dict[tuple[int, int], tuple[int, str, str]] = field(default_factory=dict)
     """(epoch, controller) as brokers and controllers name them: place, time, who names it."""
     brokers: set[int] = field(default_factory=set)
+    """Brokers that write this source."""
+    receivers: set[int] = field(default_factory=set)
+    """Brokers to which a controller sends, according to this source."""
+    alive: dict[int, frozenset[int]] = field(default_factory=dict)
+    """Controller epochs: the brokers that were registered at its end, as far as its last requests show."""
     deletions: dict[str, tuple[bool, str, int]] = field(default_factory=dict)
     """Topics: whether the last deletion was finished, when that was logged, place."""
     elections: dict[int, tuple[int, str]] = field(default_factory=dict)
@@ -80,37 +138,57 @@ def partition_name(raw: bytes) -> str:
 class ControllerLog:
     """The lines of a controller in one epoch: its batches."""
 
-    __slots__ = ("_actors", "_alive", "_flushed", "_flushing", "_registered", "_touched", "_views", "epoch", "number", "plain")
+    __slots__ = (
+        "_actors", "_flushed", "_flushing", "_registered", "_torn", "_touched", "_views", "alive", "channels", "epoch",
+        "listeners", "number", "plain",
+    )  # fmt: skip
 
     def __init__(self, number: int, epoch: int, plain: bool, actors: Actors) -> None:
         self.number, self.epoch, self.plain = number, epoch, plain
         self._actors = actors
-        self._views: dict[bytes, ControllerEvents] = {}
+        self.listeners = Listeners(lambda name: actors.views.of_controller(number, epoch, plain, partition_name(name)))
+        self._views = self.listeners.current
         self._touched: dict[ControllerEvents, None] = {}
+        self.channels: dict[int, ChannelEvents] = {}
+        self._torn = 0
+        """How many batches from this one on may lack a line."""
         self._flushing = False
         self._flushed = False
         self._registered: frozenset[int] | None = None
-        self._alive: frozenset[int] | None = None
+        self.alive: frozenset[int] | None = None
 
     def view(self, name: bytes) -> ControllerEvents:
         """Return the listener to the lines about a partition."""
-        view = self._views.get(name)
-        if view is None:
-            made = self._actors.views.of_controller(self.number, self.epoch, self.plain, partition_name(name))
-            view = self._views[name] = made
-        return view
+        return self._views.get(name) or self.listeners.get(name)
+
+    def gap(self) -> None:
+        """Lines are missing here: of this batch, or the first ones of the next."""
+        self._actors.claims.epochs[self.epoch, self.number].torn = True
+        self.listeners.gap()
+        self._torn = 2
+        self.alive = None
+        for channel in self.channels.values():
+            channel.sender_gap()
+
+    def channel(self, broker: int) -> ChannelEvents:
+        """Return the listener to the whole requests to a broker."""
+        channel = self.channels.get(broker)
+        if channel is None:
+            channel = self.channels[broker] = self._actors.views.of_channel(self.epoch, broker)
+            self._actors.claims.receivers.add(broker)
+        return channel
 
     def changing(self, name: bytes) -> ControllerEvents:
         """Return the view for a change, which begins a new batch if requests were sent since the last one."""
         if self._flushing:
             self.end_batch()
-        view = self._views.get(name) or self.view(name)
+        view = self._views.get(name) or self.listeners.get(name)
         self._touched[view] = None
         return view
 
     def telling(self, name: bytes) -> ControllerEvents:
         """Return the view for a request that precedes the UpdateMetadata of its batch, or for a remark."""
-        view = self._views.get(name) or self.view(name)
+        view = self._views.get(name) or self.listeners.get(name)
         self._touched[view] = None
         return view
 
@@ -133,14 +211,16 @@ class ControllerLog:
         self._flushing = self._flushed = True
         if brokers:
             told = frozenset(brokers)
-            newcomers = self._alive is not None and not told & self._alive
-            self._alive = told | self._alive if newcomers and self._alive else told
+            newcomers = self.alive is not None and not told & self.alive
+            self.alive = told | self.alive if newcomers and self.alive else told
         if count:
             self._registered = frozenset(brokers)
             cursor = self._actors.cursor
             when = cursor.line[1:24]
             for broker in brokers:
-                self._actors.channel(self.epoch, broker).send(count, cursor.place, when)
+                self.channel(broker).send(count, cursor.place, when)
+        else:
+            self._actors.claims.receivers.update(brokers)
 
     def flush_one(self, brokers: tuple[int, ...]) -> None:
         """An UpdateMetadata for one partition is logged by itself, as in Kafka before 2.4."""
@@ -150,8 +230,10 @@ class ControllerLog:
     def end_batch(self) -> None:
         """All requests of the batch are sent."""
         registered = self._registered if self._flushed else None
+        whole = self._torn == 0
         for view in self._touched:
-            view.flushed(registered, self._alive)
+            view.flushed(registered, self.alive, whole)
+        self._torn -= not whole
         self._touched.clear()
         self._flushing = self._flushed = False
         self._registered = None
@@ -160,14 +242,16 @@ class ControllerLog:
 class BrokerLog:
     """The lines of a broker: the gate for whole requests."""
 
-    __slots__ = ("_actors", "_last", "_numbers", "_seen", "_taken", "_views", "number", "stale")
+    __slots__ = ("_actors", "_last", "_numbers", "_seen", "_taken", "_views", "channels", "listeners", "number", "stale")
 
     def __init__(self, number: int, actors: Actors) -> None:
         self.number = number
         self.stale: dict[tuple[int, int], int] = {}
         """Arrived requests of an old controller epoch that are not refused so far: (controller, correlation), epoch."""
         self._actors = actors
-        self._views: dict[bytes, BrokerEvents] = {}
+        self.listeners = Listeners(lambda name: actors.views.of_broker(number, partition_name(name)))
+        self._views = self.listeners.current
+        self.channels: dict[int, ChannelEvents] = {}
         self._seen = 0
         self._numbers: dict[tuple[int, int], int] = {}
         self._last: Sender | None = None
@@ -175,10 +259,14 @@ class BrokerLog:
 
     def view(self, name: bytes) -> BrokerEvents:
         """Return the listener to the lines about a partition."""
-        view = self._views.get(name)
-        if view is None:
-            view = self._views[name] = self._actors.views.of_broker(self.number, partition_name(name))
-        return view
+        return self._views.get(name) or self.listeners.get(name)
+
+    def gap(self) -> None:
+        """Lines are missing here: what arrived may be among them, or refused by them."""
+        self.listeners.gap()
+        self.stale.clear()
+        for channel in self.channels.values():
+            channel.receiver_gap()
 
     def arrives(self, controller: int, epoch: int, correlation: int) -> Sender:
         """A request is logged before the gate checks it; return its sender."""
@@ -209,7 +297,10 @@ class BrokerLog:
     def takes_all(self, sender: Sender, partitions: int) -> None:
         """The UpdateMetadata that the broker acted on has this many partitions."""
         cursor = self._actors.cursor
-        self._actors.channel(sender.epoch, self.number).receive(partitions, sender.number, cursor.place, cursor.line[1:24])
+        channel = self.channels.get(sender.epoch)
+        if channel is None:
+            channel = self.channels[sender.epoch] = self._actors.views.of_channel(sender.epoch, self.number)
+        channel.receive(partitions, sender.number, cursor.place, cursor.line[1:24])
 
     def _sender(self, controller: int, epoch: int, correlation: int) -> Sender:
         """Return the sender; numbers that restart belong to a new channel."""
@@ -251,15 +342,15 @@ class Actors:
         self.claims = Claims()
         self._controllers: dict[tuple[int, int], ControllerLog] = {}
         self._brokers: dict[int, BrokerLog] = {}
-        self._channels: dict[tuple[int, int], ChannelEvents] = {}
         self._highest = 0
+        self._torn = False
 
     def controller(self, number: int, epoch: int, plain: bool) -> ControllerLog:
         """Return a controller in an epoch."""
         key = (epoch, number)
         log = self._controllers.get(key)
         if log is None:
-            begun = epoch == 1 or 0 < self._highest < epoch
+            begun = not self._torn and (epoch == 1 or 0 < self._highest < epoch)
             cursor = self.cursor
             self.claims.epochs[key] = Epoch(number, epoch, plain, begun, cursor.place, cursor.when)
             self.name(number, epoch, f"controller {number}")
@@ -274,13 +365,13 @@ class Actors:
             log = self._brokers[number] = BrokerLog(number, self)
         return log
 
-    def channel(self, epoch: int, broker: int) -> ChannelEvents:
-        """Return the listener to the whole requests of one channel."""
-        key = (epoch, broker)
-        channel = self._channels.get(key)
-        if channel is None:
-            channel = self._channels[key] = self.views.of_channel(epoch, broker)
-        return channel
+    def gap(self) -> None:
+        """Lines of this source are missing here, of any writer."""
+        self._torn = True
+        for controller in self._controllers.values():
+            controller.gap()
+        for broker in self._brokers.values():
+            broker.gap()
 
     def name(self, controller: int, epoch: int, who: str) -> None:
         """Record that a line names the controller of an epoch."""
@@ -291,3 +382,9 @@ class Actors:
         """End the last batches, after the whole source is read."""
         for log in self._controllers.values():
             log.end_batch()
+            log.listeners.finish()
+        for broker in self._brokers.values():
+            broker.listeners.finish()
+        for (epoch, _), log in self._controllers.items():
+            if log.alive is not None:
+                self.claims.alive[epoch] = log.alive

@@ -112,6 +112,13 @@ class BrokerView:
         self._cached.pop(sender.epoch, None)
         self._of.uncached.add(sender.epoch)
 
+    def gap(self) -> None:
+        """Forget what lines that are missing may have changed."""
+        self._stop = None
+        self._current = -1
+        self._cached.clear()
+        self._of.receiver_gap(self.broker)
+
     def finish(self) -> None:
         """Check what is still pending."""
         if self._stop is not None:

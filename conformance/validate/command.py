@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from kafka_spec.conformance.metadata.recognise import holds_a_metadata_log
 from kafka_spec.conformance.validate.embedded import Results
 from kafka_spec.conformance.validate.files import Source, find_sources
 from kafka_spec.conformance.validate.outcome import Outcome, put_together
@@ -31,7 +32,9 @@ EVERY = 0.5
 def add_validate(parser: argparse.ArgumentParser) -> None:
     """Add the options of `validate`."""
     parser.description = (
-        "Reads the state-change logs of all brokers, and their controller logs, rotated and compressed ones too, of Kafka 0.10 to "
+        "Reads the metadata log of a KRaft cluster (Kafka 3.3 to 4.4: the folder __cluster_metadata-0 of one or several nodes, a "
+        "tar of it, snapshots, the text of kafka-dump-log), and judges each record by the properties of the model. Or reads the "
+        "state-change logs of all brokers, and their controller logs, rotated and compressed ones too, of Kafka 0.10 to "
         "3.9 with ZooKeeper, and checks each transition, each leadership and each request against the tables."
     )
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="log files, or folders that hold some")
@@ -51,12 +54,23 @@ def add_validate(parser: argparse.ArgumentParser) -> None:
         "--partition", action="append", default=[], metavar="T-P", help="for --replay: only this partition; may be repeated"
     )
     parser.add_argument("--master", metavar="URL", help="for spark: local[N], spark://HOST:PORT and the like (default: local[*])")
+    parser.add_argument(
+        "--setting",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="for a metadata log: what the brokers' files set, min.insync.replicas or unclean.leader.election.enable",
+    )
     add_output_options(parser, FORMATS)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Validate the logs, and report the outcome."""
+    if any(holds_a_metadata_log(path) for path in options.paths if path.exists()):
+        with needing("impl"):
+            from kafka_spec.conformance.metadata.command import run as of_metadata
+        return of_metadata(options)
     wanted = outputs(options)
     sources, files = find_sources(options.paths)
     era = ERAS[options.era] if options.era else None

@@ -58,13 +58,16 @@ class ChannelCheck:
 
     def _told(self, place: int, when: str, request: Any, lost: bool) -> None:
         actor = f"broker {self._broker}"
-        kind, says, needs = told_of_request(f"an UpdateMetadata for {request} partitions", self._epoch, self._broker, lost)
+        kind, says, needs = told_of_request(
+            f"an UpdateMetadata for {request} partitions", self._epoch, self._broker, lost, whole=True
+        )
         self._violations.append(Violation(place, kind, when, actor, actor, says, "", self._epoch, needs))
 
     def finish(self) -> ChannelResult:
         """Check what is still pending."""
-        unfollowed = self.exchange.finish()
-        return ChannelResult(Followed(self._epoch, self._broker, self.exchange.arrived, unfollowed), sorted(self._violations))
+        fates = self.exchange.finish()
+        followed = Followed(self._epoch, self._broker, fates, self.exchange.last_sent.decode())
+        return ChannelResult(followed, sorted(self._violations))
 
 
 class Checks:

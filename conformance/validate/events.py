@@ -88,8 +88,14 @@ class ControllerEvents(Protocol):
     def started(self, replica: int, state: int) -> None:
         """At the end of its start-up, a state machine has the partition or a replica in this state."""
 
-    def flushed(self, registered: frozenset[int] | None, alive: frozenset[int] | None) -> None:
-        """All requests of a batch are sent, to these registered brokers if the line names them, otherwise to those known before."""
+    def flushed(self, registered: frozenset[int] | None, alive: frozenset[int] | None, whole: bool) -> None:
+        """All requests of a batch are sent, to these registered brokers if the line names them, otherwise to those known before.
+
+        `whole` says that no line of the batch is missing.
+        """
+
+    def gap(self) -> None:
+        """Lines of this log are missing here, which may have been about this partition: what is known is forgotten."""
 
 
 class BrokerEvents(Protocol):
@@ -118,3 +124,6 @@ class BrokerEvents(Protocol):
 
     def uncached(self, sender: Sender) -> None:
         """An UpdateMetadata marks the partition as deleted."""
+
+    def gap(self) -> None:
+        """Lines of this log are missing here, which may have been about this partition: what is known is forgotten."""

@@ -8,6 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+READ, SEEN, TRACE, BEGUN, UNTIL = "read", "seen", "trace", "begun", "until"
+"""Needs: every line is read; some transition is seen; controllers log at TRACE; the beginning of each epoch, and its end."""
+CONTROLLER, BROKER, ELECTION, ENDED = "controller", "broker", "election", "ended"
+"""Needs: the log of each controller epoch; of each broker; a controller.log with its election; what has begun is finished."""
+OF_CONTROLLER = (READ, CONTROLLER)
+OF_STATES = (READ, CONTROLLER, SEEN, TRACE)
+OF_BROKER = (READ, BROKER)
+OF_REQUESTS = (READ, CONTROLLER, BROKER, TRACE, BEGUN, UNTIL)
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -16,13 +25,23 @@ class Kind:
     holds: str
     breaks: str
     bugs: tuple[str, ...] = ()
+    needs: tuple[str, ...] = OF_CONTROLLER
+    """What must have been seen before the property can be judged."""
 
 
 KINDS = {
-    "illegal-transition": Kind("every transition is a row of its table", "the rows of the machine"),
-    "discontinuity": Kind("a transition leaves the state that the one before has entered", "fire: the source is the current state"),
-    "impossible-seed": Kind("what a controller has not moved yet is unknown or as a start-up seeds it", "the initialisation rows"),
-    "snapshot-differs": Kind("the machines start in states that their transitions led to", "the initialisation rows"),
+    "illegal-transition": Kind("every transition is a row of its table", "the rows of the machine", needs=OF_STATES),
+    "discontinuity": Kind(
+        "a transition leaves the state that the one before has entered", "fire: the source is the current state", needs=OF_STATES
+    ),
+    "impossible-seed": Kind(
+        "what a controller has not moved yet is unknown or as a start-up seeds it",
+        "the initialisation rows",
+        needs=(*OF_STATES, BEGUN),
+    ),
+    "snapshot-differs": Kind(
+        "the machines start in states that their transitions led to", "the initialisation rows", needs=(*OF_STATES, BEGUN, ELECTION)
+    ),
     "leader-outside-isr": Kind("a leader is in its ISR", "LeaderInIsr", ("KAFKA-708",)),
     "empty-isr": Kind("an ISR is never empty", "IsrNeverEmpty", ("KAFKA-5083", "KAFKA-708")),
     "wrong-creation": Kind(
@@ -42,42 +61,63 @@ KINDS = {
         "election.leader_and_isr_without",
         ("KAFKA-708",),
     ),
-    "two-leaders": Kind("a leader epoch has one leader", "OneLeaderInEachEpoch", ("KAFKA-6082-unfenced-writes", "KAFKA-532")),
+    "two-leaders": Kind(
+        "a leader epoch has one leader",
+        "OneLeaderInEachEpoch",
+        ("KAFKA-6082-unfenced-writes", "KAFKA-532"),
+        needs=(READ, CONTROLLER, BROKER),
+    ),
     "two-controllers": Kind(
-        "a controller epoch has one controller", "OneControllerInEachEpoch", ("KAFKA-1096", "KAFKA-6082-two-step-election")
+        "a controller epoch has one controller",
+        "OneControllerInEachEpoch",
+        ("KAFKA-1096", "KAFKA-6082-two-step-election"),
+        needs=(READ, CONTROLLER, BROKER),
     ),
     "missing-request": Kind(
         "what a row sends is sent in its batch, to all that are registered",
         "the effects of the row",
         ("KAFKA-1188", "KAFKA-7482", "stopping-leader-not-told"),
+        needs=(*OF_STATES, ENDED),
     ),
-    "request-without-row": Kind("a LeaderAndIsr is sent by a row or a reassignment", "the effects of the rows"),
+    "request-without-row": Kind("a LeaderAndIsr is sent by a row or a reassignment", "the effects of the rows", needs=OF_STATES),
     "request-lost": Kind(
-        "a channel delivers requests in order, and none between two that arrived is missing", "the channel: FIFO", ("KAFKA-1738",)
+        "a channel delivers requests in order, and none between two that arrived is missing",
+        "the channel: FIFO",
+        ("KAFKA-1738",),
+        needs=OF_REQUESTS,
     ),
-    "request-never-sent": Kind("a broker receives what the controller of that epoch has sent", "the channel: FIFO"),
+    "request-never-sent": Kind(
+        "a broker receives what the controller of that epoch has sent", "the channel: FIFO", needs=OF_REQUESTS
+    ),
     "stale-controller-accepted": Kind(
         "a broker refuses requests of a controller epoch older than one it has seen",
         "gates.answer_to_request",
         ("KAFKA-532", "expired-session-reads"),
+        needs=OF_BROKER,
     ),
     "stale-leader-epoch-accepted": Kind(
         "a broker takes a LeaderAndIsr with a larger leader epoch only",
         "gates.answer_to_leader_and_isr",
         ("KAFKA-7235-former-incarnation",),
+        needs=OF_BROKER,
     ),
     "stale-stop-accepted": Kind(
-        "a broker refuses a StopReplica with an older leader epoch", "gates.answer_to_stop_replica", ("KAFKA-9539",)
+        "a broker refuses a StopReplica with an older leader epoch",
+        "gates.answer_to_stop_replica",
+        ("KAFKA-9539",),
+        needs=OF_BROKER,
     ),
-    "wrong-refusal": Kind("a broker refuses only what a gate refuses", "the gates of spec/gates.py", ("KAFKA-13972",)),
+    "wrong-refusal": Kind(
+        "a broker refuses only what a gate refuses", "the gates of spec/gates.py", ("KAFKA-13972",), needs=OF_BROKER
+    ),
     "metadata-back": Kind(
-        "the metadata that one controller sends to a broker does not go back", "EpochsNeverGoBack", ("KAFKA-6082-unfenced-writes",)
+        "the metadata that one controller sends to a broker does not go back",
+        "EpochsNeverGoBack",
+        ("KAFKA-6082-unfenced-writes",),
+        needs=OF_BROKER,
     ),
 }
 """The kinds by name, in the order of a report."""
-
-TRACE, BEGUN, UNTIL = "trace", "begun", "until"
-"""Requirements on the controller's log: it is at TRACE, contains the beginning of the epoch, and continues up to this time."""
 
 
 class Violation(NamedTuple):
@@ -93,7 +133,7 @@ class Violation(NamedTuple):
     row: str = ""
     """The row that it breaks, if it breaks one."""
     epoch: int = 0
-    """The controller epoch whose log must meet `needs`."""
+    """The controller epoch whose log must meet `needs`, of TRACE, BEGUN and UNTIL; UNTIL: the log goes on until this time."""
     needs: tuple[str, ...] = ()
 
 

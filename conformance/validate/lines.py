@@ -61,6 +61,8 @@ class LineCounts:
     continued: int = 0
     broken: int = 0
     size: int = 0
+    others: int = 0
+    """Lines of other loggers, such as the controller's."""
     trace: bool = False
     first: str = ""
     last: str = ""
@@ -136,6 +138,7 @@ class Parser:
         counts.size += sum(map(len, chunk.lines)) + len(chunk.lines)
         if chunk.broke_off:
             counts.broke_off.append(chunk.file)
+            self._actors.gap()
         for line in chunk.lines if not counts.first else ():
             if FRAME.match(line):
                 counts.first = line[1:24].decode()
@@ -153,6 +156,8 @@ class Parser:
             self._broken(place)
 
     def _broken(self, place: int) -> None:
+        """Count a line that cannot be read: it may be any line, of any writer of this source."""
+        self._actors.gap()
         self.counts.broken += 1
         if len(self.counts.examples) < EXAMPLES:
             self.counts.examples.append(place)
@@ -162,6 +167,7 @@ class Parser:
         if not FRAME.match(line) or not LOGGER.search(line):
             self._broken(place)
             return
+        self.counts.others += 1
         self._cursor.line = line
         self._cursor.place = place
         if not self._controller_log.read(line):

@@ -1,7 +1,7 @@
-"""The outcome of a validation: the merged results of sources, partitions and channels, with a verdict.
+"""The outcome of a validation: the merged results of sources, partitions and channels, with the judgement of each property.
 
-A violation that needs more than its log shows (TRACE lines, the beginning of the epoch) is left out here, and the outcome reports
-what could not be checked. Independent of log texts and of output.
+A violation that needs more than its log shows (TRACE lines, the beginning of the epoch) is left out here; judgement.py says which
+properties could not be judged, and why. Independent of log texts and of output.
 """
 
 from __future__ import annotations
@@ -9,30 +9,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 from kafka_spec.conformance.validate.actors import Epoch
 from kafka_spec.conformance.validate.embedded import Results
 from kafka_spec.conformance.validate.events import file_and_line
-from kafka_spec.conformance.validate.findings import BEGUN, KINDS, TRACE, UNTIL, Refusal, Unfinished, Violation
+from kafka_spec.conformance.validate.findings import BEGUN, ELECTION, KINDS, READ, TRACE, UNTIL, Refusal, Unfinished, Violation
+from kafka_spec.conformance.validate.judgement import EpochOutcome, Hole, Judgement, Verdict, holes_of, judgements, verdict_of
 from kafka_spec.conformance.validate.partition_record import RowCounts
-from kafka_spec.conformance.validate.partitions import Followed, PartitionResult
+from kafka_spec.conformance.validate.partitions import PartitionResult
 from kafka_spec.conformance.validate.states import TABLES, Tables
-
-Verdict: TypeAlias = Literal["holds", "violated", "inconclusive"]
-
-
-@dataclass(frozen=True)
-class EpochOutcome:
-    """One controller epoch: the controllers that claim it, and how complete their log is."""
-
-    epoch: int
-    controllers: tuple[int, ...]
-    seen: bool
-    trace: bool
-    begun: bool
-    began: str
-    until: str
 
 
 @dataclass
@@ -57,29 +42,23 @@ class Outcome:
     deaf: tuple[int, ...]
     unfinished: list[Unfinished]
     partitions: list[PartitionResult]
-    asked_level: str
-    unseen: list[str]
+    holes: list[Hole]
+    judged: list[Judgement]
 
     @property
     def verdict(self) -> Verdict:
-        """`violated`, `holds` if the logs are complete, or inconclusive."""
-        if self.violations:
-            return "violated"
-        return "inconclusive" if self.open_reasons else "holds"
+        """`violated`; `holds` if every property that was asked for is judged in full; or inconclusive."""
+        return verdict_of(self.judged)
+
+    @property
+    def unseen(self) -> list[str]:
+        """What was needed and is not in the logs."""
+        return [hole.says for hole in self.holes]
 
     @property
     def open_reasons(self) -> list[str]:
-        """Reasons why the verdict is inconclusive: no events, too little logging, or unfinished work."""
-        reasons = []
-        if not any(epoch.seen for epoch in self.epochs):
-            reasons.append("no controller's state-change log is among the files")
-        elif self.asked_level != "info" and not all(epoch.trace for epoch in self.epochs if epoch.seen):
-            reasons.append("some logs are at INFO, and most cannot be seen there; --level info judges what can")
-        if self.unfinished:
-            reasons.append("something is not finished where the log ends")
-        if self.broke_off:
-            reasons.append("a file is damaged, and could not be read to its end")
-        return reasons
+        """Why properties that were asked for could not be judged."""
+        return list(dict.fromkeys(why for one in self.judged if one.state == "not judged" for why in one.why))
 
     @property
     def transitions(self) -> int:
@@ -113,6 +92,9 @@ def put_together(results: Results, files: Sequence[str], era: str | None, level:
         refusals.update(partition.refusals)
     counts = [source.counts for source in results.sources]
     order = list(KINDS)
+    unfinished = _unfinished(results)
+    claims = [source.claims for source in results.sources]
+    holes = holes_of(epochs, followed, claims, unfinished, rows.total(), _unread(results, files))
     return Outcome(
         files=list(files),
         sources=len(results.sources),
@@ -127,14 +109,35 @@ def put_together(results: Results, files: Sequence[str], era: str | None, level:
         rows=rows,
         refusals=refusals,
         violations=sorted(violations, key=lambda one: (order.index(one.kind), one)),
-        followed=sum(one.arrived for one in followed),
-        unfollowed=sum(one.open for one in followed if one.broker in brokers),
+        followed=sum(one.fates.arrived for one in followed),
+        unfollowed=sum(one.fates.open for one in followed if one.broker in brokers),
         deaf=tuple(sorted({one.broker for one in followed if one.broker not in brokers})),
-        unfinished=_unfinished(results, epochs),
+        unfinished=unfinished,
         partitions=results.partitions,
-        asked_level=level,
-        unseen=_unseen(epochs, followed, brokers),
+        holes=holes,
+        judged=judgements(violations, holes, _not_asked(results, level)),
     )
+
+
+def _not_asked(results: Results, level: str) -> frozenset[str]:
+    """Return the needs that nobody asked for: what only TRACE shows, and what only controller.log shows if there is none."""
+    needs = {TRACE} if level == "info" else set()
+    if not any(source.counts.others for source in results.sources):
+        needs.add(ELECTION)
+    return frozenset(needs)
+
+
+def _unread(results: Results, files: Sequence[str]) -> list[str]:
+    """Return which lines could not be read, by source."""
+    found = []
+    for source in results.sources:
+        counts = source.counts
+        if counts.broken:
+            file, line = file_and_line(counts.examples[0])
+            lines = "1 line" if counts.broken == 1 else f"{counts.broken:,} lines"
+            found.append(f"{lines} could not be read, the first at {files[file]}:{line}: what spans them is not judged")
+        found += [f"{files[file]} is damaged, and could not be read to its end" for file in counts.broke_off]
+    return found
 
 
 def _epochs(results: Results) -> list[EpochOutcome]:
@@ -154,6 +157,8 @@ def _epochs(results: Results) -> list[EpochOutcome]:
             all(one.begun for one, _, _ in seen.get(epoch, ())),
             min((one.when for one, _, _ in seen.get(epoch, ())), default=""),
             max((last for _, _, last in seen.get(epoch, ())), default=""),
+            any(one.torn for one, _, _ in seen.get(epoch, ())),
+            any(epoch in source.claims.elections for source in results.sources),
         )
         for epoch in sorted(named)
     ]
@@ -168,6 +173,7 @@ def _counts(violation: Violation, epochs: dict[int, EpochOutcome]) -> bool:
         return False
     return not (
         (TRACE in violation.needs and not epoch.trace)
+        or (READ in violation.needs and epoch.torn)
         or (BEGUN in violation.needs and not epoch.begun)
         or (UNTIL in violation.needs and violation.when > epoch.until)
     )
@@ -188,7 +194,7 @@ def _two_controllers(results: Results) -> list[Violation]:
     return found
 
 
-def _unfinished(results: Results, epochs: Sequence[EpochOutcome]) -> list[Unfinished]:
+def _unfinished(results: Results) -> list[Unfinished]:
     found = [one for part in results.partitions for one in part.unfinished]
     told: dict[str, tuple[str, bool, int]] = {}
     for source in results.sources:
@@ -198,22 +204,3 @@ def _unfinished(results: Results, epochs: Sequence[EpochOutcome]) -> list[Unfini
         Unfinished(topic, "its deletion was started and not completed", at) for topic, (_, done, at) in told.items() if not done
     ]
     return sorted(found)
-
-
-def _unseen(epochs: Sequence[EpochOutcome], followed: Sequence[Followed], brokers: set[int]) -> list[str]:
-    """Return what could not be checked, and why."""
-    found = []
-    info = [str(one.epoch) for one in epochs if one.seen and not one.trace]
-    if info:
-        found.append(
-            f"controller epoch {', '.join(info)}: at INFO there are no transitions of replicas, none of partitions to offline or "
-            "non-existent, and no requests by partition: continuity, requests of rows, and what brokers received are not checked"
-        )
-    if late := [str(one.epoch) for one in epochs if one.seen and not one.begun]:
-        found.append(f"controller epoch {', '.join(late)}: its beginning is not in the log: seeds are not checked")
-    if absent := [str(one.epoch) for one in epochs if not one.seen]:
-        found.append(f"controller epoch {', '.join(absent)}: its controller's log is not here")
-    deaf = sorted({one.broker for one in followed if one.broker not in brokers})
-    if deaf:
-        found.append(f"broker {', '.join(map(str, deaf))}: its log is not here: what was sent to it could not be followed")
-    return found

@@ -39,7 +39,7 @@ def page_of(outcome: Outcome) -> str:
 
 def _body(outcome: Outcome) -> Iterator[str]:
     yield f'<h1 class="{outcome.verdict}">{_text(headline(outcome))}</h1>'
-    yield from (f"<p>Not checked: {_text(text)}</p>" for text in outcome.unseen)
+    yield from (f"<p>Not seen: {_text(text)}</p>" for text in outcome.unseen)
     yield from _violations(outcome)
     scale = Scale(outcome)
     yield "<h2>Who was controller</h2>"

@@ -40,6 +40,10 @@ class ControllerView:
         self._visited: dict[int, int] = {}
         """The states shown by transitions, as bits."""
         self._started: list[tuple[int, int, int, str]] = []
+        self.torn = False
+        """Lines are missing, so an entity that is met for the first time may have been elsewhere before."""
+        self._unknown = False
+        """Lines are missing, and no leadership was seen since."""
         self._assigned: tuple[int, ...] = ()
         self._removed: dict[int, tuple[LeaderAndIsr, LeaderAndIsr | None]] = {}
         self._moving = False
@@ -63,7 +67,7 @@ class ControllerView:
             self._assigned = assigned
         if source == PartitionState.NON_EXISTENT:
             self.created, before, known = True, None, False
-            self.last = None
+            self.last, self._unknown = None, False
         if target == PartitionState.NON_EXISTENT:
             self.deleted, self.last = True, None
         if now is not None:
@@ -95,7 +99,7 @@ class ControllerView:
             legal = f"{names[target]} may be entered from {known.predecessors(target)}"
             self._tell("illegal-transition", f"{entity} goes from {names[source]} to {names[target]}; {legal}")
         if current is None:
-            if source not in known.seeds:
+            if source not in known.seeds and not self.torn:
                 self._tell("impossible-seed", f"{entity} is first seen in {names[source]}", (TRACE, BEGUN))
         elif source != current:
             says = f"{entity} goes from {names[source]} to {names[target]}, and was in {names[current]}"
@@ -107,6 +111,8 @@ class ControllerView:
 
     def _knows(self) -> bool | None:
         """Whether the controller knows a leadership; None if the log does not show it."""
+        if self._unknown:
+            return None
         if self.last is not None:
             return True
         return False if self.created else None
@@ -136,7 +142,7 @@ class ControllerView:
     def _learn(self, now: LeaderAndIsr) -> None:
         if self.first is None and not self.created:
             self.first, self.first_at = now, (self._cursor.place, self._cursor.when)
-        self.last = now
+        self.last, self._unknown = now, False
         if (named := (now.epoch, now.leader)) != self._named:
             self._named = named
             self._of.leads(self.epoch, *named)
@@ -211,7 +217,17 @@ class ControllerView:
         """Record the state that a machine reports after its start-up."""
         self._started.append((replica, state, self._cursor.place, self._cursor.when))
 
-    def flushed(self, registered: frozenset[int] | None, alive: frozenset[int] | None) -> None:
+    def gap(self) -> None:
+        """Forget what lines that are missing may have changed."""
+        self.torn = self._unknown = True
+        self.last = None
+        self._partition = None
+        self._replicas.clear()
+        self._removed.clear()
+        self._moving = False
+        self._of.sender_gap(self.epoch)
+
+    def flushed(self, registered: frozenset[int] | None, alive: frozenset[int] | None, whole: bool) -> None:
         """Check the batch: each row that it fired must have sent its requests."""
         batch, self._batch = self._batch, Batch()
         batch.alive = alive
@@ -226,12 +242,12 @@ class ControllerView:
             for row in rows:
                 may = may or row.tells
                 missing.append(unsent(row, change, batch, registered))
-            if missing and all(missing):
+            if whole and missing and all(missing):
                 entity = "the partition" if change.replica < 0 else f"replica {change.replica}"
                 names = (self._tables.partition if change.replica < 0 else self._tables.replica).names
                 says = f"{entity} goes from {names[change.source]} to {names[change.target]}: {missing[0]}"
                 self._tell("missing-request", says, (TRACE,), change.place, change.when.decode(), rows[0].row.label)
-        if batch.told and not may and registered is not None:
+        if whole and batch.told and not may and registered is not None:
             brokers = ", ".join(map(str, sorted(batch.told)))
             self._tell(
                 "request-without-row", f"a LeaderAndIsr goes to broker {brokers}", (TRACE,), self._at, self._told_when.decode()
@@ -244,7 +260,7 @@ class ControllerView:
         """Compare the states that the machines report at start-up with those that the transitions show."""
         for replica, state, place, when in self._started:
             visited = self._visited.get(replica)
-            if visited is not None and not visited >> state & 1:
+            if visited is not None and not visited >> state & 1 and not self.torn:
                 known = self._tables.partition if replica < 0 else self._tables.replica
                 entity = "the partition" if replica < 0 else f"replica {replica}"
                 says = f"{entity} is said to have started in {known.names[state]}, where no transition has seen it"

@@ -29,6 +29,14 @@ class PartitionRecord(Protocol):
         """Return the LeaderAndIsr requests for this partition on one channel."""
         ...
 
+    def sender_gap(self, epoch: int) -> None:
+        """Lines of the controller of an epoch are missing here."""
+        ...
+
+    def receiver_gap(self, broker: int) -> None:
+        """Lines of a broker are missing here."""
+        ...
+
     def leads(self, epoch: int, leader_epoch: int, leader: int) -> None:
         """Record under a controller epoch the leader of a leader epoch."""
         ...

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from kafka_spec.conformance.validate.broker_check import BrokerView
 from kafka_spec.conformance.validate.events import Cursor, LeaderAndIsr
-from kafka_spec.conformance.validate.exchange import Exchange
-from kafka_spec.conformance.validate.findings import BEGUN, TRACE, UNTIL, Refusal, Unfinished, Violation
+from kafka_spec.conformance.validate.exchange import Exchange, Fates
+from kafka_spec.conformance.validate.findings import BEGUN, READ, TRACE, UNTIL, Refusal, Unfinished, Violation
 from kafka_spec.conformance.validate.partition_check import ControllerView
 from kafka_spec.conformance.validate.partition_record import RowCounts
 from kafka_spec.conformance.validate.states import TABLES, Tables
@@ -37,12 +37,12 @@ class Moment(NamedTuple):
 
 
 class Followed(NamedTuple):
-    """The fate of the requests on one channel: how many arrived, and of how many no arrival was seen."""
+    """What became of the requests on one channel, and when the last one was sent."""
 
     epoch: int
     broker: int
-    arrived: int
-    open: int
+    fates: Fates
+    last_sent: str
 
 
 @dataclass
@@ -79,6 +79,8 @@ class PartitionCheck:
         self._views: dict[tuple[int, int], ControllerView] = {}
         self._brokers: dict[int, BrokerView] = {}
         self._exchanges: dict[tuple[int, int], Exchange] = {}
+        self._torn_epochs: set[int] = set()
+        self._torn_brokers: set[int] = set()
         self._leaders: dict[tuple[int, int], dict[int, list[Any]]] = {}
         """By controller epoch and leader epoch: the reported leaders, how often, and where and when first."""
         self._settled: dict[int, int] = {}
@@ -106,7 +108,25 @@ class PartitionCheck:
         found = self._exchanges.get((epoch, broker))
         if found is None:
             found = self._exchanges[epoch, broker] = Exchange(_Teller(self, epoch, broker))
+            if epoch in self._torn_epochs:
+                found.sender_gap()
+            if broker in self._torn_brokers:
+                found.receiver_gap()
         return found
+
+    def sender_gap(self, epoch: int) -> None:
+        """Lines of the controller of an epoch are missing here, which may have sent anything to any broker."""
+        self._torn_epochs.add(epoch)
+        for (sent_in, _), exchange in self._exchanges.items():
+            if sent_in == epoch:
+                exchange.sender_gap()
+
+    def receiver_gap(self, broker: int) -> None:
+        """Lines of a broker are missing here, which may have received anything."""
+        self._torn_brokers.add(broker)
+        for (_, receiver), exchange in self._exchanges.items():
+            if receiver == broker:
+                exchange.receiver_gap()
 
     def leads(self, epoch: int, leader_epoch: int, leader: int) -> None:
         """Record that a line reports, under a controller epoch, the leader of a leader epoch."""
@@ -141,7 +161,7 @@ class PartitionCheck:
             view.finish()
         for broker in self._brokers.values():
             broker.finish()
-        followed = [Followed(*key, one.arrived, one.finish()) for key, one in sorted(self._exchanges.items())]
+        followed = [Followed(*key, one.finish(), one.last_sent.decode()) for key, one in sorted(self._exchanges.items())]
         self._judge_leaders()
         self._judge_order_of_epochs()
         views = [self._views[key] for key in sorted(self._views)]
@@ -163,7 +183,7 @@ class PartitionCheck:
         )
 
     def _judge_leaders(self) -> None:
-        again = {epoch for (epoch, _), view in self._views.items() if view.deleted} | self.uncached
+        again = {epoch for (epoch, _), view in self._views.items() if view.deleted or view.torn} | self.uncached
         for (epoch, leader_epoch), leaders in sorted(self._leaders.items()):
             if len(leaders) > 1 and epoch not in again:
                 _, place, when = min(leaders.values())
@@ -174,7 +194,8 @@ class PartitionCheck:
         """Check that each controller continues where its predecessor stopped, unless the partition was deleted in between."""
         before: ControllerView | None = None
         for _, view in sorted(self._views.items()):
-            if before is not None and before.last is not None and view.first is not None and not (before.deleted or view.created):
+            again = before is not None and (before.deleted or before.torn or view.created or view.torn)
+            if before is not None and before.last is not None and view.first is not None and not again:
                 old, new = before.last, view.first
                 place, when = view.first_at
                 says = f"the first leadership is {new}, and {before!r} had left {old}"
@@ -198,14 +219,14 @@ class _Teller:
     def __call__(self, place: int, when: str, request: Any, lost: bool) -> None:
         now = LeaderAndIsr(*request)
         actor = f"broker {self._broker}"
-        kind, says, needs = told_of_request(f"LeaderAndIsr with {now}", self._epoch, self._broker, lost)
+        kind, says, needs = told_of_request(f"LeaderAndIsr with {now}", self._epoch, self._broker, lost, whole=False)
         self._of.violations.append(Violation(place, kind, when, self._of.name, actor, says, "", self._epoch, needs))
 
 
-def told_of_request(what: str, epoch: int, broker: int, lost: bool) -> tuple[str, str, tuple[str, ...]]:
-    """Return kind, message and needs for a request that was lost or never sent."""
+def told_of_request(what: str, epoch: int, broker: int, lost: bool, whole: bool) -> tuple[str, str, tuple[str, ...]]:
+    """Return kind, message and needs for a request that was lost or never sent; a whole one may be in any line that is missing."""
     if lost:
         says = f"{what} was sent in epoch {epoch} and did not arrive at broker {broker}, and later ones did"
         return "request-lost", says, (TRACE, BEGUN)
     says = f"{what} of epoch {epoch} arrived at broker {broker} and was not sent"
-    return "request-never-sent", says, (TRACE, BEGUN, UNTIL)
+    return "request-never-sent", says, (TRACE, BEGUN, UNTIL, *((READ,) if whole else ()))

@@ -16,6 +16,8 @@ from kafka_spec.conformance.validate.states import Known
 
 MOST_SHOWN = 20
 """Maximum number of violations of one kind, and of partitions, in a text; JSON contains all."""
+MOST_REASONS = 3
+"""Maximum number of reasons in the first line of a text."""
 
 
 def text_of(outcome: Outcome) -> str:
@@ -41,14 +43,7 @@ def _text(outcome: Outcome) -> Iterator[str]:
     yield from _refusals(outcome)
     yield from _partitions(outcome)
     yield from _violations(outcome)
-    if outcome.unfinished:
-        yield "\nnot finished where the log ends"
-        for open_one in outcome.unfinished[:MOST_SHOWN]:
-            yield f"  {open_one.subject}: {open_one.says}"
-        yield from _more(len(outcome.unfinished))
-    if outcome.unseen:
-        yield "\nnot seen, and not checked"
-        yield from (f"  {text}" for text in outcome.unseen)
+    yield from _not_judged(outcome)
 
 
 def headline(outcome: Outcome) -> str:
@@ -58,7 +53,26 @@ def headline(outcome: Outcome) -> str:
         return f"VIOLATED: {what}, {len(outcome.violations):,} violations"
     if outcome.verdict == "holds":
         return f"HOLDS: {what}, each a row of its table, and nothing else is wrong"
-    return f"INCONCLUSIVE: {what}, no violation; " + "; ".join(outcome.open_reasons)
+    open_ones = sum(one.state == "not judged" for one in outcome.judged)
+    more = f", and {len(outcome.open_reasons) - MOST_REASONS} more" if len(outcome.open_reasons) > MOST_REASONS else ""
+    reasons = "; ".join(outcome.open_reasons[:MOST_REASONS]) + more
+    return f"INCONCLUSIVE: {what}, no violation; {open_ones} of {len(outcome.judged)} properties could not be judged: {reasons}"
+
+
+def _not_judged(outcome: Outcome) -> Iterator[str]:
+    """Yield each reason with the properties that could not be judged for it, and the properties that nobody asked for."""
+    reasons: dict[str, list[str]] = {}
+    for one in outcome.judged:
+        for why in one.why:
+            reasons.setdefault(why, []).append(one.kind)
+    if reasons:
+        yield "\nnot judged, or not in full"
+    for why, kinds in list(reasons.items())[:MOST_SHOWN]:
+        yield f"  {why}"
+        yield f"      {', '.join(kinds)}"
+    yield from _more(len(reasons))
+    if not_asked := [one.kind for one in outcome.judged if one.state == "not asked"]:
+        yield f"\nnot asked for: {', '.join(not_asked)}"
 
 
 def _where(outcome: Outcome) -> str:
@@ -107,7 +121,7 @@ def _partitions(outcome: Outcome) -> Iterator[str]:
     width = max((len(partition.name) for partition in shown), default=0)
     yield f"\n{'partitions':{width + 2}}  transitions  controller epochs  requests arrived  at the end"
     for partition in shown:
-        arrived = sum(one.arrived for one in partition.followed)
+        arrived = sum(one.fates.arrived for one in partition.followed)
         last = str(partition.last or "").replace("leader -1", "no leader")
         counts = f"{sum(partition.rows.values()):>11,}  {partition.epochs:>17,}  {arrived:>16,}"
         yield f"  {partition.name:{width}}  {counts}  {last}".rstrip()
@@ -181,6 +195,9 @@ def plain_of(outcome: Outcome) -> dict[str, Any]:
         "requests": {"arrived": outcome.followed, "not_seen_to_arrive": outcome.unfollowed},
         "partitions": {one.name: _plain_partition(one, outcome) for one in outcome.partitions},
         "violations": [_plain_violation(one, outcome) for one in outcome.violations],
+        "properties": [
+            {"property": one.kind, "state": one.state, "violations": one.violations, "why": list(one.why)} for one in outcome.judged
+        ],
         "unfinished": [{"subject": one.subject, "says": one.says} for one in outcome.unfinished],
         "not_checked": outcome.unseen,
     }
@@ -205,7 +222,7 @@ def _plain_partition(partition: PartitionResult, outcome: Outcome) -> dict[str, 
     return {
         "transitions": sum(partition.rows.values()),
         "rows": [row for known in (outcome.tables.partition, outcome.tables.replica) for row in _seen(known, partition.rows)],
-        "arrived": sum(one.arrived for one in partition.followed),
+        "arrived": sum(one.fates.arrived for one in partition.followed),
         "violations": sum(one.subject == partition.name for one in outcome.violations),
     }
 

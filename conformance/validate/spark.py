@@ -99,6 +99,16 @@ class ChannelRecorder:
         """A request with this number of partitions arrived."""
         self._book.events.setdefault(self._key, []).append((None, place, when, "receive", (request, number, place, when)))
 
+    def sender_gap(self) -> None:
+        """Lines of the controller are missing here."""
+        cursor = self._book.cursor
+        self._book.events.setdefault(self._key, []).append((None, cursor.place, cursor.line[1:24], "sender_gap", ()))
+
+    def receiver_gap(self) -> None:
+        """Lines of the broker are missing here."""
+        cursor = self._book.cursor
+        self._book.events.setdefault(self._key, []).append((None, cursor.place, cursor.line[1:24], "receiver_gap", ()))
+
 
 class Book:
     """The events of one source, by key, until they are taken; makes the recorders."""

@@ -21,9 +21,10 @@ Source: Kafka 2.8 ReplicaManager.scala, Partition.scala, KafkaApis.scala, Delaye
 from __future__ import annotations
 
 from kafka_spec.impl.broker.fetcher import Fetchers
-from kafka_spec.impl.broker.isr import PROPAGATION_CHECK_MS, IsrKeeper, IsrWrite
-from kafka_spec.impl.broker.isr_proposals import ProposedIsrs
-from kafka_spec.impl.broker.record_requests import RecordRequests
+from kafka_spec.impl.broker.isr import PROPAGATION_CHECK_MS, ZkIsrManager
+from kafka_spec.impl.broker.isr_manager import IsrWrite
+from kafka_spec.impl.broker.isr_proposals import AlterIsrManager
+from kafka_spec.impl.broker.periodic_work import PeriodicWork
 from kafka_spec.impl.broker.replica_manager import ReplicaManager
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.interface import ConnectionLost, Session, SessionExpired
@@ -33,7 +34,7 @@ from kafka_spec.spec.control.machines import Role
 from kafka_spec.spec.gates import fetch_is_outdated
 
 
-class DataPlane(RecordRequests):
+class DataPlane(PeriodicWork):
     """The data plane of one broker."""
 
     def __init__(self, replicas: ReplicaManager, session: Session | None = None) -> None:
@@ -41,9 +42,8 @@ class DataPlane(RecordRequests):
         super().__init__(replicas)
         self.replicas: ReplicaManager = replicas
         self.fetchers = Fetchers(replicas, replicas.settings.truncation_on_fetch)
-        self.isr = (ProposedIsrs if replicas.settings.alter_partition else IsrKeeper)(replicas, session)
-        self.shrink_due = self.propagation_due = self.checkpoint_due = 0
-        """The time of the next periodic work."""
+        self.isr: ZkIsrManager = (AlterIsrManager if replicas.settings.alter_partition else ZkIsrManager)(replicas, session)
+        self.propagation_due = 0
         self._reported: set[TopicPartition] = set()
 
     def session_opened(self, session: Session) -> None:
@@ -85,34 +85,20 @@ class DataPlane(RecordRequests):
         return self.isr.retry(partition, now)
 
     def advance_high_watermark(self, partition: TopicPartition, now: int, at_most: int | None = None) -> bool:
-        """See `ReplicaManager.advance_high_watermark`."""
+        """Advance a leader's high watermark to the smallest log end in the ISR; return whether it rose."""
         return self.replicas.advance_high_watermark(partition, now, at_most)
 
     # Time
 
-    def tick(self, now: int) -> None:
-        """Do the periodic work that is due."""
-        self.produces.expire(now)
-        self.fetches.expire(now)
-        if now >= self.shrink_due:
-            self.shrink_due = now + self.replicas.settings.replica_lag_time_max_ms // 2
-            self.isr.shrink_all(now)
+    def _report(self, now: int) -> None:
         if now >= self.propagation_due:
             self.propagation_due = now + PROPAGATION_CHECK_MS
             self.isr.retry_all(now)
             self.isr.propagate(now)
             self._report_failures()
-        if now >= self.checkpoint_due:
-            settings = self.replicas.settings
-            self.checkpoint_due = now + settings.replica_high_watermark_checkpoint_interval_ms
-            self.replicas.checkpoint_high_watermarks()
-            self.replicas.logs.remove_deleted(now, settings.file_delete_delay_ms)
 
-    def next_tick(self, now: int) -> int:
-        """Return when `tick` next has work; `now` if it has work already."""
-        deadlines = [self.shrink_due, self.propagation_due, self.checkpoint_due]
-        deadlines += [d for d in (self.produces.next_deadline(), self.fetches.next_deadline()) if d is not None]
-        return max(now, min(deadlines))
+    def _reports_due(self) -> tuple[int, ...]:
+        return (self.propagation_due,)
 
     def _report_failures(self) -> None:
         """Report failed log directories, so that the controller finds out which replicas are offline."""

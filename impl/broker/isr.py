@@ -9,18 +9,15 @@ Source: Kafka 2.8 at inter.broker.protocol 2.6: Partition.handleAlterIsrResponse
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Container
 from contextlib import suppress
 
+from kafka_spec.impl.broker.isr_manager import IsrManager, IsrWrite
 from kafka_spec.impl.broker.replica_manager import ReplicaManager
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.interface import BadVersion, ConnectionLost, NoNode, Session, SessionExpired
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.machines import Role
 from kafka_spec.spec.election import is_isr_candidate
 from kafka_spec.spec.gates import fetch_is_of_registration, isr_write_took_effect, refused_isr_stays_pending
-from kafka_spec.spec.log import may_join_isr
 
 NOT_REGISTERED = -1
 """The broker epoch of a broker that is not registered."""
@@ -31,22 +28,14 @@ PROPAGATION_MAX_MS = 60_000
 """Milliseconds after the last report at which changes are reported in any case."""
 
 
-class IsrWrite(enum.Enum):
-    """The result of an attempt to change the ISR."""
-
-    NOT_NEEDED = "nothing to change, or a change is pending"
-    WRITTEN = "the znode and the leader have the new ISR"
-    SKIPPED = "the znode has another version; nothing is written (cached zkVersion not equal, skip)"
-    UNANSWERED = "the connection or the session was lost; the change is pending"
-
-
-class IsrKeeper:
-    """Keeps the ISRs of the partitions that a broker leads.
+class ZkIsrManager(IsrManager):
+    """Writes the ISRs of the partitions that a broker leads.
 
     `session` is replaced when the broker has a new one, and None while it has none.
     """
 
     def __init__(self, replicas: ReplicaManager, session: Session | None = None) -> None:
+        super().__init__(replicas)
         self.session = session
         self.changed: list[TopicPartition] = []
         """Partitions whose ISR change has not been reported to the controller yet."""
@@ -56,40 +45,13 @@ class IsrKeeper:
         self._replicas = replicas
         self._k = replicas.k
 
-    # Joining and leaving
+    # Joining
 
-    def try_expand(self, partition: TopicPartition, follower: int, now: int) -> IsrWrite:
-        """Add a follower to the ISR, if it may join (maybeExpandIsr).
-
-        It must have caught up. Depending on the era it must also be alive, and its last fetch must have come from the process that
-        is registered now.
-        """
-        hosted, k = self._replicas.partitions[partition], self._k
-        if follower in hosted.maximal_isr or follower not in hosted.followers:
-            return IsrWrite.NOT_NEEDED
-        known = hosted.followers[follower]
-        if not may_join_isr(known.end, hosted.high_watermark, hosted.epoch_start, k.join_needs_epoch_start):
-            return IsrWrite.NOT_NEEDED
-        if not is_isr_candidate(follower, self._replicas.alive, k.isr_candidates_alive):
-            return IsrWrite.NOT_NEEDED
-        if not self._is_of_registration(known.broker_epoch, follower):
-            return IsrWrite.NOT_NEEDED
-        return self._write(partition, (*hosted.isr, follower), now)
-
-    def try_shrink(self, partition: TopicPartition, followers: Container[int], now: int) -> IsrWrite:
-        """Remove followers from the ISR, without a check of their lag."""
-        hosted = self._replicas.partitions[partition]
-        left = tuple(broker for broker in hosted.isr if broker not in followers)
-        return IsrWrite.NOT_NEEDED if left == hosted.isr else self._write(partition, left, now)
-
-    def shrink_all(self, now: int) -> None:
-        """Remove followers that have lagged too long from the ISR of each led partition (maybeShrinkIsr)."""
-        for partition in list(self._replicas.partitions):
-            if self._replicas.role_of(partition) == Role.LEADER:
-                hosted = self._replicas.partitions[partition]
-                lagging = hosted.out_of_sync(now, self._replicas.settings.replica_lag_time_max_ms)
-                if lagging and self.try_shrink(partition, lagging, now) == IsrWrite.WRITTEN:
-                    self._replicas.advance_high_watermark(partition, now)
+    def _may_join(self, partition: TopicPartition, follower: int) -> bool:
+        """Whether a follower may join: as the era decides, only if it is alive, and its last fetch is of the registered process."""
+        if not is_isr_candidate(follower, self._replicas.alive, self._k.isr_candidates_alive):
+            return False
+        return self._is_of_registration(self._replicas.partitions[partition].followers[follower].broker_epoch, follower)
 
     def _is_of_registration(self, broker_epoch: int, broker: int) -> bool:
         """Whether a follower's last fetch came from the registered process; ZooKeeper is read only if the era compares them."""
@@ -109,7 +71,7 @@ class IsrKeeper:
 
     # Writing
 
-    def _write(self, partition: TopicPartition, isr: tuple[int, ...], now: int) -> IsrWrite:
+    def _change(self, partition: TopicPartition, isr: tuple[int, ...], now: int) -> IsrWrite:
         hosted = self._replicas.partitions[partition]
         if hosted.pending_isr is not None:
             return IsrWrite.NOT_NEEDED
@@ -129,7 +91,7 @@ class IsrKeeper:
             return IsrWrite.NOT_NEEDED
         wanted = znodes.State(self._replicas.number, hosted.leader_epoch, hosted.pending_isr, hosted.controller_epoch)
         try:
-            version = self._set(partition, wanted, hosted.version)
+            version = self._set(partition, wanted, hosted.partition_epoch)
         except (ConnectionLost, SessionExpired):
             return IsrWrite.UNANSWERED
         if version is None and refused_isr_stays_pending(self._k.refused_isr_write):
@@ -138,7 +100,7 @@ class IsrKeeper:
         hosted.pending_isr = None
         if version is None:
             return IsrWrite.SKIPPED
-        hosted.isr, hosted.version = wanted.isr, version
+        hosted.isr, hosted.partition_epoch = wanted.isr, version
         if partition not in self.changed:
             self.changed.append(partition)
         self.changed_at = now

@@ -66,14 +66,15 @@ class HostedPartition:
 
     `isr` and `followers` are for a leader; `pending_isr` is an ISR whose write has not been answered, or was refused
     (`isr_write_refused`) and still counts; `epoch_start` is the end of its log when it became the leader
-    (leaderEpochStartOffset). `version` is the state znode's version, `controller_epoch` its writer's. `topic_id` is that of the
+    (leaderEpochStartOffset). `partition_epoch` is the version of the state znode, and in KRaft
+    that of the registration; `controller_epoch` is the znode's writer's. `topic_id` is that of the
     topic that the log belongs to, None if it is not known. A reassignment is `adding` and `removing` some of the replicas.
     """
 
     leader_epoch: int = NO_EPOCH
     leader: int = NO_LEADER
     controller_epoch: int = 0
-    version: int = 0
+    partition_epoch: int = 0
     replicas: tuple[int, ...] = ()
     adding: tuple[int, ...] = ()
     removing: tuple[int, ...] = ()
@@ -108,7 +109,7 @@ class HostedPartition:
         """Adopt leader, leader epoch, version and replicas from a controller; a pending ISR change is dropped."""
         told = state.leadership
         self.leader, self.leader_epoch = told.leader, told.leader_epoch
-        self.version, self.controller_epoch = told.version, told.controller_epoch
+        self.partition_epoch, self.controller_epoch = told.version, told.controller_epoch
         self.replicas, self.adding, self.removing = state.replicas, state.adding, state.removing
         self.isr, self.pending_isr, self.isr_write_refused = told.isr, None, False
 
@@ -118,15 +119,31 @@ class HostedPartition:
         Raises:
             OSError: the leader epoch cannot be written; the partition is unchanged.
         """
-        end = self.opened.end_offset
-        self.opened.assign_epoch(state.leadership.leader_epoch)
+        self.begin_epoch(state.leadership.leader_epoch)
         self.adopt(state)
+        self.know_followers(self.leader, forgets)
+        self.measure_lag_from(now)
+
+    def begin_epoch(self, leader_epoch: int) -> None:
+        """Begin a leader epoch at the end of the log.
+
+        Raises:
+            OSError: it cannot be written; the partition is unchanged.
+        """
+        end = self.opened.end_offset
+        self.opened.assign_epoch(leader_epoch)
         self.epoch_start = end
+
+    def know_followers(self, number: int, forgets: bool) -> None:
+        """Have the other replicas as the followers of broker `number`; what is known of them is kept, unless it `forgets`."""
         known = {} if forgets else self.followers
-        self.followers = {broker: known.get(broker, Follower()) for broker in self.replicas if broker != self.leader}
+        self.followers = {broker: known.get(broker, Follower()) for broker in self.replicas if broker != number}
+
+    def measure_lag_from(self, now: int) -> None:
+        """Take the members of the ISR as caught up with the beginning of the leader epoch, and nobody else."""
         for broker, follower in self.followers.items():
             follower.caught_up_at = now if broker in self.isr else NEVER
-            follower.leader_end, follower.fetched_at = end, now
+            follower.leader_end, follower.fetched_at = self.epoch_start, now
 
     def start_to_follow(self, state: LeaderAndIsrState) -> None:
         """Follow: clear the ISR and the followers, which only a leader has (makeFollower)."""

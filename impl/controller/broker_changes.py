@@ -30,7 +30,6 @@ class BrokerChange(ControllerEvent):
     """/brokers/ids may have changed: compare it with the brokers known, for new, gone and bounced ones."""
 
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         brokers, context = core.zk.read_brokers(), core.context
         new = {n: b for n, b in brokers.items() if n not in context.live}
         known = context.broker_epochs
@@ -63,7 +62,6 @@ class StartBrokers(ControllerTask):
     registrations: Mapping[int, tuple[BrokerRegistration, int]]
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         context, before = core.context, list(core.context.live)
         for number, (broker, epoch) in self.registrations.items():
             context.live[number], context.broker_epochs[number] = broker, epoch
@@ -87,7 +85,6 @@ class FailBrokers(ControllerTask):
     brokers: tuple[int, ...]
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         for number in self.brokers:
             core.context.live.pop(number, None)
             core.context.broker_epochs.pop(number, None)
@@ -128,7 +125,6 @@ class LeaderAndIsrResponseReceived(ControllerEvent):
     partitions: Mapping[TopicPartition, ErrorCode]
 
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         if self.error != ErrorCode.NONE:
             core.note(LogLevel.ERROR, f"Received error {self.error.name} in LeaderAndIsr response from broker {self.broker}")
             return []
@@ -150,7 +146,6 @@ class LogDirEventNotification(ControllerEvent):
     """
 
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         context = core.context
         notifications = core.zk.read_notifications(znodes.LOG_DIR_EVENT_NOTIFICATION, znodes.decode_log_dir_event)
         brokers = dict.fromkeys(broker for broker in notifications.values() if broker in context.live)

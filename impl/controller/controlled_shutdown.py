@@ -58,7 +58,6 @@ class StopFollowers(ControllerTask):
     replicas: tuple[tuple[TopicPartition, int], ...]
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         core.batch.begin()
         for partition, replica in self.replicas:
             core.batch.add_stop_replica(replica, partition)
@@ -73,7 +72,6 @@ class AnswerShutdown(ControllerTask):
     event: ControlledShutdown
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         context, broker = core.context, self.event.broker
         kept = [(p, held) for p, held in context.leadership.items() if not context.is_queued_for_deletion(p.topic)]
         led = (p for p, held in kept if held.leader == broker and len(context.assignments[p]) > 1)
@@ -81,5 +79,4 @@ class AnswerShutdown(ControllerTask):
         return []
 
     def refuse(self) -> None:
-        """See `ControllerTask.refuse`."""
         self.event.refuse()

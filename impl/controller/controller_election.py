@@ -25,7 +25,6 @@ class ControllerChange(ControllerEvent):
     """/controller may have changed: resign if another broker holds it, and read it again; stand for election if it is missing."""
 
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         while True:
             stat = core.session.exists(znodes.CONTROLLER, watch=True)
             mine = stat is not None and stat.owner == core.session.id
@@ -48,7 +47,6 @@ class ControllerEpochChange(ControllerEvent):
     """
 
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         if core.awaits_epoch:
             return ControllerChange().handle(core)
         if core.k.epoch_watch == EpochWatch.ADOPTED:
@@ -64,7 +62,7 @@ class IncrementEpoch(ControllerTask):
     """Read /controller_epoch and write the next one: the second step of 0.10's election, which takes any current epoch."""
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class.
+        """Write the next controller epoch.
 
         Raises:
             ControllerMoved: another controller has written it between the read and the write.
@@ -89,7 +87,6 @@ class GiveUp(ControllerTask):
     epoch_version: int
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         session = core.session
         if core.k.giving_up == GivingUp.UNCONDITIONAL:  # even if another broker owns it by now
             with suppress(NoNode):

@@ -42,7 +42,6 @@ class TopicDeletion(ControllerEvent):
     """/admin/delete_topics may have changed: queue the topics that it names; requests for unknown topics are dropped."""
 
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         context = core.context
         named = core.zk.read_deletions()
         known = [topic for topic in named if topic in context.topics and core.deletes_topics]
@@ -61,7 +60,7 @@ class ReplicasDeleted(ControllerEvent):
     ends_with_controller = True
 
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class: replicas that were not deleted make their topics ineligible, in some eras."""
+        """Take the answer; replicas that were not deleted make their topics ineligible, in some eras."""
         context, broker = core.context, self.broker
         answers = {p: code for p, code in self.partitions.items() if context.is_queued_for_deletion(p.topic)}
         failed = [p for p, code in answers.items() if (code if self.error == ErrorCode.NONE else self.error)]
@@ -81,7 +80,7 @@ class RunDeletionThread(ControllerEvent):
     """The thread that deletes topics runs, in eras that have one (DeleteTopicsThread)."""
 
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class: it waits until it is woken."""
+        """Delete what can be deleted now; the thread then waits until it is woken."""
         if not core.context.deletion_awake:
             return []
         core.context.deletion_awake = False
@@ -173,7 +172,6 @@ class ResumeDeletions(ControllerTask):
     """Decide for each queued topic what comes next (resumeDeletions), or wake the thread that does, in eras that have one."""
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         if core.k.deletion_thread == DeletionThread.NONE:
             return consider_deletions(core)
         core.context.deletion_awake = True
@@ -212,7 +210,6 @@ class StartDeletions(ControllerTask):
     topics: tuple[str, ...]
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         context = core.context
         partitions = context.partitions_of(self.topics)
         ending = [p for topic in partitions if not context.deletion_has_begun(topic) for p in partitions[topic]]
@@ -235,7 +232,6 @@ class DeleteReplicas(ControllerTask):
     partitions: tuple[TopicPartition, ...]
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         core.send_metadata(core.context.live, self.partitions)
         replicas = Replicas(core, self.partitions)
         asked, dead = started_by_deletion(replicas.places, replicas.live, replicas.of(ReplicaState.DELETION_SUCCESSFUL))
@@ -255,7 +251,6 @@ class CompleteDeletion(ControllerTask):
     topic: str
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         replicas = Replicas(core, core.context.partitions_of([self.topic])[self.topic]).every
         return [
             *change_replicas("non_existent_replica", replicas),
@@ -272,7 +267,7 @@ class DeletePaths(ControllerTask):
     todo: deque[str] = field(default_factory=deque)
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class: a znode that has a child by now is left until its children are deleted."""
+        """Delete the next znode; one that has a child by now is left until its children are deleted."""
         path = self.todo[0]
         try:
             with suppress(NoNode):
@@ -297,7 +292,6 @@ class ForgetTopic(ControllerTask):
     topic: str
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         forget_topic(core, self.topic)
         return []
 

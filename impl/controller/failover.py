@@ -25,7 +25,6 @@ class DeleteNotifications(ControllerTask):
     """Delete notifications older than this controller: it reads everything anyway, and sends requests to all brokers."""
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         for folder in (znodes.LOG_DIR_EVENT_NOTIFICATION, znodes.ISR_CHANGE_NOTIFICATION):
             core.zk.delete_all(f"{folder}/{name}" for name in core.session.children(folder, watch=True))
         return []
@@ -39,7 +38,6 @@ class ReadEverything(ControllerTask):
     """
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         context, zk = core.context, core.zk
         brokers = zk.read_brokers()
         topics = zk.session.children(znodes.TOPICS, watch=True)
@@ -75,7 +73,6 @@ class StartReplicaMachine(ControllerTask):
     """Seed the replica machine; live replicas go online, dead ones offline (ReplicaStateMachine.startup)."""
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         seeded = [(p, broker) for p, replicas in core.context.assignments.items() for broker in replicas]
         for partition, replica in seeded:
             core.replicas.fire("startup", partition, replica)
@@ -97,7 +94,6 @@ class StartPartitionMachine(ControllerTask):
     """Seed the partition machine, and elect where there is no live leader (PartitionStateMachine.startup)."""
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         for partition in core.context.assignments:
             core.partitions.fire("startup", partition)
         return [ElectOfflinePartitions()]
@@ -108,7 +104,6 @@ class EndFailover(ControllerTask):
     """Become active, and handle what was requested meanwhile."""
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         core.lives.fire("failover", core.controller_id)
         core.events.append(PreferredElectionZnodeChange())
         if not core.deletes_topics:
@@ -128,7 +123,6 @@ class StartMachines(ControllerEvent):
     """
 
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         for machine in (core.replicas, core.partitions):
             for entity in machine.entities():
                 machine.fire("shutdown", *entity)

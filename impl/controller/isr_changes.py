@@ -67,7 +67,6 @@ class AlterIsr(ControllerEvent):
         return [*writes, AnswerAlterIsr(self, answers)]
 
     def refuse(self) -> None:
-        """See `ControllerEvent.refuse`."""
         self.reply(ErrorCode.NOT_CONTROLLER, {})
 
 
@@ -99,7 +98,7 @@ class WriteIsr(ControllerTask):
     partition: TopicPartition
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class. The write may have been done before the connection was lost."""
+        """Write the ISR. The write may have been done before the connection was lost."""
         partition, proposal = self.partition, self.event.proposals[self.partition]
         try:
             self.answers[partition] = core.zk.write_isr(partition, proposal)
@@ -118,7 +117,6 @@ class AnswerAlterIsr(ControllerTask):
     answers: Answers
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         context = core.context
         core.send_metadata(context.live, [partition for partition in self.answers if partition in context.leadership])
         self.event.reply(ErrorCode.NONE, self.answers)
@@ -127,5 +125,4 @@ class AnswerAlterIsr(ControllerTask):
         return []
 
     def refuse(self) -> None:
-        """See `ControllerTask.refuse`."""
         self.event.refuse()

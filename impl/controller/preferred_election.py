@@ -57,7 +57,6 @@ class PreferredElection(ControllerEvent):
         return [change, AnswerElection(event, answers, change)]
 
     def refuse(self) -> None:
-        """See `ControllerEvent.refuse`."""
         self.reply(dict.fromkeys(self.partitions or (), ErrorCode.NOT_CONTROLLER))
 
 
@@ -86,7 +85,6 @@ class AutoRebalance(ControllerEvent):
     """
 
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         context = core.context
         preferring: dict[int, list[TopicPartition]] = {}
         for partition, replicas in context.assignments.items():
@@ -111,7 +109,6 @@ class AnswerElection(ControllerTask):
     change: ChangePartitions | None = None
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         answers = dict(self.answers)
         for partition in self.event.partitions or ():
             failed = self.change is not None and partition in self.change.failed
@@ -120,7 +117,6 @@ class AnswerElection(ControllerTask):
         return []
 
     def refuse(self) -> None:
-        """See `ControllerTask.refuse`."""
         self.event.refuse()
 
 
@@ -129,7 +125,6 @@ class PreferredElectionZnodeChange(ControllerEvent):
     """/admin/preferred_replica_election may exist: elect for the partitions that it names, and delete it."""
 
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         named = core.zk.read_preferred_election()
         if named is None:
             return []
@@ -141,7 +136,6 @@ class EndPreferredElection(ControllerTask):
     """Delete the znode, and check whether it has been written again meanwhile."""
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         core.zk.delete_all([znodes.PREFERRED_REPLICA_ELECTION])
         core.events.append(PreferredElectionZnodeChange())
         return []

@@ -87,7 +87,6 @@ class AlterPartitionReassignments(ControllerEvent):
         return ErrorCode.NONE if live else ErrorCode.INVALID_REPLICA_ASSIGNMENT
 
     def refuse(self) -> None:
-        """See `ControllerEvent.refuse`."""
         self.reply(dict.fromkeys(self.targets, ErrorCode.NOT_CONTROLLER))
 
 
@@ -99,12 +98,10 @@ class AnswerReassignments(ControllerTask):
     codes: Codes
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         self.event.reply(self.codes)
         return []
 
     def refuse(self) -> None:
-        """See `ControllerTask.refuse`."""
         self.event.refuse()
 
 
@@ -116,14 +113,12 @@ class ListPartitionReassignments(ControllerEvent):
     reply: Callable[[ErrorCode, Mapping[TopicPartition, PartitionAssignment]], object]
 
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         running = core.context.targets
         asked = list(running) if self.partitions is None else [p for p in self.partitions if p in running]
         self.reply(ErrorCode.NONE, {p: core.context.assignment(p) for p in asked})
         return []
 
     def refuse(self) -> None:
-        """See `ControllerEvent.refuse`."""
         self.reply(ErrorCode.NOT_CONTROLLER, {})
 
 
@@ -132,7 +127,6 @@ class ReassignmentZnodeChange(ControllerEvent):
     """/admin/reassign_partitions may exist: begin what it asks for and was not read yet; what cannot be begun is taken out."""
 
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         return reassignments_of_znode(core)
 
 
@@ -176,7 +170,6 @@ class RefuseReassignments(ControllerTask):
     partitions: tuple[TopicPartition, ...]
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         named = ",".join(map(str, self.partitions))
         core.note(LogLevel.WARN, f"Failed reassignment through zk with the following errors: {named}: UNKNOWN_TOPIC_OR_PARTITION")
         asked = core.zk.read_reassignments() or {}
@@ -195,7 +188,7 @@ class PartitionIsrChange(ControllerEvent):
     partition: TopicPartition
 
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class. A reassignment that goes on waiting has the znode watched."""
+        """End the reassignment, or go on waiting; one that goes on waiting has the znode watched."""
         if core.reassignments.state_of(self.partition) != ReassignmentState.WAITING:
             return []
         core.session.exists(znodes.state(self.partition), watch=True)
@@ -211,7 +204,6 @@ class ResumeReassignments(ControllerTask):
     partitions: tuple[TopicPartition, ...]
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         tasks = reassignments_of_znode(core)
         covered = {task.partition for task in tasks if isinstance(task, BeginReassignment)}
         targets = core.context.targets
@@ -238,7 +230,6 @@ class BeginReassignment(ControllerTask):
     trigger: str
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         core.context.targets[self.partition] = self.target
         return [Reassign(self.partition, self.trigger)]
 
@@ -252,7 +243,7 @@ class Reassign(ControllerTask):
     begun: bool = False
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class. An error of ZooKeeper for this partition leaves it to the next controller, and stops no other."""
+        """Take one step. An error of ZooKeeper for this partition leaves it to the next controller, and stops no other."""
         partition = self.partition
         if not self.begun:
             core.batch.begin()

@@ -148,7 +148,6 @@ class ElectOfflinePartitions(ControllerTask):
     """Only this one's."""
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         context = core.context
         named = [p for p in context.assignments if self.topic is None or p.topic == self.topic]
         kept = [p for p in named if not context.is_queued_for_deletion(p.topic)]
@@ -161,7 +160,6 @@ class ElectAgain(ControllerTask):
     """Elect again where a live member joined the ISR between the election and the removal."""
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         waiting = [
             p
             for p, held in core.context.leadership.items()
@@ -191,7 +189,6 @@ class PartitionChange(ControllerEvent):
     unclean: bool = False
 
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         change = ChangePartitions(self.trigger, deque(self.partitions), self.strategy, self.unclean)
         return [change, Reply(lambda: self.reply(change.failed))]
 
@@ -205,7 +202,6 @@ class ReplicaChange(ControllerEvent):
     reply: Callable[[], object]
 
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         return [*change_replicas(self.trigger, self.replicas), Reply(self.reply)]
 
 
@@ -216,6 +212,5 @@ class Reply(ControllerTask):
     call: Callable[[], object]
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         self.call()
         return []

@@ -27,7 +27,6 @@ class TopicChange(ControllerEvent):
     """/brokers/topics may have changed: compare it with the known topics, and create the partitions of new ones."""
 
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         context = core.context
         topics = set(core.session.children(znodes.TOPICS, watch=True))
         new = sorted(topics - context.topics)
@@ -49,7 +48,6 @@ class PartitionModifications(ControllerEvent):
     topic: str
 
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         context = core.context
         if self.topic not in context.topics:
             return []
@@ -67,7 +65,6 @@ class RestoreAssignment(ControllerTask):
     topic: str
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         context = core.context
         known = {p.partition: context.assignment(p) for p in context.partitions_of([self.topic])[self.topic]}
         core.note(LogLevel.WARN, f"Restoring the partition replica assignment of topic {self.topic}, which is being deleted")
@@ -96,7 +93,6 @@ class TopicUncleanElectionEnabled(ControllerEvent):
     topic: str
 
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         return [ElectOfflinePartitions(self.topic)]
 
 
@@ -108,7 +104,6 @@ class IsrChangeNotification(ControllerEvent):
     """
 
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         context = core.context
         notifications = core.zk.read_notifications(znodes.ISR_CHANGE_NOTIFICATION, znodes.decode_partitions)
         named = dict.fromkeys(p for partitions in notifications.values() for p in partitions or ())

@@ -23,7 +23,6 @@ class StopUnassigned(ControllerTask):
     brokers: BrokerSet
 
     def run(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """See the class."""
         core.batch.begin()
         for partition in core.context.leadership:
             assigned = BrokerSet.of(core.context.assignments.get(partition, ()))

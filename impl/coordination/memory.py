@@ -97,15 +97,14 @@ class Ensemble:
             expired.heard(SessionEvent(SessionEventType.EXPIRED))
 
     def lost(self) -> str:
-        """See `Service.lost`: an ensemble in memory always answers."""
+        """Return "": an ensemble in memory always answers."""
         return ""
 
     def is_silent(self) -> bool:
-        """See `Service.is_silent`."""
         return False
 
     def abandon(self) -> None:
-        """See `Service.abandon`: no caller ever waits."""
+        """Do nothing: no caller ever waits."""
 
     # Used by sessions
 
@@ -265,55 +264,46 @@ class MemorySession:
         self._heard.append(event)
 
     def create(self, path: str, data: bytes = b"", *, ephemeral: bool = False, sequential: bool = False) -> tuple[str, Stat]:
-        """See `Session.create`."""
         (created,) = self._commit([Create(path, data, ephemeral, sequential)])
         assert isinstance(created, str)
         return created, self._ensemble.node(created).stat()
 
     def get(self, path: str, *, watch: bool = False) -> tuple[bytes, Stat]:
-        """See `Session.get`."""
         node = self._do(lambda: self._ensemble.node(check_path(path)))
         if watch:
             self._ensemble.watch(path, False, self.id)
         return node.data, node.stat()
 
     def exists(self, path: str, *, watch: bool = False) -> Stat | None:
-        """See `Session.exists`."""
         node = self._do(lambda: self._ensemble.find(check_path(path)))
         if watch:
             self._ensemble.watch(path, False, self.id)
         return None if node is None else node.stat()
 
     def children(self, path: str, *, watch: bool = False) -> list[str]:
-        """See `Session.children`."""
         node = self._do(lambda: self._ensemble.node(check_path(path)))
         if watch:
             self._ensemble.watch(path, True, self.id)
         return sorted(child.rpartition("/")[2] for child in node.children)
 
     def set(self, path: str, data: bytes, version: int = ANY) -> Stat:
-        """See `Session.set`."""
         (stat,) = self._commit([Set(path, data, version)])
         assert isinstance(stat, Stat)
         return stat
 
     def delete(self, path: str, version: int = ANY) -> None:
-        """See `Session.delete`."""
         self._commit([Delete(path, version)])
 
     def multi(self, operations: Sequence[Operation]) -> list[Result]:
-        """See `Session.multi`."""
         for operation in operations:
             check_path(operation.path)
         return self._do(lambda: self._ensemble.commit(self.id, operations))
 
     def events(self) -> list[SessionEvent]:
-        """See `Session.events`."""
         heard, self._heard = self._heard, []
         return heard
 
     def close(self) -> None:
-        """See `Session.close`."""
         self._ensemble.end(self.id)
 
     def _commit(self, operations: list[Operation]) -> list[Result]:

@@ -104,7 +104,6 @@ class KazooSession:
         return self._id, self._password
 
     def create(self, path: str, data: bytes = b"", *, ephemeral: bool = False, sequential: bool = False) -> tuple[str, Stat]:
-        """See `Session.create`."""
         check_path(path)
         created, stat = self._do(
             lambda: self._client.create_async(path, data, ephemeral=ephemeral, sequence=sequential, include_data=True)
@@ -112,29 +111,24 @@ class KazooSession:
         return created, _stat(stat)
 
     def get(self, path: str, *, watch: bool = False) -> tuple[bytes, Stat]:
-        """See `Session.get`."""
         check_path(path)
         data, stat = self._do(lambda: self._client.get_async(path, self._fired if watch else None))
         return data, _stat(stat)
 
     def exists(self, path: str, *, watch: bool = False) -> Stat | None:
-        """See `Session.exists`."""
         check_path(path)
         stat = self._do(lambda: self._client.exists_async(path, self._fired if watch else None))
         return None if stat is None else _stat(stat)
 
     def children(self, path: str, *, watch: bool = False) -> list[str]:
-        """See `Session.children`."""
         check_path(path)
         return sorted(self._do(lambda: self._client.get_children_async(path, self._fired if watch else None)))
 
     def set(self, path: str, data: bytes, version: int = ANY) -> Stat:
-        """See `Session.set`."""
         check_path(path)
         return _stat(self._do(lambda: self._client.set_async(path, data, version)))
 
     def delete(self, path: str, version: int = ANY) -> None:
-        """See `Session.delete`."""
         check_path(path)
         self._do(lambda: self._client.delete_async(path, version))
 
@@ -149,7 +143,6 @@ class KazooSession:
         self._do(lambda: self._client.set_acls_async(check_path(path), [*mine, *others]))
 
     def multi(self, operations: Sequence[Operation]) -> list[Result]:
-        """See `Session.multi`."""
         transaction = self._client.transaction()
         for operation in operations:
             check_path(operation.path)
@@ -174,13 +167,11 @@ class KazooSession:
         return self._over
 
     def events(self) -> list[SessionEvent]:
-        """See `Session.events`."""
         with self._lock:
             heard, self._heard = self._heard, []
         return heard
 
     def close(self) -> None:
-        """See `Session.close`."""
         self._client.remove_listener(self._state_changed)
         with self._lock:
             self._end()
@@ -240,7 +231,7 @@ class Servers:
         ended: Callable[[], int | None] = lambda: None,
         owner: str = "",
     ) -> None:
-        """See `KazooSession`; `ended` returns the exit code of the only server's process, None while it runs or is not known."""
+        """`ended` returns the exit code of the only server's process, None while it runs or is not known."""
         self._hosts = hosts
         self._timeout = timeout
         self._patience = patience
@@ -250,13 +241,12 @@ class Servers:
         self._opened: dict[int, KazooSession] = {}
 
     def connect(self) -> KazooSession:
-        """See `Service.connect`."""
         session = KazooSession(self._hosts, self._timeout, self._patience, self._silence, self._owner)
         self._opened[session.id] = session
         return session
 
     def lost(self) -> str:
-        """See `Service.lost`: the server's process has ended, or no caller was answered for session timeout plus patience."""
+        """Return why it is lost: its process has ended, or nobody was answered for session timeout plus patience."""
         if (code := self._ended()) is not None:
             return f"the ZooKeeper server's process has ended with {code}"
         if self._silence.seconds > self._timeout + self._patience:
@@ -264,11 +254,9 @@ class Servers:
         return ""
 
     def is_silent(self) -> bool:
-        """See `Service.is_silent`."""
         return self._silence.seconds > STRANGE
 
     def abandon(self) -> None:
-        """See `Service.abandon`."""
         self._silence.abandoned = True
 
     def expire(self, session: Session) -> None:

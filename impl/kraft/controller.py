@@ -30,7 +30,6 @@ from kafka_spec.impl.kraft.records import (
     TopicRecord,
 )
 from kafka_spec.impl.kraft.requests import (
-    AlteredPartition,
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
     BrokerRegistrationRequest,
@@ -40,6 +39,7 @@ from kafka_spec.impl.kraft.requests import (
 )
 from kafka_spec.impl.kraft.tables import ControllerTables
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
+from kafka_spec.impl.protocol.responses import AlteredPartition
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.decisions import Checked, NewIncarnation

@@ -1,4 +1,4 @@
-"""The data plane of a broker of KRaft: what a leader learns from fetches, and periodic work.
+"""The data plane of a broker of KRaft: what a leader learns from fetches.
 
 Sans-IO, like impl/broker/data_plane.py, whose requests, logs and delayed operations it shares.
 
@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kafka_spec.impl.broker.fetcher import Fetchers
-from kafka_spec.impl.broker.record_requests import Produces, RecordRequests
-from kafka_spec.impl.kraft.isr import IsrProposals
+from kafka_spec.impl.broker.periodic_work import PeriodicWork
+from kafka_spec.impl.broker.record_requests import Produces
+from kafka_spec.impl.kraft.isr import KRaftAlterPartitionManager
 from kafka_spec.impl.kraft.replicas import KRaftReplicas
 from kafka_spec.impl.protocol.data_requests import CONSUMER, Fetched, FetchPosition, FetchRequest, Produced, ProduceRequest
 from kafka_spec.impl.protocol.errors import ErrorCode
@@ -20,7 +21,7 @@ from kafka_spec.spec.gates import fetch_is_outdated
 from kafka_spec.spec.kraft.machines import LEADER
 
 
-class KRaftDataPlane(RecordRequests):
+class KRaftDataPlane(PeriodicWork):
     """The data plane of one broker."""
 
     def __init__(self, replicas: KRaftReplicas) -> None:
@@ -28,12 +29,10 @@ class KRaftDataPlane(RecordRequests):
         super().__init__(replicas)
         self.replicas: KRaftReplicas = replicas
         self.fetchers = Fetchers(replicas, truncation_on_fetch=True)
-        self.isr = IsrProposals(replicas)
-        self.shrink_due = self.checkpoint_due = 0
-        """The time of the next periodic work."""
+        self.isr: KRaftAlterPartitionManager = KRaftAlterPartitionManager(replicas)
 
     def advance_high_watermark(self, partition: TopicPartition, now: int, at_most: int | None = None) -> bool:
-        """See `KRaftReplicas.advance_high_watermark`."""
+        """Advance a leader's high watermark, as the era decides; return whether it rose."""
         return self.replicas.advance_high_watermark(partition, now)
 
     # Produce
@@ -50,7 +49,7 @@ class KRaftDataPlane(RecordRequests):
     # Fetches
 
     def read(self, partition: TopicPartition, position: FetchPosition, replica: int, topic_id: str | None = None) -> Fetched:
-        """See `LedPartitions.read`; a follower must be a replica that the leader knows (Partition.followerReplicaOrThrow)."""
+        """Read records for a fetch; a follower must be a replica that the leader knows (Partition.followerReplicaOrThrow)."""
         hosted = self.replicas.partitions.get(partition)
         fetched = super().read(partition, position, replica, topic_id)
         if fetched.error == ErrorCode.NONE and replica != CONSUMER and hosted is not None and replica not in hosted.followers:
@@ -72,26 +71,5 @@ class KRaftDataPlane(RecordRequests):
         latest = hosted.followers[follower].broker_epoch
         if not fetch_is_outdated(broker_epoch, latest, self.replicas.k.fetch_epochs_compared):
             hosted.note_fetch(follower, offset, broker_epoch, now)
-            self.isr.try_expand(partition, follower)
+            self.isr.try_expand(partition, follower, now)
             self.advance_high_watermark(partition, now)
-
-    # Time
-
-    def tick(self, now: int) -> None:
-        """Do the periodic work that is due: delayed operations, slow followers, the checkpoint of high watermarks."""
-        self.produces.expire(now)
-        self.fetches.expire(now)
-        settings = self.replicas.settings
-        if now >= self.shrink_due:
-            self.shrink_due = now + settings.replica_lag_time_max_ms // 2
-            self.isr.shrink_all(now)
-        if now >= self.checkpoint_due:
-            self.checkpoint_due = now + settings.replica_high_watermark_checkpoint_interval_ms
-            self.replicas.checkpoint_high_watermarks()
-            self.replicas.logs.remove_deleted(now, settings.file_delete_delay_ms)
-
-    def next_tick(self, now: int) -> int:
-        """Return when `tick` next has work; `now` if it has work already."""
-        deadlines = [self.shrink_due, self.checkpoint_due]
-        deadlines += [d for d in (self.produces.next_deadline(), self.fetches.next_deadline()) if d is not None]
-        return max(now, min(deadlines))

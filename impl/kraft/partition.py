@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kafka_spec.impl.broker.partition import NEVER, Follower, HostedPartition
+from kafka_spec.impl.broker.partition import HostedPartition
 from kafka_spec.impl.kraft.image import RegisteredPartition
 from kafka_spec.impl.protocol.controller_requests import NO_EPOCH
 
@@ -30,18 +30,13 @@ class HostedKRaftPartition(HostedPartition):
             OSError: the leader epoch cannot be written; the partition is unchanged.
         """
         is_new = told.leader_epoch > self.leader_epoch
-        end = self.opened.end_offset
         if is_new:
-            self.opened.assign_epoch(told.leader_epoch)
-            self.epoch_start = end
-        known = {} if is_new and forgets else self.followers
-        self.followers = {broker: known.get(broker, Follower()) for broker in told.replicas if broker != number}
+            self.begin_epoch(told.leader_epoch)
         self.take(told)
         self.isr = told.isr
+        self.know_followers(number, forgets and is_new)
         if is_new:
-            for broker, follower in self.followers.items():
-                follower.caught_up_at = now if broker in self.isr else NEVER
-                follower.leader_end, follower.fetched_at = end, now
+            self.measure_lag_from(now)
 
     def follow(self, told: RegisteredPartition) -> bool:
         """Follow the leader of an image, or nobody; return whether its leader epoch is new."""

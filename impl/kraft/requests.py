@@ -13,6 +13,7 @@ from kafka_spec.impl.kraft.image import ClusterImage
 from kafka_spec.impl.kraft.records import MetadataRecord
 from kafka_spec.impl.protocol.controller_requests import NO_EPOCH
 from kafka_spec.impl.protocol.errors import ErrorCode
+from kafka_spec.impl.protocol.responses import AlteredPartition
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.domain import BrokerSet
 
@@ -78,16 +79,6 @@ class ProposalRequest:
     broker: int
     broker_epoch: int
     partitions: Mapping[TopicPartition, ProposedIsr]
-
-
-@dataclass(frozen=True)
-class AlteredPartition:
-    """The answer to one proposal: an error, or the partition as it is now."""
-
-    error: ErrorCode
-    leader_epoch: int = NO_EPOCH
-    partition_epoch: int = NO_EPOCH
-    isr: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

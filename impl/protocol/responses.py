@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from kafka_spec.impl.protocol.controller_requests import Leadership
+from kafka_spec.impl.protocol.controller_requests import NO_EPOCH, Leadership
 from kafka_spec.impl.protocol.data_requests import (
     ControlledShutdownResponse,
     EpochEnd,
@@ -65,6 +65,16 @@ class AlterIsrResponse:
 
     error: ErrorCode
     partitions: Mapping[TopicPartition, ErrorCode | Leadership]
+
+
+@dataclass(frozen=True)
+class AlteredPartition:
+    """The answer to one proposal: an error, or the partition as it is now."""
+
+    error: ErrorCode
+    leader_epoch: int = NO_EPOCH
+    partition_epoch: int = NO_EPOCH
+    isr: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

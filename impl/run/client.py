@@ -131,7 +131,6 @@ class Consumer(Client):
     """Reads all partitions from the beginning, one after the other."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        """See `Client`."""
         super().__init__(*arguments, **options)
         self.offsets: dict[TopicPartition, int] = dict.fromkeys(self.partitions, 0)
 

@@ -12,9 +12,9 @@ from random import Random
 from kafka_spec.impl.coordination.admin import Admin
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.assignment_verdict import assignments_of, broken_assignments, work_left
-from kafka_spec.impl.run.chaos import Chaos
 from kafka_spec.impl.run.client import Consumer, Producer, producers
 from kafka_spec.impl.run.history import History
+from kafka_spec.impl.run.nemesis import Nemesis
 from kafka_spec.impl.run.operations import RunOperators
 from kafka_spec.impl.run.options import TOPIC, Options
 from kafka_spec.impl.run.outcome import RunOutcome, outcome_of, outcome_reached
@@ -39,12 +39,12 @@ class Conductor:
     """One run. `world` and `history` may be read whenever `watch` is called."""
 
     def __init__(
-        self, options: Options, world: RunWorld, chaos: Chaos, watch: Callable[[Conductor], object] = lambda _: None
+        self, options: Options, world: RunWorld, nemesis: Nemesis[RunWorld], watch: Callable[[Conductor], object] = lambda _: None
     ) -> None:
         self.options = options
         self.world = world
         self.history = History()
-        self._chaos = chaos
+        self._nemesis = nemesis
         self._operators = RunOperators(world, options, Random(world.random.getrandbits(32)) if options.operates else world.random)
         self._watch = watch
         arguments = (world.random, world.clock, world.numbers, options.partitions_of_topic(), self.history)
@@ -82,7 +82,7 @@ class Conductor:
             self._working += 1
             self.world.process(producer.name).spawn(producer.run(), self._finished)
         self.world.process("consumer").spawn(self._consumer.run())
-        self._chaos.begin()
+        self._nemesis.begin()
         if self.options.operates:
             self._operators.begin()
 
@@ -91,7 +91,7 @@ class Conductor:
 
     def _calm_down(self) -> None:
         """Stop the faults, and let producers finish their current records."""
-        self._chaos.stopped = self._operators.stopped = True
+        self._nemesis.stopped = self._operators.stopped = True
         self.world.calm()
         for producer in self._producers:
             producer.stopping = True

@@ -68,11 +68,6 @@ def parse_faults(text: str, known: Mapping[str, InjectedFault] = FAULTS) -> tupl
     return tuple(name for name in known if name in named)
 
 
-def mean_seconds(faults: Sequence[str]) -> list[tuple[str, float]]:
-    """Return the faults that are independent of messages, each with the mean seconds between two."""
-    return [(name, FAULTS[name].every) for name in faults if FAULTS[name].every > 0]
-
-
 def chance(faults: Sequence[str], name: str) -> float:
     """Return the chance of a fault of messages, 0 if it is not one of these."""
     return FAULTS[name].chance if name in faults else 0.0

@@ -10,12 +10,12 @@ from random import Random
 from typing import Any
 
 from kafka_spec.impl.coordination.interface import ConnectionLost, CoordinationError, Service
-from kafka_spec.impl.run.chaos import Chaos
 from kafka_spec.impl.run.conductor import Conductor
 from kafka_spec.impl.run.loopback_world import LoopbackWorld
 from kafka_spec.impl.run.options import Options
 from kafka_spec.impl.run.outcome import RunOutcome
 from kafka_spec.impl.run.tasks import Sleep
+from kafka_spec.impl.run.zookeeper_nemesis import zookeeper_nemesis
 
 LOOK = 0.1
 """Seconds between two checks whether the coordination service is lost."""
@@ -39,7 +39,7 @@ async def run_on_loopback(
     except CoordinationError:
         service.abandon()
         raise
-    conductor = Conductor(options, world, Chaos(world, random, options.faults), watch)
+    conductor = Conductor(options, world, zookeeper_nemesis(world, options.faults), watch)
     watching = asyncio.create_task(_watch(service, world.failure))
     try:
         return await _conducted(world, conductor)

@@ -73,7 +73,7 @@ class ConnectionKind(Protocol):
 
     @staticmethod
     def lane(message: object) -> str:
-        """See `Connected.lane`."""
+        """Return the lane of a message: messages of one lane share a connection."""
 
 
 class Connection:
@@ -158,11 +158,11 @@ class LoopbackProcess:
         """The connections whose reader has not ended: two concurrent calls may open one each."""
 
     def spawn(self, task: Task, then: Callable[[], object] = lambda: None) -> None:
-        """See `Process.spawn`."""
+        """Begin a task; `then` is called when it has ended by itself."""
         self._thread.on_loop(self._begin, task, then)
 
     def end(self) -> None:
-        """See `Process.end`."""
+        """Stop all tasks where they are."""
         self._alive = False
         self._thread.on_loop(self.stop)
 

@@ -40,7 +40,6 @@ class LoopbackWorld(RunWorld):
         news: Callable[[str], object],
         random: Random,
     ) -> None:
-        """See `begin`."""
         self.thread = thread
         self.failure = failure
         """Receives the first unexpected error."""
@@ -74,15 +73,15 @@ class LoopbackWorld(RunWorld):
 
     @property
     def now(self) -> float:
-        """See `RunWorld.now`."""
+        """The seconds since the run began."""
         return time.monotonic() - self._began
 
     def clock(self) -> float:
-        """See `RunWorld.clock`."""
+        """Return the time in seconds since 1970."""
         return time.time()
 
     def after(self, seconds: float, act: Callable[[], object]) -> None:
-        """See `RunWorld.after`."""
+        """Schedule a call so many seconds from now."""
 
         def wait() -> Task:
             yield Sleep(seconds)
@@ -91,9 +90,12 @@ class LoopbackWorld(RunWorld):
         self.process("operator").spawn(wait())
 
     def process(self, name: str) -> LoopbackProcess:
-        """See `RunWorld.process`."""
+        """Return a process without tasks."""
         self._every.append(LoopbackProcess(self._ports, self.thread, self._fail))
         return self._every[-1]
+
+    def disturb(self, faults: tuple[str, ...]) -> None:
+        """Do nothing: no message is lost here."""
 
     def calm(self) -> None:
         """Do nothing: no connection is broken here."""
@@ -108,7 +110,7 @@ class LoopbackWorld(RunWorld):
         return Endpoint(HOST, self._ports[number])
 
     def unplug(self, number: int) -> None:
-        """See `RunWorld.unplug`."""
+        """Break all connections of a broker whose process has ended."""
         self.thread.on_loop(self._unplug, number)
 
     async def ended(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from kafka_spec.impl.broker.broker_process import BrokerProcess
-from kafka_spec.impl.broker.isr_proposals import ProposedIsrs
+from kafka_spec.impl.broker.isr_proposals import AlterIsrManager
 from kafka_spec.impl.coordination.interface import ConnectionLost, NodeExists, Session, SessionExpired
 from kafka_spec.impl.protocol.data_requests import ControlledShutdownRequest, ControlledShutdownResponse
 from kafka_spec.impl.protocol.errors import ErrorCode
@@ -56,7 +56,7 @@ class RunningBroker:
         return [
             self.work(),
             self.tick(),
-            *([self.propose(isr)] if isinstance(isr := self.broker.data.isr, ProposedIsrs) else []),
+            *([self.propose(isr)] if isinstance(isr := self.broker.data.isr, AlterIsrManager) else []),
             *(self.send(peer) for peer in self._peers),
             *(fetch(self.broker, peer, self._patience) for peer in self._peers if peer != self.broker.number),
         ]
@@ -98,7 +98,7 @@ class RunningBroker:
             broker.tick()
             yield Sleep(min(max((broker.data.next_tick(broker.now) - broker.now) / 1000, STEP), 5 * IDLE))
 
-    def propose(self, isr: ProposedIsrs) -> Task:
+    def propose(self, isr: AlterIsrManager) -> Task:
         """Ask the controller for the ISRs that leaders propose."""
         broker = self.broker
         while True:

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
-from kafka_spec.impl.run.chaos import Storm
 from kafka_spec.impl.run.conductor import Conductor
 from kafka_spec.impl.run.options import Options
 from kafka_spec.impl.run.outcome import RunOutcome
 from kafka_spec.impl.run.simulated_world import SimulatedWorld
+from kafka_spec.impl.run.zookeeper_nemesis import zookeeper_nemesis
 
 
 def simulate(
@@ -27,7 +27,7 @@ def simulate(
     """
     random = Random(options.seed)
     world = SimulatedWorld(options, folder, write, news, random)
-    conductor = Conductor(options, world, Storm(world, random, options.faults), watch)
+    conductor = Conductor(options, world, zookeeper_nemesis(world, options.faults), watch)
     part = conductor.conduct()
     try:
         while True:

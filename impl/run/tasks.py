@@ -6,9 +6,9 @@ So both run the same tasks.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 
 @dataclass(frozen=True)
@@ -32,3 +32,13 @@ class RemoteCall:
 
 
 Task: TypeAlias = Generator[Sleep | RemoteCall, Any, None]
+
+
+class TaskGroup(Protocol):
+    """Tasks that end together: those of a broker's process, or of one client."""
+
+    def spawn(self, task: Task, then: Callable[[], object] = lambda: None) -> None:
+        """Begin a task; `then` is called when it has ended by itself."""
+
+    def end(self) -> None:
+        """Stop all tasks where they are."""

@@ -10,32 +10,27 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from typing import Protocol
 
 from kafka_spec.impl.cluster import Cluster
 from kafka_spec.impl.coordination.interface import Service, Session
+from kafka_spec.impl.log.manager import lose_unflushed
 from kafka_spec.impl.protocol.registration import Endpoint
 from kafka_spec.impl.run.observer import Observer
 from kafka_spec.impl.run.options import SETTINGS, Options
 from kafka_spec.impl.run.running_broker import RunningBroker
-from kafka_spec.impl.run.tasks import Task
+from kafka_spec.impl.run.tasks import TaskGroup
 
-
-class TaskGroup(Protocol):
-    """Tasks that end together: those of a broker's process, or of one client."""
-
-    def spawn(self, task: Task, then: Callable[[], object] = lambda: None) -> None:
-        """Begin a task; `then` is called when it has ended by itself."""
-
-    def end(self) -> None:
-        """Stop all tasks where they are."""
+SESSION_TIMEOUT = 6.0
+"""zookeeper.session.timeout.ms, in seconds: the longest time until the servers expire the session of an ended process."""
+DOWN = 3.0
+"""The longest time, in seconds, for which a process is down whose session is over."""
 
 
 class RunWorld(ABC):
     """Brokers by number; those in `nodes` run."""
 
     burst = 1
-    """See `RunningBroker`."""
+    """How many steps a controller takes before other tasks run."""
 
     def __init__(
         self,
@@ -83,6 +78,10 @@ class RunWorld(ABC):
         """Break all connections of a broker whose process has ended."""
 
     @abstractmethod
+    def disturb(self, faults: tuple[str, ...]) -> None:
+        """Let the faults of messages among these happen."""
+
+    @abstractmethod
     def calm(self) -> None:
         """End all faults of the network."""
 
@@ -106,14 +105,36 @@ class RunWorld(ABC):
         self._end(number)
         return self.cluster.end_process(number)
 
+    def crash(self, number: int) -> None:
+        """End a process; its session expires later, and it is started again after that."""
+        session = self.kill(number)
+        missed = self.random.uniform(0.2, SESSION_TIMEOUT)
+        self.after(missed, lambda: self.cluster.service.expire(session))
+        self.after(missed + self.random.uniform(0.1, DOWN), lambda: self.start(number))
+
+    def lose_power(self, number: int) -> int:
+        """Crash a process and lose its unflushed records; return their number."""
+        self.crash(number)
+        return lose_unflushed(self.cluster.folder / str(number), self.random)
+
+    def bounce(self, number: int) -> None:
+        """End a process and start it again before anyone reads ZooKeeper."""
+        self.cluster.service.expire(self.kill(number))
+        self.start(number)
+
+    def controller_of(self, number: int) -> int:
+        """Return the number of the controller that a broker knows."""
+        return self.nodes[number].broker.metadata.controller
+
     def expire(self, number: int, deaf: float) -> None:
         """Expire a broker's session; the broker does not notice for `deaf` seconds."""
         node = self.nodes[number]
         node.deaf_until = node.broker.now + int(deaf * 1000)
         self.cluster.expire(number)
 
-    def shut_down(self, number: int, down: float) -> None:
-        """Shut a broker down in a controlled way, and start it again after `down` seconds."""
+    def shut_down(self, number: int) -> None:
+        """Shut a broker down in a controlled way, and start it again."""
+        down = self.random.uniform(0.1, DOWN)
 
         def exit_process() -> None:
             self._end(number)

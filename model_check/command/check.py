@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kafka_spec.model_check.check import ENGINES, Expectation, Outcome, judged_by_spec
+from kafka_spec.model_check.command.asked import Asked
 from kafka_spec.model_check.command.find import Models
 from kafka_spec.model_check.command.grow import run_grow
 from kafka_spec.model_check.command.options import (
@@ -152,21 +153,23 @@ def run_check(options: argparse.Namespace, models: Models, charts: Mapping[str, 
     wanted = outputs(options)
     checks = [_check_of(name, named, options, models) for name in options.models] or list(named.values())
     alone = len(options.models) == 1 and options.models[0] not in named
-    report = Report(options, checks, alone, charts)
+    asked = Asked(checks)
+    report = Report(options, asked, alone, charts)
     processes = options.jobs or (1 if "spark" in (options.engine, *(check.engine for check in checks)) else options.threads)
     processes = min(processes, len(checks))
     if processes > 1:
         options.threads = max(1, options.threads // processes)
         options.quiet = True
+    as_it_comes = ("text", None) in wanted and not alone
     for outcome in outcomes(checks, lambda check: _run(options, check), processes):
-        report.add(outcome)
+        asked.add(outcome)
         if alone or not outcome.expected.all_properties_tested:
             _warn_of_untested(outcome)
-        if ("text", None) in wanted and not alone:
-            write(plain(report.last_text()), None)
+        if as_it_comes:
+            write(plain(report.text_of(outcome)), None)
             sys.stdout.flush()
-        if outcome.result.stopped == "interrupted":
-            break
+    for outcome in asked.outcomes[asked.added :] if as_it_comes else ():
+        write(plain(report.text_of(outcome)), None)
     for form, file in wanted:
         write(plain(report.closing()) if (form, file, alone) == ("text", None, False) else report.text(form), file)
     if "github" in [form for form, _ in wanted]:
@@ -182,31 +185,27 @@ def _read_verify(options: argparse.Namespace) -> None:
 
 
 class Report:
-    """The outcomes of one run, in all formats."""
+    """The outcomes of one run, in all formats, and its exit code."""
 
-    def __init__(self, options: argparse.Namespace, checks: Sequence[NamedCheck], alone: bool, charts: Mapping[str, Draw]) -> None:
-        self.options, self.checks, self.alone, self.charts = options, checks, alone, charts
-        self.outcomes: list[Outcome] = []
+    def __init__(self, options: argparse.Namespace, asked: Asked, alone: bool, charts: Mapping[str, Draw]) -> None:
+        self.options, self.asked, self.alone, self.charts = options, asked, alone, charts
 
-    def add(self, outcome: Outcome) -> None:
-        """Add the outcome of the next check."""
-        self.outcomes.append(outcome)
+    @property
+    def outcomes(self) -> Sequence[Outcome]:
+        """The outcomes of all checks that were asked for."""
+        return self.asked.outcomes
 
     def text(self, form: str) -> str:
         """Return all outcomes in a format."""
         forms: Mapping[str, Callable[[], str]] = {
             "text": lambda: plain(self.plain_text()),
             "json": self.json,
-            "junit": self.junit,
+            "junit": lambda: junit_text(self.outcomes),
             "github": lambda: github_text(self.outcomes, self.options.manifest),
             "markdown": lambda: markdown_text(self.outcomes, self.charts.get("mermaid")),
             "tested": lambda: plain(tested_text(self.outcomes)),
         }
         return forms[form]()
-
-    def junit(self) -> str:
-        """Return JUnit XML; checks that an interrupt prevented are marked as not run."""
-        return junit_text(self.outcomes, [(left.name, left.spec.name) for left in self.checks[len(self.outcomes) :]])
 
     def json(self) -> str:
         """Return JSON: a single result, or the list of named checks."""
@@ -221,13 +220,10 @@ class Report:
             (outcome,) = self.outcomes
             _warn_of_dead_rules(outcome.result)
             return result_text(outcome.result, outcome.violations, self.options.full)
-        return "\n".join([*(self._text_of(outcome) for outcome in self.outcomes), self.closing()])
+        return "\n".join([*(self.text_of(outcome) for outcome in self.outcomes), self.closing()])
 
-    def last_text(self) -> str:
-        """Return the newest outcome as plain text."""
-        return self._text_of(self.outcomes[-1])
-
-    def _text_of(self, outcome: Outcome) -> str:
+    def text_of(self, outcome: Outcome) -> str:
+        """Return one of several outcomes as plain text."""
         lines = [check_line(outcome.name, outcome.result, outcome.expected)]
         if self.options.verbose:
             return "\n".join([*lines, result_text(outcome.result, outcome.violations, self.options.full)])
@@ -240,7 +236,7 @@ class Report:
 
     def closing(self) -> str:
         """Return the last line of the output."""
-        return f"{sum(not outcome.unmet for outcome in self.outcomes)} of {len(self.checks)} checks as expected"
+        return f"{sum(not outcome.unmet for outcome in self.outcomes)} of {len(self.outcomes)} checks as expected"
 
     def summarise(self) -> None:
         """Append a summary in Markdown to GitHub's job summary, if there is one."""

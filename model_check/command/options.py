@@ -173,6 +173,7 @@ def interruptible(budget: Budget) -> Iterator[None]:
         budget.interrupted = True
 
     before = signal.signal(signal.SIGINT, interrupt)
+    budget.interruptible = True
     try:
         yield
     finally:

@@ -1,7 +1,8 @@
 """Runs several checks side by side, each in one of a few processes; the outcomes come in the order of the checks.
 
 A process takes one check after another. It gets those first that compile to the code that it already has, and of the others the
-largest, so that no large one is left for the end. Ctrl-C stops the running checks, whose results so far are reported.
+largest, so that no large one is left for the end. Ctrl-C stops the running checks, whose results so far are reported; what has not
+stopped after a second is ended. A process also ends with the one that started it, however that ended.
 """
 
 from __future__ import annotations
@@ -9,35 +10,43 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from kafka_spec.model_check.check import Outcome
-from kafka_spec.model_check.exploration import EngineError, Exploration, peak_bytes
+from kafka_spec.model_check.command.asked import not_run
+from kafka_spec.model_check.exploration import INTERRUPTED, EngineError, Exploration, peak_bytes
 from kafka_spec.model_check.manifest import NamedCheck
+from kafka_spec.model_check.within import end_with
 from kafka_spec.spec.extras import needing
 
 Run = Callable[[NamedCheck], Exploration]
+LOOK = 0.1
+"""Seconds between two looks at whether Ctrl-C was pressed long ago."""
+PATIENCE = 1.0
+"""Seconds from Ctrl-C until a check that has not stopped is ended."""
 
 
 def outcomes(checks: Sequence[NamedCheck], run: Run, processes: int) -> Iterator[Outcome]:
-    """Yield the outcome of each check, in order; fewer if Ctrl-C stops them.
+    """Yield the outcomes of checks, in order; after Ctrl-C those that there are, and `Asked` knows the others.
 
     Raises:
         SpecError, EngineError: as `run` raises them.
     """
     if processes < 2 or len(checks) < 2:
         for check in checks:
-            yield Outcome(check.name, run(check), check.expected)
+            outcome = Outcome(check.name, run(check), check.expected)
+            yield outcome
+            if outcome.result.stopped == INTERRUPTED:
+                return
         return
     with _crew(checks, run, min(processes, len(checks))) as crew:
         for index, check in enumerate(checks):
             result = crew.result(index)
-            if result is None:
-                return
-            yield Outcome(check.name, result, check.expected)
+            yield Outcome(check.name, result if result is not None else not_run(check), check.expected)
 
 
 class _Worker:
@@ -46,17 +55,18 @@ class _Worker:
     def __init__(self, checks: Sequence[NamedCheck], run: Run) -> None:
         context = multiprocessing.get_context("fork")
         self.pipe, inner = context.Pipe()
-        self.process = context.Process(target=_work, args=(inner, self.pipe, checks, run), daemon=True)
+        self.process = context.Process(target=_work, args=(inner, self.pipe, os.getpid(), checks, run), daemon=True)
         self.process.start()
         inner.close()
         self.codes: set[Any] = set()
         """The kinds of code that the process has compiled."""
 
 
-def _work(pipe: Connection, outer: Connection, checks: Sequence[NamedCheck], run: Run) -> None:
+def _work(pipe: Connection, outer: Connection, parent: int, checks: Sequence[NamedCheck], run: Run) -> None:
     """Run the checks whose numbers arrive, until the other end is closed."""
     outer.close()
     os.setpgid(0, 0)  # the terminal's Ctrl-C reaches the first process alone, which passes it on
+    end_with(parent, lambda: os.killpg(0, signal.SIGKILL))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a check that runs sets its own handler
     while True:
         try:
@@ -80,7 +90,8 @@ class _Crew:
         by_size = sorted(range(len(checks)), key=lambda index: _size_of(checks[index]))
         self.left = by_size
         self.done: dict[int, Exploration] = {}
-        self.stopped = False
+        self.stopped = 0.0
+        """When Ctrl-C stopped the checks; 0: it did not."""
         self.workers = [_Worker(checks, run) for _ in range(processes)]
         self.busy: dict[Connection, _Worker] = {}
 
@@ -103,9 +114,9 @@ class _Crew:
     def result(self, index: int) -> Exploration | None:
         """Wait for the result of a check; return None if it was not begun before the stop."""
         while index not in self.done:
-            if not self.busy:
+            if not self.busy or (self.stopped and time.monotonic() > self.stopped + PATIENCE):
                 return None
-            for pipe in wait(list(self.busy)):
+            for pipe in wait(list(self.busy), LOOK):
                 assert isinstance(pipe, Connection)
                 self.receive(self.busy.pop(pipe))
         return self.done.pop(index)
@@ -130,16 +141,19 @@ class _Crew:
         """Stop the running checks and begin no other; the second time, end at once."""
         if self.stopped:
             raise KeyboardInterrupt
-        self.stopped = True
+        self.stopped = time.monotonic()
         for worker in self.workers:
             if worker.process.pid is not None and worker.process.is_alive():
                 os.kill(worker.process.pid, signal.SIGINT)
 
     def close(self) -> None:
-        """End the processes."""
+        """End the processes, and those that they started."""
         for worker in self.workers:
             worker.pipe.close()
-            worker.process.terminate()
+            if worker.process.pid is not None and worker.process.is_alive():
+                with suppress(ProcessLookupError):  # it has not yet made its group
+                    os.killpg(worker.process.pid, signal.SIGKILL)
+                worker.process.kill()
             worker.process.join()
 
 

@@ -29,6 +29,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.serializers import CPickleSerializer
 from pyspark.sql import SparkSession
 
+from kafka_spec.model_check.exploration import Stopped
 from kafka_spec.model_check.sealed import Damaged
 from kafka_spec.model_check.spark.package import expected, guarded, send_package
 from kafka_spec.model_check.spark.task import SCRATCH, Task
@@ -48,10 +49,6 @@ QUICK_JAVA = "-XX:TieredStopAtLevel=1"
 
 class JobFailed(Exception):  # noqa: N818 - says what happened
     """A Spark job failed; the finished levels are intact."""
-
-
-class Stopped(Exception):  # noqa: N818 - no error
-    """The budget is exhausted."""
 
 
 class Abandoned(Exception):  # noqa: N818 - no error

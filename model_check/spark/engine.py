@@ -27,7 +27,7 @@ from kafka_spec.model_check.columns import columns_of
 from kafka_spec.model_check.compile import Program
 from kafka_spec.model_check.described import described
 from kafka_spec.model_check.embedded import Search
-from kafka_spec.model_check.exploration import Budget, Distribution, Exploration, Finding, Progress, check_sums, quiet
+from kafka_spec.model_check.exploration import Budget, Distribution, Exploration, Finding, Progress, Stopped, check_sums, quiet
 from kafka_spec.model_check.faults import explain
 from kafka_spec.model_check.layout import Layout
 from kafka_spec.model_check.lowering.packing import codec_text, packed_bytes
@@ -39,12 +39,13 @@ from kafka_spec.model_check.sealed import Damaged
 from kafka_spec.model_check.spark import exchange, worker
 from kafka_spec.model_check.spark import paths as paths_on_spark
 from kafka_spec.model_check.spark import state_dir as store
-from kafka_spec.model_check.spark.cluster import JobFailed, SparkCluster, Stopped, check_java
+from kafka_spec.model_check.spark.cluster import JobFailed, SparkCluster, check_java
 from kafka_spec.model_check.spark.folder import RunFolder, recall
 from kafka_spec.model_check.spark.order import Files
 from kafka_spec.model_check.spark.state_dir import Rows, Storage
 from kafka_spec.model_check.spark.task import Task
 from kafka_spec.model_check.symmetry import refuse_claims
+from kafka_spec.model_check.within import limited
 from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Property, Question, Spec, SpecError
 
 PART_BYTES = 256 << 20
@@ -81,7 +82,8 @@ def explore(
     run = Run(result, distribution, everything, budget or Budget(), progress, seed)
     began = time.perf_counter()
     try:
-        run.search()
+        with limited(run.budget):
+            run.search()
     except Stopped as reason:
         result.stopped = str(reason)
     except JobFailed as error:

@@ -10,9 +10,9 @@ import dataclasses
 import itertools
 from typing import Any
 
-from kafka_spec.model_check.exploration import Budget
+from kafka_spec.model_check.exploration import Budget, Stopped
 from kafka_spec.model_check.random_walks.simulation import Progress, Simulation
-from kafka_spec.model_check.spark.cluster import JobFailed, SparkCluster, Stopped
+from kafka_spec.model_check.spark.cluster import JobFailed, SparkCluster
 from kafka_spec.model_check.spark.walk_task import of_plain
 from kafka_spec.spec.table import SpecError
 

@@ -72,6 +72,8 @@ class PartitionStory:
     """The controller of each epoch that has lines about the partition."""
     assigned: tuple[int, ...] = ()
     """The replicas, the preferred one first, as the first line shows them that does."""
+    gaps: list[str] = field(default_factory=list)
+    """The times after which lines that are missing may have been about it."""
     moves: int = -1
     """The place of the first line that shows a reassignment, or -1."""
 
@@ -180,8 +182,12 @@ class _ControllerListener:
     def started(self, replica: int, state: int) -> None:
         """What a machine starts with is no line of its own."""
 
-    def flushed(self, registered: frozenset[int] | None, alive: frozenset[int] | None) -> None:
+    def flushed(self, registered: frozenset[int] | None, alive: frozenset[int] | None, whole: bool) -> None:
         """The end of a batch is not an observation."""
+
+    def gap(self) -> None:
+        """Record where lines are missing."""
+        self._log.gaps.append(self._cursor.when)
 
 
 class _BrokerListener:
@@ -227,12 +233,22 @@ class _BrokerListener:
     def uncached(self, sender: Sender) -> None:
         """What a broker tells its clients is not modelled."""
 
+    def gap(self) -> None:
+        """Record where lines are missing."""
+        self._log.gaps.append(self._cursor.when)
+
 
 class _NoChannel:
     def send(self, request: int, place: int, when: bytes) -> None:
         """Whole requests are not observations."""
 
     def receive(self, request: int, number: int, place: int, when: bytes) -> None:
+        """Whole requests are not observations."""
+
+    def sender_gap(self) -> None:
+        """Whole requests are not observations."""
+
+    def receiver_gap(self) -> None:
         """Whole requests are not observations."""
 
 

@@ -78,7 +78,7 @@ class RunningKRaftBroker:
         """Send the leaders' proposals, each request until it is answered."""
         isr = self.broker.data.isr
         while True:
-            request = isr.next_request()
+            request = isr.next_request(self.broker.now)
             if request is None:
                 yield Sleep(IDLE)
                 continue

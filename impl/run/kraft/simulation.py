@@ -14,8 +14,8 @@ from kafka_spec.impl.kraft.image import InconsistentLog
 from kafka_spec.impl.run.client import Consumer, Producer, producers
 from kafka_spec.impl.run.conductor import BEGINNING, LOOK, READING, REST
 from kafka_spec.impl.run.history import History
-from kafka_spec.impl.run.kraft.chaos import KRaftChaos
 from kafka_spec.impl.run.kraft.faults import KRAFT_FAULTS
+from kafka_spec.impl.run.kraft.nemesis import kraft_nemesis
 from kafka_spec.impl.run.kraft.operations import KRaftOperators
 from kafka_spec.impl.run.kraft.verdict import KRaftJudge
 from kafka_spec.impl.run.kraft.watcher import UNCLEAN, WHY
@@ -42,7 +42,7 @@ class KRaftRun:
         self.history = History()
         self.partitions = options.partitions_of_topic()
         self._judge = KRaftJudge(self.world.cluster, self.world.watcher, options.era, self.world.numbers, options.unclean)
-        self._chaos = KRaftChaos(self.world, random, options.faults)
+        self._nemesis = kraft_nemesis(self.world, options.faults)
         operators = Random(random.getrandbits(32)) if options.operates else random
         self._operators = KRaftOperators(self.world, options, operators)
         self._watch = watch
@@ -80,7 +80,7 @@ class KRaftRun:
             self._working += 1
             self.world.process(producer.name).spawn(producer.run(), self._finished)
         self.world.process("consumer").spawn(self._consumer.run())
-        self._chaos.begin()
+        self._nemesis.begin()
         self._operators.begin()
 
     def _finished(self) -> None:
@@ -88,7 +88,7 @@ class KRaftRun:
 
     def _calm_down(self) -> float:
         """Stop the faults, let producers finish their records; return the time."""
-        self._chaos.stopped = self._operators.stopped = True
+        self._nemesis.stopped = self._operators.stopped = True
         self.world.calm()
         for producer in self._producers:
             producer.stopping = True

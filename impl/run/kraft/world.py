@@ -16,6 +16,7 @@ from kafka_spec.impl.kraft.requests import (
     FetchMetadataRequest,
     ProposalRequest,
 )
+from kafka_spec.impl.log.manager import lose_unflushed
 from kafka_spec.impl.protocol.data_requests import ElectLeadersRequest
 from kafka_spec.impl.protocol.responses import ElectLeadersResponse
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
@@ -24,22 +25,24 @@ from kafka_spec.impl.run.kraft.process import CONTROLLER, RunningKRaftBroker
 from kafka_spec.impl.run.kraft.watcher import KRaftWatcher
 from kafka_spec.impl.run.observer import Observer
 from kafka_spec.impl.run.options import SETTINGS, TOPIC, Options
-from kafka_spec.impl.run.scheduler import ScheduledTasks, Scheduler
+from kafka_spec.impl.run.scheduler import ScheduledTasks
 from kafka_spec.impl.run.simulated_network import SimulatedNetwork
-from kafka_spec.impl.run.simulated_world import EPOCH
 from kafka_spec.impl.run.tasks import Sleep, Task
+from kafka_spec.impl.run.virtual_time import VirtualTime
 from kafka_spec.spec.partition_change import ElectionKind
 
 SESSION_TIMEOUT_MS = 3_000
 """broker.session.timeout.ms; shorter than Kafka's, so that a run has more events."""
+DOWN = 6.0
+"""The longest time, in seconds, for which a crashed broker is down."""
 
 
-class KRaftWorld:
+class KRaftWorld(VirtualTime):
     """Brokers by number; those in `nodes` run."""
 
     def __init__(self, options: Options, folder: Path, news: Callable[[str], object], random: Random) -> None:
         """`folder` is empty; `news` receives the events to display; `random` is the only source of randomness."""
-        self.scheduler = Scheduler(EPOCH)
+        super().__init__()
         self.observer = Observer(lambda _: None, lambda: self.scheduler.now, news)
         self.random = random
         self.numbers = list(range(options.brokers))
@@ -59,22 +62,9 @@ class KRaftWorld:
         self.process("controller").spawn(self._fence_stale())
 
     @property
-    def now(self) -> float:
-        """The seconds since the run began."""
-        return self.scheduler.now
-
-    @property
     def milliseconds(self) -> int:
         """The time in milliseconds since 1970."""
         return int(self.scheduler.clock() * 1000)
-
-    def after(self, seconds: float, act: Callable[[], object]) -> None:
-        """Schedule a call so many seconds from now."""
-        self.scheduler.after(seconds, act)
-
-    def process(self, name: str) -> ScheduledTasks:
-        """Return a process without tasks."""
-        return ScheduledTasks(name, self.scheduler, self.network.call)
 
     def running(self) -> list[int]:
         """Return the brokers that run, have registered, and are not shutting down."""
@@ -175,10 +165,34 @@ class KRaftWorld:
         for task in self.nodes[number].tasks():
             self._processes[number].spawn(task)
 
-    def crash(self, number: int) -> None:
+    def kill(self, number: int) -> None:
         """End a broker's process without order."""
         self._end(number)
         self.cluster.crash(number)
+
+    def crash(self, number: int) -> None:
+        """End a process, and start it again some time later."""
+        self.kill(number)
+        self._restart_later(number)
+
+    def _restart_later(self, number: int) -> None:
+        self.after(self.random.uniform(0.1, DOWN), lambda: self.start(number))
+
+    def lose_power(self, number: int) -> int:
+        """End a process, lose its unflushed records, and start it again later; return their number."""
+        self.kill(number)
+        lost = lose_unflushed(self.cluster.folder_of(number), self.random)
+        self._restart_later(number)
+        return lost
+
+    def bounce(self, number: int) -> None:
+        """End a process, and start it again at once."""
+        self.kill(number)
+        self.start(number)
+
+    def controller_of(self, _: int) -> int:
+        """Return the number of the controller, which every broker knows."""
+        return CONTROLLER
 
     def shut_down(self, number: int) -> None:
         """Let a broker ask for its controlled shutdown."""
@@ -194,12 +208,6 @@ class KRaftWorld:
             self.cluster.close(number)
             self.observer.tell(f"broker {number} has shut down")
             self.after(self.random.uniform(0.1, 3.0), lambda: self.start(number))
-
-    def calm(self) -> None:
-        """End all faults of the network."""
-        self.network.faults = ()
-        self.network.cut.clear()
-        self.network.slow.clear()
 
     def end(self) -> None:
         """End all processes, and close all files."""

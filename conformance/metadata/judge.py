@@ -1,0 +1,330 @@
+"""The judge of a metadata log: folds batch after batch into the image, and reports what must not happen, with its offset.
+
+Incremental: a file, several nodes, a snapshot and a running cluster feed it alike. What holds after an event is asked at the end
+of a batch, since an event writes its records into one batch (but for events of 10,000 records and more).
+
+Source: Kafka 3.9 QuorumController.java, ClusterControlManager.java, ReplicationControlManager.java.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from kafka_spec.conformance.metadata import image as keys
+from kafka_spec.conformance.metadata.batches import LogBatch, MetadataEntry
+from kafka_spec.conformance.metadata.claims import PropertyChecker
+from kafka_spec.conformance.metadata.image import Image
+from kafka_spec.conformance.metadata.shapes import FoldedBroker, FoldedPartition, PartitionShape
+from kafka_spec.conformance.validate.events import place_of
+from kafka_spec.conformance.validate.findings import Violation
+from kafka_spec.impl.kraft.record_decoders import UnreadableRecord
+from kafka_spec.impl.kraft.record_schemas import SCHEMAS
+from kafka_spec.impl.kraft.records import FENCED, NO_LEADER_CHANGE
+from kafka_spec.spec.kraft.machines import REGISTRATION, BrokerState
+
+LARGEST_EVENT = 10_000
+"""The records after which Kafka cuts an event into several batches (QuorumController.MAX_RECORDS_PER_BATCH)."""
+LEADER_CHANGE = 2
+"""The type of the control record that names the leader of an epoch."""
+REGISTRATION_KEYS = frozenset(
+    {keys.REGISTER_BROKER, keys.UNREGISTER_BROKER, keys.FENCE_BROKER, keys.UNFENCE_BROKER, keys.REGISTRATION_CHANGE}
+)
+MIN_ISR = "min.insync.replicas"
+
+
+def time_of(milliseconds: int) -> str:
+    """Return a time in milliseconds since 1970 as text, in UTC."""
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+
+
+@dataclass
+class StaticSettings:
+    """What a log does not say: settings of the brokers' files. None: the log's own, or Kafka's default."""
+
+    min_isr: int = 1
+    unclean: bool = False
+
+
+@dataclass
+class Reign:
+    """An epoch of the quorum: its leader, -1 if the log does not name it, and where it begins."""
+
+    epoch: int
+    controller: int
+    first: int
+    began: int
+
+
+@dataclass
+class LogJudge:
+    """Folds batches, and reports violations. `place` of a violation is the number of a file and an offset."""
+
+    settings: StaticSettings = field(default_factory=StaticSettings)
+    image: Image = field(default_factory=Image)
+    claims: PropertyChecker = field(default_factory=PropertyChecker)
+    violations: list[Violation] = field(default_factory=list)
+    kinds: Counter[int] = field(default_factory=Counter)
+    records: int = 0
+    batches: int = 0
+    changes: int = 0
+    reigns: list[Reign] = field(default_factory=list)
+    unknown_tags: int = 0
+    next: int | None = None
+    """The offset that must come next."""
+    open_transaction: list[tuple[int, LogBatch, Sequence[MetadataEntry]]] | None = None
+    first_time: int = 0
+    last_time: int = 0
+    _file: int = 0
+    _batch: LogBatch | None = None
+    _touched: dict[FoldedPartition, int] = field(default_factory=dict)
+    _moved: dict[int, int] = field(default_factory=dict)
+    _failing: dict[FoldedPartition, frozenset[str]] = field(default_factory=dict)
+    _largest_broker_epoch: int = -1
+    _registered: set[int] = field(default_factory=set)
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # Batches
+
+    def begin_with(self, image: Image, end: int) -> None:
+        """Begin with the image of a snapshot of the log before `end`; it is judged too."""
+        self.image, self.next = image, end
+        self._largest_broker_epoch = max((broker.epoch for broker in image.brokers.values()), default=-1)
+        for partition in image.all_partitions():
+            self._judge_state(partition, end)
+
+    def feed(self, batch: LogBatch, file: int = 0) -> None:
+        """Take the next batch of the log."""
+        self._file, self._batch = file, batch
+        self.batches += 1
+        self.first_time = self.first_time or batch.timestamp
+        self.last_time = batch.timestamp
+        if self.next is not None and batch.base != self.next:
+            self.report("offsets-jump", batch.base, "the log", f"offset {batch.base} comes after {self.next - 1}")
+        self.next = batch.last + 1
+        try:
+            entries = batch.entries()
+        except UnreadableRecord as error:
+            self.report("unreadable-record", batch.base, "the log", str(error))
+            return
+        self._reign(batch, entries)
+        if not batch.is_control:
+            self._take(file, batch, entries)
+
+    def _reign(self, batch: LogBatch, entries: Sequence[MetadataEntry]) -> None:
+        """Note a new epoch of the quorum, and its leader."""
+        newest = self.reigns[-1] if self.reigns else None
+        if newest is not None and batch.epoch < newest.epoch:
+            text = f"epoch {batch.epoch} comes after epoch {newest.epoch}"
+            self.report("leader-epoch-of-quorum-back", batch.base, "the log", text)
+            return
+        changes = [one for one in entries if batch.is_control and one.key == LEADER_CHANGE]
+        if newest is None or batch.epoch > newest.epoch:
+            leader = changes[0].record.leader_id if changes else -1
+            if newest is not None and not changes:
+                text = f"epoch {batch.epoch} begins without the change of its leader"
+                self.report("wrong-leader-change", batch.base, "the log", text)
+            self.reigns.append(Reign(batch.epoch, leader, batch.base, batch.timestamp))
+        elif changes:
+            text = f"the leader of epoch {batch.epoch} changes: {newest.controller} was it, {changes[0].record.leader_id} is named"
+            self.report("wrong-leader-change", batch.base, "the log", text)
+
+    def _take(self, file: int, batch: LogBatch, entries: Sequence[MetadataEntry]) -> None:
+        """Apply a batch, or hold it until its transaction ends (KIP-868)."""
+        first, last = entries[0].key if entries else -1, entries[-1].key if entries else -1
+        if first == keys.BEGIN_TRANSACTION and self.open_transaction is None:
+            self.open_transaction = []
+        if self.open_transaction is None:
+            self._apply_batch(batch, entries)
+            return
+        self.open_transaction.append((file, batch, entries))
+        if last == keys.ABORT_TRANSACTION:
+            self.records += sum(len(held) for _, _, held in self.open_transaction)
+            self.open_transaction = None
+        elif last == keys.END_TRANSACTION:
+            held, self.open_transaction = self.open_transaction, None
+            for number, one, content in held:
+                self._file, self._batch = number, one
+                self._apply_batch(one, content)
+
+    def _apply_batch(self, batch: LogBatch, entries: Sequence[MetadataEntry]) -> None:
+        self._registered = {one.record.broker_id for one in entries if one.key == keys.REGISTER_BROKER}
+        self.apply_entries(entries)
+        if len(entries) < LARGEST_EVENT:
+            self._end_of_event()
+
+    def apply_entries(self, entries: Sequence[MetadataEntry]) -> None:
+        """Apply the records of a batch, each judged by itself."""
+        for entry in entries:
+            self.apply(entry)
+
+    def apply(self, entry: MetadataEntry) -> None:
+        """Judge and apply a record."""
+        offset, key, record = entry
+        self.records += 1
+        self.kinds[key] += 1
+        if record.unknown_tags:
+            self.unknown_tags += 1
+        if key == keys.PARTITION_CHANGE:
+            self._change(offset, record)
+            return
+        if key in REGISTRATION_KEYS:
+            self._registration(offset, key, record)
+            return
+        missing = self.image.apply(key, record)
+        if missing:
+            self.report("refers-to-nothing", offset, "the log", f"a {SCHEMAS[key].name} names {missing}")
+        elif key == keys.PARTITION:
+            self._begin_partition(offset, record)
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # Partitions
+
+    def min_isr(self, topic_id: bytes) -> int:
+        """Return min.insync.replicas of a topic."""
+        return self.number_set(topic_id, MIN_ISR, self.settings.min_isr)
+
+    def number_set(self, topic_id: bytes, name: str, usual: int) -> int:
+        """Return a number that the log, or else the settings, give to a topic."""
+        told = self.image.setting(self.image.names.get(topic_id, ""), name)
+        return int(told) if told is not None and told.isdigit() else usual
+
+    def _change(self, offset: int, record: Any) -> None:
+        self.changes += 1
+        image = self.image
+        partition = image.find(record.topic_id, record.partition_id)
+        old = partition.shape if partition is not None else None
+        missing = image.apply(keys.PARTITION_CHANGE, record)
+        if missing or partition is None or old is None:
+            name = f"{image.names.get(record.topic_id, record.topic_id.hex())}-{record.partition_id}"
+            self.report("refers-to-nothing", offset, name, f"a PartitionChangeRecord names {missing}")
+            return
+        self._touched[partition] = offset
+        new = partition.shape
+        failed = self.claims.of_change(image, old, new, int(record.leader != NO_LEADER_CHANGE), self.min_isr(partition.topic_id))
+        for name in failed:
+            if name == "too-few-candidates" and self._lost(old, new) <= self._registered:
+                continue
+            self.report(name, offset, image.name_of(partition), f"{shown(old)}; then {shown(new)}")
+        if partition.directories and len(partition.directories) != len(new.replicas):
+            text = f"{len(partition.directories)} directories of {len(new.replicas)} replicas"
+            self.report("wrong-directories", offset, image.name_of(partition), text)
+
+    @staticmethod
+    def _lost(old: PartitionShape, new: PartitionShape) -> set[int]:
+        return {*old.isr, *old.elr} - {*new.isr, *new.elr}
+
+    def _begin_partition(self, offset: int, record: Any) -> None:
+        partition = self.image.find(record.topic_id, record.partition_id)
+        assert partition is not None
+        self._touched[partition] = offset
+        if partition.leader_epoch or partition.partition_epoch:
+            text = f"it starts with leader epoch {partition.leader_epoch} and partition epoch {partition.partition_epoch}"
+            self.report("wrong-beginning", offset, self.image.name_of(partition), text)
+        if record.directories and len(record.directories) != len(record.replicas):
+            text = f"{len(record.directories)} directories of {len(record.replicas)} replicas"
+            self.report("wrong-directories", offset, self.image.name_of(partition), text)
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # Registrations
+
+    def _registration(self, offset: int, key: int, record: Any) -> None:
+        number = record.id if key in (keys.FENCE_BROKER, keys.UNFENCE_BROKER) else record.broker_id
+        old = self.image.brokers.get(number)
+        before = self.image.state_of(number)
+        if key == keys.REGISTER_BROKER:
+            self._register(offset, record, old)
+        missing = self.image.apply(key, record)
+        if missing:
+            self.report("refers-to-nothing", offset, f"broker {number}", f"a {SCHEMAS[key].name} names {missing}")
+            return
+        self._moved[number] = offset
+        after = self.image.state_of(number)
+        same_process = key == keys.REGISTER_BROKER and old is not None and old.incarnation == record.incarnation_id
+        if (
+            before != after
+            and not same_process
+            and key != keys.UNREGISTER_BROKER
+            and (before, after) not in REGISTRATION.legal_pairs
+        ):
+            text = f"{BrokerState(before).name} to {BrokerState(after).name} is no row of its table"
+            self.report("wrong-registration", offset, f"broker {number}", text)
+        if key == keys.REGISTRATION_CHANGE and record.fenced == FENCED and record.in_controlled_shutdown:
+            self.report("wrong-registration", offset, f"broker {number}", "it is fenced and shuts down in one record")
+
+    def _register(self, offset: int, record: Any, old: FoldedBroker | None) -> None:
+        """Judge a registration."""
+        subject, epoch = f"broker {record.broker_id}", record.broker_epoch
+        same_process = old is not None and old.incarnation == record.incarnation_id
+        if epoch > offset:
+            self.report("broker-epoch", offset, subject, f"its broker epoch {epoch} is an offset after its record")
+        if epoch <= self._largest_broker_epoch and not (same_process and old is not None and epoch == old.epoch):
+            text = f"its broker epoch {epoch} is not larger than {self._largest_broker_epoch}, of a registration before"
+            self.report("broker-epoch", offset, subject, text)
+        self._largest_broker_epoch = max(self._largest_broker_epoch, epoch)
+        if not record.fenced and not same_process:
+            self.report("registered-unfenced", offset, subject, "a new process is registered, and not fenced")
+        if old is not None:
+            for name in self.claims.of_registration(old.epoch, epoch, same_process):
+                self.report(name, offset, subject, f"broker epoch {old.epoch}, then {epoch}, of the same process")
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # The end of an event
+
+    def _end_of_event(self) -> None:
+        """Judge what has changed: the partitions, and those that name a broker whose registration has changed."""
+        for number, offset in self._moved.items():
+            for partition in self.image.in_isr[number]:
+                self._touched.setdefault(partition, offset)
+        for partition, offset in self._touched.items():
+            self._judge_state(partition, offset)
+        self._touched.clear()
+        self._moved.clear()
+
+    def _judge_state(self, partition: FoldedPartition, offset: int) -> None:
+        failed = self.claims.of_state(self.image, partition.shape, self.min_isr(partition.topic_id))
+        before = self._failing.get(partition)
+        if not failed and before is None:
+            return
+        for name in failed:
+            if before is None or name not in before:
+                self.report(name, offset, self.image.name_of(partition), shown(partition.shape))
+        if failed:
+            self._failing[partition] = frozenset(failed)
+        else:
+            del self._failing[partition]
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # Reports
+
+    @property
+    def controller(self) -> int:
+        """The active controller, -1 if the log does not name it."""
+        return self.reigns[-1].controller if self.reigns else -1
+
+    def report(self, kind: str, offset: int, subject: str, says: str) -> None:
+        """Note a violation at an offset of the current file."""
+        self.report_at(kind, self._file, offset, subject, says)
+
+    def report_at(self, kind: str, file: int, offset: int, subject: str, says: str) -> None:
+        """Note a violation."""
+        when = time_of(self._batch.timestamp) if self._batch is not None else ""
+        actor = f"controller {self.controller}" if self.controller >= 0 else "the controller"
+        self.violations.append(Violation(place_of(file, offset), kind, when, subject, actor, says))
+
+
+def shown(shape: PartitionShape) -> str:
+    """Return a partition as text."""
+    text = f"leader {'none' if shape.leader < 0 else shape.leader}, ISR {list(shape.isr)}, replicas {list(shape.replicas)}"
+    for name, brokers in (
+        ("ELR", shape.elr),
+        ("last known", shape.last_known),
+        ("adding", shape.adding),
+        ("removing", shape.removing),
+    ):
+        if brokers:
+            text += f", {name} {list(brokers)}"
+    return text + (", RECOVERING" if shape.recovery else "")

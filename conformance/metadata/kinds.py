@@ -1,0 +1,51 @@
+"""The kinds of violations of a metadata log, beside the properties of spec/kraft: each with what must hold instead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kafka_spec.conformance.validate.findings import Kind
+from kafka_spec.spec.kraft.properties import SAFETY
+
+LOG_KINDS: Mapping[str, Kind] = {
+    "unexplained": Kind("each record is a step of an event of the model", "the events of spec/kraft"),
+    "refers-to-nothing": Kind("a record refers to what the log before it has", "ReplicationControlManager.replay"),
+    "unreadable-record": Kind("each record is of a kind and version of Kafka 3.3 to 4.4", "MetadataRecordSerde"),
+    "offsets-jump": Kind("offsets follow each other", "the log of the quorum"),
+    "leader-epoch-of-quorum-back": Kind("the epoch of the quorum's leader never decreases in the log", "KIP-595"),
+    "wrong-leader-change": Kind("an epoch of the quorum begins with the change of its leader", "KIP-595"),
+    "snapshot-differs": Kind(
+        "a snapshot holds the image of the log before its end", "Kafka 3.9 MetadataImage", ("removed-configuration-stays",)
+    ),
+    "nodes-differ": Kind(
+        "what two nodes have of the log is equal, but for a tail that was never committed", "KIP-595: log matching"
+    ),
+    "epoch-checkpoint-differs": Kind(
+        "leader-epoch-checkpoint has the first offset of each epoch in the log", "LeaderEpochFileCache"
+    ),
+    "quorum-state-differs": Kind("quorum-state has the newest epoch that the log knows, or a later one", "FileQuorumStateStore"),
+    "broker-epoch": Kind(
+        "a registration has a larger broker epoch than any before, and one that is no offset after its record",
+        "OneEpochForEachProcess; Kafka 3.9 ClusterControlManager.registerBroker",
+    ),
+    "registered-unfenced": Kind("a new process is fenced when it registers", "the row `register` of Registration"),
+    "wrong-registration": Kind("the state of a registration changes by a row of its table", "the rows of Registration"),
+    "joins-inactive": Kind("a broker joins an ISR only while it is active", "alter_partition.is_eligible (KIP-841)"),
+    "unmarked-unclean-election": Kind(
+        "a leader from outside the ISR and the ELR is marked as recovering", "partition_change.recovery_after (KIP-704)"
+    ),
+    "too-few-candidates": Kind(
+        "with eligible leader replicas, ISR and ELR together keep min.insync.replicas members, unless one lost its records",
+        "ReassignmentKeepsCandidates; partition_change.target_elr (KIP-966)",
+    ),
+    "wrong-directories": Kind("a partition has a directory for each replica", "KIP-858"),
+    "wrong-order-of-removal": Kind("replicas that are removed come last, in ascending order", "PartitionReassignmentReplicas"),
+    "twice": Kind("no list names a broker twice", "PartitionRegistration"),
+    "wrong-beginning": Kind(
+        "a partition starts with leader epoch 0 and partition epoch 0", "ReplicationControlManager.createTopic"
+    ),
+}
+"""The kinds that only a log can show."""
+
+KINDS: Mapping[str, Kind] = {**LOG_KINDS, **{one.name: Kind(one.says, one.name) for one in SAFETY}}
+"""All kinds by name, in the order of a report."""

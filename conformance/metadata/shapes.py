@@ -1,0 +1,146 @@
+"""What the image has of a partition and of a broker, and what a change record does to a partition.
+
+A *shape* is what decisions about a partition depend on. Few shapes occur in a log, and many partitions share each.
+
+Source: Kafka 3.9 PartitionRegistration.java, BrokerRegistration.java.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from kafka_spec.impl.kraft.image import RegisteredPartition
+from kafka_spec.impl.kraft.records import NO_LEADER_CHANGE, NO_RECOVERY_CHANGE
+from kafka_spec.spec.domain import NONE
+from kafka_spec.spec.kraft.machines import CONTROLLED_SHUTDOWN, UNFENCED, BrokerState
+from kafka_spec.spec.kraft.machines import FENCED as IS_FENCED
+
+NOBODY = UUID(int=0)
+
+
+def bare(items: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return parts of a record in a fixed order, without the versions that they were written in."""
+    return tuple(sorted(item[1:-1] for item in items))
+
+
+class PartitionShape(NamedTuple):
+    """What the decisions about a partition depend on: everything but its name, its epochs and its directories."""
+
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    leader: int
+    elr: tuple[int, ...] = ()
+    last_known: tuple[int, ...] = ()
+    recovery: int = 0
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+
+    def registered(self) -> RegisteredPartition:
+        """Return the partition as the controller's decisions take it, with epochs 0."""
+        last = self.last_known[0] if self.last_known else NONE
+        return RegisteredPartition(
+            NOBODY, self.replicas, self.isr, self.leader, 0, 0, self.elr, last, self.recovery, self.adding, self.removing
+        )
+
+
+class ShapeChange(NamedTuple):
+    """What a PartitionChangeRecord changes; what is None, NO_LEADER_CHANGE or NO_RECOVERY_CHANGE stays."""
+
+    isr: tuple[int, ...] | None = None
+    leader: int = NO_LEADER_CHANGE
+    replicas: tuple[int, ...] | None = None
+    removing: tuple[int, ...] | None = None
+    adding: tuple[int, ...] | None = None
+    recovery: int = NO_RECOVERY_CHANGE
+    elr: tuple[int, ...] | None = None
+    last_known: tuple[int, ...] | None = None
+
+
+NOTHING = ShapeChange()
+
+
+def change_of(record: Any) -> ShapeChange:
+    """Return what a PartitionChangeRecord changes, but for directories."""
+    return ShapeChange(
+        record.isr,
+        record.leader,
+        record.replicas,
+        record.removing_replicas,
+        record.adding_replicas,
+        record.leader_recovery_state,
+        record.eligible_leader_replicas,
+        record.last_known_elr,
+    )
+
+
+def merged(shape: PartitionShape, change: ShapeChange) -> PartitionShape:
+    """Return a partition after a change (PartitionRegistration.merge)."""
+    isr, leader, replicas, removing, adding, recovery, elr, last_known = change
+    return PartitionShape(
+        shape.replicas if replicas is None else replicas,
+        shape.isr if isr is None else isr,
+        shape.leader if leader == NO_LEADER_CHANGE else leader,
+        shape.elr if elr is None else elr,
+        shape.last_known if last_known is None else last_known,
+        shape.recovery if recovery == NO_RECOVERY_CHANGE else recovery,
+        shape.adding if adding is None else adding,
+        shape.removing if removing is None else removing,
+    )
+
+
+class FoldedPartition:
+    """A partition; `directories` are those of its replicas, in their order, () if the log does not tell them."""
+
+    __slots__ = ("directories", "leader_epoch", "number", "partition_epoch", "shape", "topic_id")
+
+    def __init__(
+        self,
+        topic_id: bytes,
+        number: int,
+        shape: PartitionShape,
+        leader_epoch: int,
+        partition_epoch: int,
+        directories: tuple[bytes, ...],
+    ) -> None:
+        self.topic_id = topic_id
+        self.number = number
+        self.shape = shape
+        self.leader_epoch = leader_epoch
+        self.partition_epoch = partition_epoch
+        self.directories = directories
+
+    def content(self) -> tuple[Any, ...]:
+        """Return everything that a snapshot says of it."""
+        return self.shape, self.leader_epoch, self.partition_epoch, self.directories
+
+
+class FoldedBroker:
+    """A registered broker."""
+
+    __slots__ = ("cordoned", "directories", "epoch", "fenced", "incarnation", "number", "record", "stops")
+
+    def __init__(self, record: Any) -> None:
+        self.number: int = record.broker_id
+        self.epoch: int = record.broker_epoch
+        self.incarnation: bytes = record.incarnation_id
+        self.fenced: bool = record.fenced
+        self.stops: bool = record.in_controlled_shutdown
+        self.directories: tuple[bytes, ...] = record.log_dirs or ()
+        self.cordoned: tuple[bytes, ...] = record.cordoned_log_dirs or ()
+        self.record = record
+
+    @property
+    def state(self) -> BrokerState:
+        """Its state in the table of registrations."""
+        return IS_FENCED if self.fenced else CONTROLLED_SHUTDOWN if self.stops else UNFENCED
+
+    @property
+    def active(self) -> bool:
+        """Whether it may lead: neither fenced nor in controlled shutdown."""
+        return not self.fenced and not self.stops
+
+    def content(self) -> tuple[Any, ...]:
+        """Return everything that a snapshot says of it."""
+        same = (bare(self.record.end_points), bare(self.record.features), self.record.rack)
+        return self.epoch, self.incarnation, self.fenced, self.stops, sorted(self.directories), sorted(self.cordoned), same
