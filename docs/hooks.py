@@ -249,7 +249,7 @@ def example_chart(name: str) -> str:
 
 
 def source(name: str) -> str:
-    """Return an example's file, folded, without the docstring that its chapter tells."""
+    """Return an example's file, folded, without the docstring, whose content is in its chapter."""
     text = (ROOT / "examples" / f"{name}.py").read_text(encoding="utf-8")
     code = text[text.index('"""', 3) + 3 :].strip()
     return "\n".join(

@@ -17,7 +17,7 @@ from typing import Any
 
 PAGE = Path(__file__).parent / "kafka" / "tested.md"
 SECTIONS = {"control/fixed": "The control plane", "kraft/fixed": "KRaft"}
-"""The models whose checks are told, with the headings."""
+"""The models whose checks are listed, with the headings."""
 COLUMNS = 8
 """How many properties stand side by side."""
 

@@ -139,6 +139,23 @@ class Running(Generic[Inputs]):
                 the entity is in the middle of another row; a row function takes `inputs`, and none are given; an initialisation
                 was refused, for which Kafka logs nothing.
         """
+        model = self._model_for(trigger, entity)
+        source = model.state
+        model.false.clear()
+        model.busy, model.inputs = True, inputs
+        try:
+            found = (trigger, source) in self._known and self._engine.events[trigger].trigger(model)
+        finally:
+            model.busy, model.inputs = False, None
+        wanted = self.machine.rows_of(trigger)[0].target
+        if found:
+            self.log.attempted(FireResult(self.machine, entity, trigger, source, model.state, wanted))
+        else:
+            self._refused(model, trigger, source, wanted)
+        return found
+
+    def _model_for(self, trigger: str, entity: Entity) -> _Model:
+        """Return the model of an entity on which a trigger may be fired now."""
         machine = self.machine
         if trigger not in machine.triggers:
             raise SpecError(f"machine {machine.name} has no trigger {trigger}; it has {', '.join(machine.triggers)}")
@@ -152,26 +169,18 @@ class Running(Generic[Inputs]):
                 f"machine {machine.name}: {trigger} was fired on {entity} by an effect of a row on the same entity, which would "
                 "then overwrite its state; fire it after the row, as the next step"
             )
-        source = model.state
-        model.false.clear()
-        model.busy, model.inputs = True, inputs
-        try:
-            found = (trigger, source) in self._known and self._engine.events[trigger].trigger(model)
-        finally:
-            model.busy, model.inputs = False, None
-        rows = machine.rows_of(trigger)
-        wanted = rows[0].target
-        if found:
-            self.log.attempted(FireResult(machine, entity, trigger, source, model.state, wanted))
-            return True
-        if all(row.kind == "initialisation" for row in rows):
+        return model
+
+    def _refused(self, model: _Model, trigger: str, source: enum.IntEnum, wanted: enum.IntEnum) -> None:
+        """Log that no row has fired."""
+        machine, entity = self.machine, model.entity
+        if all(row.kind == "initialisation" for row in machine.rows_of(trigger)):
             raise SpecError(
                 f"machine {machine.name}: {trigger} seeds a state at start-up, and was refused for {entity} in {source.name}"
                 + (f" ({', '.join(model.false)} did not hold)" if model.false else "; shut the machine down first")
             )
         allowed = tuple(state for state in machine.states if (state, wanted) in machine.legal_pairs)
         self.log.attempted(FireResult(machine, entity, trigger, source, None, wanted, allowed, tuple(dict.fromkeys(model.false))))
-        return False
 
 
 @functools.lru_cache(maxsize=64)

@@ -138,21 +138,7 @@ class KafkasKRaft:
         self._settings = self._built(
             "ConfigurationControlManager", SnapshotRegistry=snapshots, KafkaConfigSchema=self.classes.schema, **known
         )
-        handler, method = ("BrokerUncleanShutdownHandler" if is_3 else "BrokerShutdownHandler"), "addRecordsForShutdown"
-        answer = kafka.implementing_hidden(f"{CONTROLLER}.ClusterControlManager${handler}", {method: self._shut_down})
-        self._cluster = self._built(
-            "ClusterControlManager",
-            LogContext=log,
-            SnapshotRegistry=snapshots,
-            Time=self.classes.time,
-            SessionTimeoutNs=kafka.long(TIMEOUT),
-            ReplicaPlacer=kafka.named("org.apache.kafka.metadata.placement.StripedReplicaPlacer")(
-                kafka.named("java.util.Random")(1)
-            ),
-            FeatureControlManager=self._features,
-            ClusterId="c",
-            **{handler: answer},
-        )
+        self._cluster = self._cluster_control(log, snapshots)
         self._partitions = self._built(
             "ReplicationControlManager",
             SnapshotRegistry=snapshots,
@@ -167,6 +153,25 @@ class KafkasKRaft:
             for name, level in levels.items():
                 self._replay([self.classes.message("FeatureLevelRecord").setName(name).setFeatureLevel(level)])
         self._cluster.activate()
+
+    def _cluster_control(self, log: Any, snapshots: Any) -> Any:
+        """Return Kafka's manager of registrations."""
+        kafka, is_3 = self.kafka, self.classes.is_3
+        handler, method = ("BrokerUncleanShutdownHandler" if is_3 else "BrokerShutdownHandler"), "addRecordsForShutdown"
+        answer = kafka.implementing_hidden(f"{CONTROLLER}.ClusterControlManager${handler}", {method: self._shut_down})
+        return self._built(
+            "ClusterControlManager",
+            LogContext=log,
+            SnapshotRegistry=snapshots,
+            Time=self.classes.time,
+            SessionTimeoutNs=kafka.long(TIMEOUT),
+            ReplicaPlacer=kafka.named("org.apache.kafka.metadata.placement.StripedReplicaPlacer")(
+                kafka.named("java.util.Random")(1)
+            ),
+            FeatureControlManager=self._features,
+            ClusterId="c",
+            **{handler: answer},
+        )
 
     def _shut_down(self, *arguments: Any) -> None:
         name = "handleBrokerUncleanShutdown" if self.classes.is_3 else "handleBrokerShutdown"
