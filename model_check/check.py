@@ -48,7 +48,7 @@ class Expectation:
     """The properties that the check cannot test, each with the reason."""
 
     def untested(self, result: Exploration) -> list[str]:
-        """Return the claims that were never tested, except those that are expected not to be, by their names or the property's."""
+        """Return the instances that were never tested, except those that are expected not to be, by their names or the property's."""
         expected = {one for name in self.not_tested for one in result.claims_named(name)}
         return [name for name in result.untested if name not in expected]
 
@@ -87,9 +87,9 @@ class Expectation:
 
 
 def _unlike(result: Exploration, name: str, states: int) -> list[str]:
-    """Return what is wrong with the counterexample of a claim, or with those of a property's claims, as sentences.
+    """Return what is wrong with the counterexample of an instance, or with those of a property's instances, as sentences.
 
-    A property's name stands for all its claims, and all must be alike: as long as the search ended, each is violated.
+    A property's name stands for all its instances, and all must be alike: as long as the search ended, each is violated.
     """
     lengths = {one: result.findings[one].states if one in result.findings else None for one in result.claims_named(name)}
     met = {one: length for one, length in lengths.items() if length is not None or result.complete} or lengths

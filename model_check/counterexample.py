@@ -41,7 +41,7 @@ REPLAYED_WAYS = 2_000
 
 
 def trace_of(result: Exploration, claim: str, shows: Iterable[str] = ()) -> Trace | None:
-    """Return the trace of a claim, or of the first violated claim of a property; None if none was found, or it was not kept.
+    """Return the trace of an instance, or of the first violated instance of a property; None if none was found, or it was not kept.
 
     `shows` are expressions about a state (`name = expression`), whose values each step then has.
 

@@ -118,7 +118,7 @@ class Exploration:
     engine: str
     threads: int
     properties: tuple[Property, ...]
-    """What is judged: of a property that is stated for each of some things, a claim for each binding (`Spec.claims_at`)."""
+    """What is judged: of a property that is stated for each of some things, an instance for each binding (`Spec.claims_at`)."""
     deadlock: bool = False
     levels: list[int] = field(default_factory=list)
     """The number of distinct states at each depth, the initial states first."""
@@ -175,9 +175,9 @@ class Exploration:
         return [(claim.name, claim.kind) for claim in self.properties] + built_in
 
     def claims_named(self, name: str) -> list[str]:
-        """Return the claims that a name stands for: the claim of that name, or those of the property.
+        """Return the instances that a name stands for: the instance of that name, or those of the property.
 
-        Members that a search takes as interchangeable have one claim, which stands for that of each of them.
+        Members that a search takes as interchangeable have one instance, which stands for that of each of them.
         """
         if name in (TYPE_INVARIANT, DEADLOCK):
             return [name]
@@ -192,11 +192,11 @@ class Exploration:
         return []
 
     def shown_by(self, name: str) -> str | None:
-        """Return the claim whose finding shows a property, or a claim itself; None if there is none."""
+        """Return the instance whose finding shows a property, or an instance itself; None if there is none."""
         return next((one for one in self.claims_named(name) if one in self.findings), None)
 
     def verdict_of(self, name: str) -> Verdict:
-        """Return the verdict on one claim, or on a property: the worst on one of its claims."""
+        """Return the verdict on one instance, or on a property: the worst on one of its instances."""
         kinds = dict(self.claims)
         verdicts = {self._verdict(one, kinds[one]) for one in self.claims_named(name)}
         if not verdicts:
@@ -209,9 +209,9 @@ class Exploration:
         return "violated" if name in self.findings else "holds" if self.complete else "inconclusive"
 
     def tested_of(self, name: str) -> int | None:
-        """Return how many states or steps a claim was tested on: all, or those that met its antecedent; None for a goal.
+        """Return how many states or steps an instance was tested on: all, or those that met its antecedent; None for a goal.
 
-        For a property with several claims return how many the one was tested on that was tested least.
+        For a property with several instances return how many the one was tested on that was tested least.
         """
         kinds = dict(self.claims)
         counts = [self._tested(one, kinds[one]) for one in self.claims_named(name)]
@@ -227,7 +227,7 @@ class Exploration:
 
     @property
     def untested(self) -> list[str]:
-        """The claims of the spec's properties that were not tested on any state or step."""
+        """The instances of the spec's properties that were not tested on any state or step."""
         return [claim.name for claim in self.properties if self.tested_of(claim.name) == 0]
 
     @property
@@ -245,7 +245,7 @@ class Exploration:
 
     @property
     def violated(self) -> list[str]:
-        """The names of the violated claims."""
+        """The names of the violated instances."""
         return [name for name, kind in self.claims if self._verdict(name, kind) == "violated"]
 
     @property

@@ -38,7 +38,7 @@ SETTLED = 10
 """Seconds. If a source was changed so shortly before it was read here, this process may have imported what stood there before."""
 
 VERIFIES = "KAFKA_SPEC_VERIFY_CODE"
-"""With this environment variable all code that is used again is also written anew and compared, which costs the time of both."""
+"""With this environment variable all code that is used again is also written again and compared, which costs the time of both."""
 
 PARTS = ("model_check", "spec/domain", "spec/table", "spec/integers.py", "spec/lint", "spec/source.py")
 """The engine and the vocabulary."""

@@ -98,7 +98,7 @@ def put(place: Packed, value: Any, record: bytearray, at: int) -> None:
 
 
 def put_initial(place: Packed, record: bytearray, at: int) -> None:
-    """Write the initial value of what stands at an offset into a zeroed record."""
+    """Write the initial value of the type at an offset into a zeroed record."""
     if place.fields is not None:
         for offset, field in place.fields.values():
             put_initial(field, record, at + offset)

@@ -58,7 +58,7 @@ class ExecutableSpec:
         """What is judged of the spec's properties at these bounds."""
 
     def claim(self, name: str) -> Property:
-        """Return a claim by its name; a property whose bindings are several claims here, as one about all of them."""
+        """Return an instance by its name; a property whose bindings are several instances here, as one about all of them."""
         found = next((claim for claim in self.claims if claim.name == name), None)
         stated = self.spec.property(name) if found is None else found
         return stated.at(self.bounds, tuple(stated.named_things.values()))[0]
@@ -220,11 +220,11 @@ class ExecutableSpec:
         return claim.when is None or any(self.answer(claim, when, of) for when in claim.antecedents)
 
     def answer(self, claim: Property, question: Question, of: Mapping[str, Any]) -> bool:
-        """Whether a predicate or an antecedent of a claim is true of a state `s`, or of the step from `before` to `after`."""
+        """Whether a predicate or an antecedent of an instance is true of a state `s`, or of the step from `before` to `after`."""
         return bool(self.call(question.function, {**of, "k": self.k, **dict(question.given)}, claim.name))
 
     def meets(self, claim: Property, s: Any) -> bool:
-        """Whether the predicate of a claim is true of a state; of a goal one of its bindings is enough."""
+        """Whether the predicate of an instance is true of a state; of a goal one of its bindings is enough."""
         each = any if claim.kind == "reachable" else all
         return each(self.answer(claim, predicate, {"s": s}) for predicate in claim.predicates)
 
@@ -246,7 +246,7 @@ class ExecutableSpec:
         return self._implied(claim, {"before": before, "after": after})
 
     def _implied(self, claim: Property, of: Mapping[str, Any]) -> bool:
-        """Whether for each binding of a claim its antecedent implies its predicate."""
+        """Whether for each binding of an instance its antecedent implies its predicate."""
         return all(
             (when is not None and not self.answer(claim, when, of)) or self.answer(claim, predicate, of)
             for when, predicate in claim.parts

@@ -389,7 +389,7 @@ def test_a_comparison_with_all_states_knows_the_claims_of_both() -> None:
 
 
 @pytest.mark.parametrize(
-    ("claim", "what"), [("Recovers", "asks for a way of each of the lamps"), ("Lights", "what is fair to each")]
+    ("claim", "what"), [("Recovers", "asks for a path of each of the lamps"), ("Lights", "what is fair to each")]
 )
 def test_ways_of_interchangeable_things_are_refused(claim: str, what: str, explore: Explore) -> None:
     """Where a way begins with one of them, a search that renames them cannot say which it ends with."""

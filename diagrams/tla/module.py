@@ -280,7 +280,7 @@ class Module:
             self.text.define(name, (), negated(goal), f"A goal: TLC reaches it where it finds that {name} is violated. {says}")
 
     def judged(self, claim: Property, states: dict[str, Term]) -> Term:
-        """Return the formula of a claim: its antecedent implies it, for each binding."""
+        """Return the formula of an instance: its antecedent implies it, for each binding."""
         names = self.things(claim)
         arguments: dict[str, Term] = {name: Atom(as_name) for name, as_name in names.items()}
         when = TRUE if claim.when is None else self.operators.predicate(claim.when, states, arguments)
@@ -288,11 +288,11 @@ class Module:
         return self.for_each(claim, predicate if when == TRUE else Infix("=>", when, predicate, IMPLIES))
 
     def things(self, claim: Property) -> dict[str, str]:
-        """Return names for the parameters of a claim."""
+        """Return names for the parameters of an instance."""
         return {name: name if name[0].islower() and name not in self.text.taken else f"a_{name}" for name in claim.named_things}
 
     def for_each(self, claim: Property, body: Term) -> Term:
-        """Return a formula about each binding of a claim."""
+        """Return a formula about each binding of an instance."""
         names = self.things(claim)
         for name, bound in reversed(list(claim.named_things.items())):
             last = Infix("-", Atom(constant_name(bound.name)), number(1), 10)

@@ -19,7 +19,7 @@ from kafka_spec.spec.table import Property, Question
 
 
 class _Judge(Emitter):
-    """What judges ask of a claim; one of interchangeable members has several bindings."""
+    """What judges ask of an instance; one of interchangeable members has several bindings."""
 
     def ask(self, question: Question, scope: dict[str, Value]) -> ir.Value:
         """Return the answer to a question as one bit."""
@@ -34,7 +34,7 @@ class _Judge(Emitter):
         return functools.reduce(self.b.and_, (self.ask(question, scope) for question in questions), I1(1))
 
     def decided(self, claim: Property, scope: dict[str, Value]) -> ir.Value:
-        """Return whether a state or step, one that meets an antecedent, violates the claim, or reaches the goal."""
+        """Return whether a state or step, one that meets an antecedent, violates the instance, or reaches the goal."""
         if claim.kind == "reachable":
             return self.some(claim.predicates, scope)
         if len(claim.parts) == 1:

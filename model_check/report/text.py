@@ -128,7 +128,7 @@ def _named(parts: tuple[Any, ...]) -> str:
 def properties_lines(result: Exploration) -> list[str]:
     """Return a line for each property: its verdict, and on how many states or steps it was tested.
 
-    Of the claims of one property those stand in one line whose verdicts and traces are alike; the least tested of them counts.
+    Of the instances of one property those stand in one line whose verdicts and traces are alike; the least tested of them counts.
     """
     says = {claim.name: claim.says for claim in result.properties}
     says[TYPE_INVARIANT] = "every field stays in its domain"
@@ -151,7 +151,7 @@ def properties_lines(result: Exploration) -> list[str]:
 
 
 def alike_claims(result: Exploration) -> dict[str, list[str]]:
-    """Return the claims of each line of a report: all of a property under its name if they are alike, else each under its own."""
+    """Return the instances of each line of a report: all of a property under its name if they are alike, else each under its own."""
     found: dict[str, list[str]] = {}
     stated = {claim.name: claim.stated for claim in result.properties}
     for name, _ in result.claims:
@@ -168,7 +168,7 @@ def _length(result: Exploration, name: str) -> int | None:
 
 
 def _binding(name: str) -> str:
-    """Return the binding in the name of a claim, or the name."""
+    """Return the binding in the name of an instance, or the name."""
     return name.partition("[")[2].rstrip("]") or name
 
 

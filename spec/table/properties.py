@@ -1,7 +1,7 @@
-"""Properties: claims about states, steps and paths.
+"""Properties of states, steps and paths.
 
-A property may be stated for one of several things, such as a partition of a topic: `each={"partition": PARTITIONS}`. It is then one
-claim for each binding of these parameters, judged and counted by itself, with a name of its own: `Name[partition=1]`.
+A property may be stated for one of several things, such as a partition of a topic: `each={"partition": PARTITIONS}`. It then has one
+instance for each binding of these parameters, judged and counted by itself, with a name of its own: `Name[partition=1]`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Property:
     With an antecedent `when`, a function of the same parameters, the claim covers only the states or steps that meet it. Their
     number is reported: a property that was never tested has proved nothing.
 
-    With `each`, parameters with the bounds that count their values, both functions take these, too, and a check judges one claim
+    With `each`, parameters with the bounds that count their values, both functions take these, too, and a check judges one instance
     for each binding (`at`).
     """
 
@@ -59,7 +59,7 @@ class Property:
     each: Things | tuple[tuple[Name, Bound], ...] = ()
     """Kept as pairs."""
     bindings: Bindings = ()
-    """What a check judges at some bounds: one binding; of interchangeable members all, of which none may violate the claim."""
+    """What a check judges at some bounds: one binding; of interchangeable members all, of which none may violate the instance."""
     of: Name = ""
     """For what a check judges, the name of the property of the spec."""
 
@@ -81,7 +81,7 @@ class Property:
 
     @property
     def stated(self) -> Name:
-        """The name under which the spec states this claim: that of the property, without a binding."""
+        """The name under which the spec states this instance: that of the property, without a binding."""
         return self.of or self.name
 
     @property
@@ -90,10 +90,10 @@ class Property:
         return dict(self.each)
 
     def at(self, bounds: Mapping[Name, int], alike: Collection[Bound] = ()) -> tuple[Property, ...]:
-        """Return the claims that a check at these bounds judges, one for each binding.
+        """Return the instances that a check at these bounds judges, one for each binding.
 
-        Where there is only one binding, the claim keeps the name of the property. Things of `alike` are interchangeable in the
-        search, which does not tell which is which: their bindings are judged together, as one claim. What it says of one of them it
+        Where there is only one binding, the instance keeps the name of the property. Things of `alike` are interchangeable in the
+        search, which does not tell which is which: their bindings are judged together, as one instance. What it says of one of them it
         says of all: so none may violate it, and a goal is reached by all if by one.
         """
         if not self.each or self.of:
@@ -111,7 +111,7 @@ class Property:
         )
 
     def bound_to(self, shown: str) -> Property | None:
-        """Return the claim whose name has this between its brackets, as in `partition=1`, or None."""
+        """Return the instance whose name has this between its brackets, as in `partition=1`, or None."""
         if not (pairs := re.findall(r"(?:^|,)(\w+)=(\d+)(?=,|$)", shown)) or [name for name, _ in pairs] != [*self.named_things]:
             return None
         binding = tuple((name, int(value)) for name, value in pairs)
@@ -169,7 +169,7 @@ def invariant(
 ) -> Property:
     """Claim that the predicate of (s, k) holds in every reachable state, or in those that meet the antecedent.
 
-    With `each`, as in `each={"partition": PARTITIONS}`, predicate and antecedent take that parameter too, and this is claimed
+    With `each`, as in `each={"partition": PARTITIONS}`, predicate and antecedent take that parameter too, and this must hold
     of each partition by itself: `Name[partition=0]`, `Name[partition=1]`. So it is for the other kinds of properties.
     """
     return Property(name, "invariant", predicate, says, cites, when, () if each is None else each)
