@@ -48,7 +48,7 @@ class Expectation:
     """The properties that the check cannot test, each with the reason."""
 
     def untested(self, result: Exploration) -> list[str]:
-        """Return the instances that were never tested, except those that are expected not to be, by their names or the property's."""
+        """Return the instances that were never tested, except those that are expected not to be, by any of their names."""
         expected = {one for name in self.not_tested for one in result.claims_named(name)}
         return [name for name in result.untested if name not in expected]
 

@@ -52,8 +52,8 @@ def refuse_claims(spec: Spec, claims: Iterable[Property]) -> None:
             )
         if claim.kind == "recoverable" and len(claim.bindings) > 1:
             raise SpecError(
-                f"{spec.name}: {claim.name} asks for a path of each of the {spec.symmetry.of.name}, and a search that takes them as "
-                "interchangeable cannot tell which of them is at its end; leave the property out, or search all states"
+                f"{spec.name}: {claim.name} asks for a path of each of the {spec.symmetry.of.name}, and a search that takes them "
+                "as interchangeable cannot tell which of them is at its end; leave the property out, or search all states"
             )
 
 

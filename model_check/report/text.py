@@ -151,7 +151,7 @@ def properties_lines(result: Exploration) -> list[str]:
 
 
 def alike_claims(result: Exploration) -> dict[str, list[str]]:
-    """Return the instances of each line of a report: all of a property under its name if they are alike, else each under its own."""
+    """Return the instances of each line of a report: all of a property if they are alike, else each under its own name."""
     found: dict[str, list[str]] = {}
     stated = {claim.name: claim.stated for claim in result.properties}
     for name, _ in result.claims:

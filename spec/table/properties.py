@@ -1,7 +1,7 @@
 """Properties of states, steps and paths.
 
-A property may be stated for one of several things, such as a partition of a topic: `each={"partition": PARTITIONS}`. It then has one
-instance for each binding of these parameters, judged and counted by itself, with a name of its own: `Name[partition=1]`.
+A property may be stated for one of several things, such as a partition of a topic: `each={"partition": PARTITIONS}`. It then has
+one instance for each binding of these parameters, judged and counted by itself, with a name of its own: `Name[partition=1]`.
 """
 
 from __future__ import annotations
@@ -93,8 +93,8 @@ class Property:
         """Return the instances that a check at these bounds judges, one for each binding.
 
         Where there is only one binding, the instance keeps the name of the property. Things of `alike` are interchangeable in the
-        search, which does not tell which is which: their bindings are judged together, as one instance. What it says of one of them it
-        says of all: so none may violate it, and a goal is reached by all if by one.
+        search, which does not tell which is which: their bindings are judged together, as one instance. What it says of one of them
+        it says of all: so none may violate it, and a goal is reached by all if by one.
         """
         if not self.each or self.of:
             return (self,)

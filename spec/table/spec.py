@@ -170,7 +170,7 @@ class Spec:
         return found
 
     def property_named(self, name: Name) -> Property | None:
-        """Return the property with this name, or the instance of one; None for another name, such as that of a built-in property."""
+        """Return the property with this name, or the instance of one; None for any other name, as that of a built-in property."""
         stated = {claim.name: claim for claim in self.properties}
         base, _, shown = name.rstrip("]").partition("[")
         return stated.get(name) or (stated[base].bound_to(shown) if base in stated else None)
