@@ -179,8 +179,10 @@ def _well_formed(table: Any, where: str) -> str:
         if type(value) not in kinds:
             raise SpecError(f"{where}: {key} = {value!r} is not {' or '.join(KINDS[kind] for kind in kinds)}")
     for key in ("seconds", "memory_mib", "distinct", "unreduced", "depth"):
-        if not 0 <= table.get(key, 0) < math.inf:
-            raise SpecError(f"{where}: {key} = {table[key]} is no number from 0 on")
+        if table.get(key, 0) < 0:
+            raise SpecError(f"{where}: {key} = {table[key]} is less than 0")
+        if not math.isfinite(table.get(key, 0)):
+            raise SpecError(f"{where}: {key} = {table[key]} is no number; omit it for no limit")
     if wrong := [value for key in ("properties", "without") for value in table.get(key, []) if not isinstance(value, str)]:
         raise SpecError(f"{where}: property {wrong[0]!r} is no name")
     if "properties" in table and not table["properties"]:
@@ -237,6 +239,7 @@ def _check(table: Mapping[str, Any], where: str, model: Callable[[str], Spec], u
         traces=table.get("traces", {}),
         all_rules_fire=table.get("all_rules_fire", False),
         all_properties_tested=table.get("all_properties_tested", False),
+        asked=properties or (),
         not_tested=here | {name: reason for reason, names in table.get("not_tested", {}).items() for name in names},
     )
     return NamedCheck(
