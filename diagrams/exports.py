@@ -65,20 +65,9 @@ def tla_text(machine: Machine, module: str = "") -> str:
         raise SpecError(
             f"machine {machine.name}: trigger {taken[0]} is a name that the module of TLA+ needs itself; give it another"
         )
-    states = [state.name for state in machine.states]
     actions = _actions(machine)
     lines = [
-        f"---- MODULE {module or machine.name} ----",
-        f"\\* {machine.name}{f', Kafka {machine.era}' if machine.era else ''}. Source: {machine.cites}",
-        "VARIABLE current",
-        "",
-        f"States == {{{', '.join(map(_text, states))}}}",
-        f"InitialState == {_text(machine.initial.name)}",
-        "",
-        "LegalPairs == {",
-        ",\n".join(f"  <<{_text(source.name)}, {_text(target.name)}>>" for source, target in machine.legal_pairs),
-        "}",
-        "",
+        *_tla_states(machine, module),
         *(line for (name, _), rows in actions.items() for line in _action(name, rows)),
         "Init == current = InitialState",
         _choice("Next", [name for name, kind in actions if kind == "transition"]),
@@ -94,6 +83,24 @@ def tla_text(machine: Machine, module: str = "") -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _tla_states(machine: Machine, module: str) -> list[str]:
+    """Return the beginning of a module: its states and legal pairs."""
+    states = [state.name for state in machine.states]
+    return [
+        f"---- MODULE {module or machine.name} ----",
+        f"\\* {machine.name}{f', Kafka {machine.era}' if machine.era else ''}. Source: {machine.cites}",
+        "VARIABLE current",
+        "",
+        f"States == {{{', '.join(map(_text, states))}}}",
+        f"InitialState == {_text(machine.initial.name)}",
+        "",
+        "LegalPairs == {",
+        ",\n".join(f"  <<{_text(source.name)}, {_text(target.name)}>>" for source, target in machine.legal_pairs),
+        "}",
+        "",
+    ]
 
 
 def _actions(machine: Machine) -> dict[tuple[str, str], list[Row]]:

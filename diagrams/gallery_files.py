@@ -64,34 +64,50 @@ def gallery(
     with needing("draw"):
         from kafka_spec.diagrams.house import house_dot
     files: dict[str, str | Drawn] = {}
-    index = ["# Gallery", "", NOTE, "", "## Machines", ""]
+    index = ["# Gallery", "", NOTE, "", "## Machines", "", *_tables(files, machines, choices or {})]
+    index += ["## Eras", "", *_eras(files, machines)]
+    index += ["## Counterexamples", "", "What the checks of the manifest reject, each with a shortest counterexample.", ""]
+    index += _traces(files, outcomes)
+    files["house.svg"] = Drawn(house_dot(Path(__file__).parent.parent))
+    index += ["## This project", "", "Its folders, and what they import.", "", "![house](house.svg)", ""]
+    files["README.md"] = "\n".join(index)
+    return files
+
+
+def _tables(files: dict[str, str | Drawn], machines: Mapping[str, Machine], choices: Mapping[str, ChoiceTable]) -> Iterator[str]:
+    """Add the files of machines, in their newest form, and of tables of choices; yield the lines of the index."""
     for name, machine in machines.items():
-        older = name.partition("@")[0]
-        if "@" in name and older in machines:
+        if "@" in name and name.partition("@")[0] in machines:
             continue
         files[f"{name}.svg"] = Drawn(machine_dot(machine))
         files[f"{name}.md"] = machine_markdown(machine)
-        index += [f"### {machine.name}", "", f"![{machine.name}]({name}.svg)", "", f"[as a table]({name}.md)", ""]
-    for name, decided in (choices or {}).items():
+        yield from (f"### {machine.name}", "", f"![{machine.name}]({name}.svg)", "", f"[as a table]({name}.md)", "")
+    for name, decided in choices.items():
         files[f"{name}.svg"] = Drawn(choices_dot(decided))
         files[f"{name}.md"] = choices_markdown(decided)
-        index += [f"### {decided.name}", "", f"![{decided.name}]({name}.svg)", "", f"[as a table]({name}.md)", ""]
-    index += ["## Eras", ""]
+        yield from (f"### {decided.name}", "", f"![{decided.name}]({name}.svg)", "", f"[as a table]({name}.md)", "")
+
+
+def _eras(files: dict[str, str | Drawn], machines: Mapping[str, Machine]) -> Iterator[str]:
+    """Add the files that compare a machine with an era's; yield the lines of the index."""
     for name, machine in machines.items():
         base, at, era = name.partition("@")
         if at and base in machines:
             stem = f"{base}-since-{era}"
             files[f"{stem}.svg"] = Drawn(machine_dot(machines[base], compared(machine, machines[base])))
-            files[f"{stem}.md"] = changes_markdown(machine, machines[base])
-            index += [changes_markdown(machine, machines[base]).replace("## ", "### ", 1), f"![{stem}]({stem}.svg)", ""]
-    index += ["## Counterexamples", "", "What the checks of the manifest reject, each with a shortest counterexample.", ""]
+            files[f"{stem}.md"] = changes = changes_markdown(machine, machines[base])
+            yield from (changes.replace("## ", "### ", 1), f"![{stem}]({stem}.svg)", "")
+
+
+def _traces(files: dict[str, str | Drawn], outcomes: Iterable[Outcome]) -> Iterator[str]:
+    """Add the charts of counterexamples; yield the lines of the index."""
     for name, spec, (trace, *others) in counterexamples(outcomes):
         stem = re.sub(r"[^\w.-]+", "-", name)
         claim = claim_of(trace, spec)
         files[f"{stem}.svg"] = chart_svg(chart_of(trace, claim))
         says = f": {claim.says}" if claim else ""
         also = f" So {'is' if len(others) == 1 else 'are'} {', '.join(other.shows for other in others)}." if others else ""
-        index += [
+        yield from (
             f"### {name}",
             "",
             f"{spec.says}. **{trace.shows}** is violated{says}.{also}",
@@ -100,11 +116,7 @@ def gallery(
             "",
             f"`kafka-spec trace {name} --property {trace.shows} --html FILE` shows it step by step.",
             "",
-        ]
-    files["house.svg"] = Drawn(house_dot(Path(__file__).parent.parent))
-    index += ["## This project", "", "Its folders, and what they import.", "", "![house](house.svg)", ""]
-    files["README.md"] = "\n".join(index)
-    return files
+        )
 
 
 def counterexamples(outcomes: Iterable[Outcome]) -> Iterator[tuple[str, Spec, list[Trace]]]:

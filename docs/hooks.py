@@ -149,10 +149,10 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     if not page.file.generated_by:
         markdown = inside(markdown, f"docs/{page.file.src_uri}", f"docs/{page.file.src_uri}")
     for asked, write in (
-        ("{properties}", properties_table),
-        ("{tlc}", lambda: measured("model", f"`examples.{example}")),
-        ("{raft}", lambda: measured("messages", "a ")),
-        ("{file}", lambda: source(example)),
+        ("<!-- properties -->", properties_table),
+        ("<!-- tlc -->", lambda: measured("model", f"`examples.{example}")),
+        ("<!-- raft -->", lambda: measured("messages", "a ")),
+        ("<!-- file -->", lambda: source(example)),
     ):
         if asked in markdown:
             markdown = markdown.replace(asked, write())
@@ -249,7 +249,7 @@ def example_chart(name: str) -> str:
 
 
 def source(name: str) -> str:
-    """Return an example's file, folded, without the docstring that its chapter tells."""
+    """Return an example's file, folded, without the docstring, whose content is in its chapter."""
     text = (ROOT / "examples" / f"{name}.py").read_text(encoding="utf-8")
     code = text[text.index('"""', 3) + 3 :].strip()
     return "\n".join(

@@ -17,16 +17,16 @@ from typing import Any
 
 PAGE = Path(__file__).parent / "kafka" / "tested.md"
 SECTIONS = {"control/fixed": "The control plane", "kraft/fixed": "KRaft"}
-"""The models whose checks are told, with the headings."""
+"""The models whose checks are listed, with the headings."""
 COLUMNS = 8
 """How many properties stand side by side."""
 
 HEAD = """# What each family tests
 
-A verdict *holds* is worth something where the antecedent of the property was met. The numbers tell in how many states, or on
-how many steps, each named check met it. 0: never, for the reason that the manifest gives (`not_tested` in pyproject.toml). A
-dash: this check does not judge the property.
-`make tested` writes this page from a run of the manifest; a test holds names, counts and zeros against the manifest.
+A verdict *holds* means something only if the antecedent of the property was met. The numbers say in how many states, or on how
+many steps, each named check met it. 0: never, for the reason that the manifest gives (`not_tested` in pyproject.toml). A dash: this
+check does not judge the property.
+`make tested` writes this page from a run of the manifest; a test compares names, counts and zeros with the manifest.
 """
 
 

@@ -16,60 +16,16 @@ import enum
 import functools
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Generic, TypeAlias, TypeVar, overload
 
 import transitions
 
+from kafka_spec.impl.fire_log import Entity, FireLog, FireResult
 from kafka_spec.impl.row_functions import INPUTS, marked_methods, parameters_of
 from kafka_spec.spec.table import Machine, Overlap, Row, SpecError, name_of
 
 Inputs = TypeVar("Inputs")
-Entity: TypeAlias = tuple[Hashable, ...]
 Call: TypeAlias = Callable[[transitions.EventData], Any]
-
-
-@dataclass(frozen=True)
-class FireResult:
-    """The result of one `fire`.
-
-    `target` is the state that was entered, None if the state stayed. Then `wanted` is the state that the trigger requests,
-    `allowed` the states from which the table allows it, and `false` the conditions that were not met, none if the attempt was
-    illegal.
-    """
-
-    machine: Machine
-    entity: Entity
-    trigger: str
-    source: enum.IntEnum
-    target: enum.IntEnum | None
-    wanted: enum.IntEnum
-    allowed: tuple[enum.IntEnum, ...] = ()
-    false: tuple[str, ...] = ()
-
-    @property
-    def illegal(self) -> bool:
-        """Whether the table has no row of that trigger from that state, whatever the guards say."""
-        return self.target is None and not self.false
-
-
-class FireLog(Protocol):
-    """The receiver of every attempt."""
-
-    def attempted(self, attempt: FireResult) -> None:
-        """Record the result of one `fire`."""
-
-
-class OnlyTheTable:
-    """A `FireLog` for actors that never attempt what their table does not have: such an attempt is an error of the actor."""
-
-    def attempted(self, attempt: FireResult) -> None:
-        """Refuse an attempt that changed nothing.
-
-        Raises:
-            SpecError: the table has no such change, or its guards did not hold.
-        """
-        if attempt.target is None:
-            raise SpecError(f"{attempt.machine.name}: {attempt.entity} in {attempt.source.name} cannot {attempt.trigger}")
 
 
 @dataclass
@@ -139,6 +95,23 @@ class Running(Generic[Inputs]):
                 the entity is in the middle of another row; a row function takes `inputs`, and none are given; an initialisation
                 was refused, for which Kafka logs nothing.
         """
+        model = self._model_for(trigger, entity)
+        source = model.state
+        model.false.clear()
+        model.busy, model.inputs = True, inputs
+        try:
+            found = (trigger, source) in self._known and self._engine.events[trigger].trigger(model)
+        finally:
+            model.busy, model.inputs = False, None
+        wanted = self.machine.rows_of(trigger)[0].target
+        if found:
+            self.log.attempted(FireResult(self.machine, entity, trigger, source, model.state, wanted))
+        else:
+            self._refused(model, trigger, source, wanted)
+        return found
+
+    def _model_for(self, trigger: str, entity: Entity) -> _Model:
+        """Return the model of an entity on which a trigger may be fired now."""
         machine = self.machine
         if trigger not in machine.triggers:
             raise SpecError(f"machine {machine.name} has no trigger {trigger}; it has {', '.join(machine.triggers)}")
@@ -152,26 +125,18 @@ class Running(Generic[Inputs]):
                 f"machine {machine.name}: {trigger} was fired on {entity} by an effect of a row on the same entity, which would "
                 "then overwrite its state; fire it after the row, as the next step"
             )
-        source = model.state
-        model.false.clear()
-        model.busy, model.inputs = True, inputs
-        try:
-            found = (trigger, source) in self._known and self._engine.events[trigger].trigger(model)
-        finally:
-            model.busy, model.inputs = False, None
-        rows = machine.rows_of(trigger)
-        wanted = rows[0].target
-        if found:
-            self.log.attempted(FireResult(machine, entity, trigger, source, model.state, wanted))
-            return True
-        if all(row.kind == "initialisation" for row in rows):
+        return model
+
+    def _refused(self, model: _Model, trigger: str, source: enum.IntEnum, wanted: enum.IntEnum) -> None:
+        """Log that no row has fired."""
+        machine, entity = self.machine, model.entity
+        if all(row.kind == "initialisation" for row in machine.rows_of(trigger)):
             raise SpecError(
                 f"machine {machine.name}: {trigger} seeds a state at start-up, and was refused for {entity} in {source.name}"
                 + (f" ({', '.join(model.false)} did not hold)" if model.false else "; shut the machine down first")
             )
         allowed = tuple(state for state in machine.states if (state, wanted) in machine.legal_pairs)
         self.log.attempted(FireResult(machine, entity, trigger, source, None, wanted, allowed, tuple(dict.fromkeys(model.false))))
-        return False
 
 
 @functools.lru_cache(maxsize=64)

@@ -230,7 +230,7 @@ PAGES = (
     *(
         f"docs/{page}.md"
         for page in (
-            "bounds", "ci", "clusters/validate", "draw", "examples", "explore", "export",
+            "bounds", "ci", "clusters/metadata_log", "clusters/validate", "draw", "examples", "explore", "export",
             "kafka/conformance", "kafka/kraft", "kafka/run", "kafka/start", "spark",
         )
     ),
@@ -272,6 +272,7 @@ COMMANDS = {
     "kafka-spec run --era KIP-101 --seed 38 -q": ("impl", 1),
     "kafka-spec validate tests/logs/2.8.2 -q": ("", 0),
     "kafka-spec validate tests/logs/2.8.2 --format html --output page.html": ("", 0),
+    "kafka-spec validate tests/logs/kraft/f440-elr-outside-replicas -q": ("impl", 1),
     "kafka-spec conformance --list": ("kafka", 0),
     SPARK: ("spark", 0),
     f"{SPARK} --resume": ("spark", 0),

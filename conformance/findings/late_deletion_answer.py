@@ -40,10 +40,8 @@ def finding(version: str) -> bool:
         proxy = cluster.behind_proxy(1)
         folders = [cluster.folder / name for name in ("one", "other")]  # a broker ends when all its folders have failed
         own = {"log.dirs": ",".join(map(str, folders))}
-        cluster.start(0, {**PATIENT, "zookeeper.connect": f"127.0.0.1:{zookeeper.port}"})
-        cluster.wait("broker 0 is the controller", lambda: cluster.content("/controller")["brokerid"] == 0)
-        cluster.start(1, own)
-        cluster.wait("two brokers are registered", lambda: len(cluster.session.children("/brokers/ids")) == 2)
+        cluster.start_controller(0, {**PATIENT, "zookeeper.connect": f"127.0.0.1:{zookeeper.port}"})
+        cluster.start_others(1, settings=own)
         clients.create_topic(cluster.addresses(0), P.topic, {0: [1]})
         cluster.wait("broker 1 leads", lambda: cluster.content(STATE)["leader"] == 1)
 
@@ -65,12 +63,9 @@ def finding(version: str) -> bool:
         cluster.wait("broker 1's session has expired", lambda: "1" not in cluster.session.children("/brokers/ids"))
         cluster.start(1, own)
         cluster.wait("broker 1 is started again, and registered", lambda: "1" in cluster.session.children("/brokers/ids"))
-        before = len(cluster.lines(0, "state-change", "for request STOP_REPLICA"))
+        before = _answers(cluster)
         gate.open()
-        cluster.wait(
-            "the controller has received the old answer",
-            lambda: len(cluster.lines(0, "state-change", "for request STOP_REPLICA")) > before,
-        )
+        cluster.wait("the controller has received the old answer", lambda: _answers(cluster) > before)
         cluster.say(cluster.lines(0, "state-change", "for request STOP_REPLICA")[before][25:240])
         zookeeper.release()
         cluster.say("ZooKeeper hears the controller again")

@@ -37,8 +37,7 @@ def finding() -> bool:
     with RealCluster({"inter.broker.protocol.version": "2.6"}) as cluster:
         clients = Clients(Kafka(VERSION, cluster.jars))
         with Proxy(cluster.zookeeper_port) as controllers, Proxy(cluster.zookeeper_port) as leaders:
-            cluster.start(0, {**LONG, "zookeeper.connect": f"127.0.0.1:{controllers.port}"})
-            cluster.wait("broker 0 is the controller", lambda: cluster.content("/controller")["brokerid"] == 0)
+            cluster.start_controller(0, {**LONG, "zookeeper.connect": f"127.0.0.1:{controllers.port}"})
             cluster.start(1, {"zookeeper.connect": f"127.0.0.1:{leaders.port}"})
             cluster.start(2, LONG)
             cluster.wait("three brokers are registered", lambda: len(cluster.session.children("/brokers/ids")) == 3)

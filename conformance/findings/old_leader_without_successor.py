@@ -28,11 +28,8 @@ def finding() -> bool:
     with RealCluster() as cluster:
         clients = Clients(Kafka(VERSION, cluster.jars))
         proxy = cluster.behind_proxy(1)
-        cluster.start(0)
-        cluster.wait("broker 0 is the controller", lambda: cluster.content("/controller")["brokerid"] == 0)
-        for broker in (1, 3):
-            cluster.start(broker)
-        cluster.wait("three brokers are registered", lambda: len(cluster.session.children("/brokers/ids")) == 3)
+        cluster.start_controller(0)
+        cluster.start_others(1, 3)
         clients.create_topic(cluster.addresses(0), P.topic, {0: [2, 1]})
         cluster.wait("broker 1 leads", lambda: cluster.content(STATE)["leader"] == 1)
         producer = clients.producer(cluster.addresses(3), acks="1")

@@ -18,6 +18,7 @@ import time
 from collections.abc import Sequence
 
 from kafka_spec.conformance.classes.jars import BROKERS, NEWEST
+from kafka_spec.conformance.findings.clients import AdminClient
 from kafka_spec.conformance.findings.kraft_cluster import CONTROLLER, KRaftCluster
 from kafka_spec.conformance.findings.real_cluster import show
 from kafka_spec.conformance.real.kafka_proxy import ALTER_PARTITION, FETCH
@@ -72,19 +73,23 @@ def finding(version: str) -> bool:
         answers.open()
         cluster.say(f"the second answer has gone on; the leader waits {LAG:.0f} s for broker 2, which does not fetch")
         time.sleep(LAG + 1)
-        acknowledged.append("with acks=all")
-        offset = clients.produce(producer, TOPIC, acknowledged[-1])
-        cluster.say(f"{acknowledged[-1]!r} is acknowledged at offset {offset}")
-        everybody = "broker 2, which does not have it, is in the ISR of all brokers but broker 0"
-        cluster.wait(everybody, lambda: sorted(admin.partition(TOPIC).isr) == [0, 1, 2])
-        cluster.signal(0, signal.SIGKILL)
-        cluster.wait("broker 2 leads", lambda: admin.partition(TOPIC).leader == 2)
-        cluster.say(f"    {admin.partition(TOPIC)}")
-        lost = cluster.lost(acknowledged, clients.read_all(cluster.addresses(3), TOPIC))
-        print("the partition in the controller's metadata log:")
-        for line in cluster.partition_records():
-            print(f"  {line}")
-        return bool(lost)
+        offset = clients.produce(producer, TOPIC, "with acks=all")
+        cluster.say(f"'with acks=all' is acknowledged at offset {offset}")
+        return loses(cluster, admin, [*acknowledged, "with acks=all"])
+
+
+def loses(cluster: KRaftCluster, admin: AdminClient, acknowledged: list[str]) -> bool:
+    """Kill the leader; return whether the broker that leads then lacks an acknowledged record."""
+    everybody = "broker 2, which does not have it, is in the ISR of all brokers but broker 0"
+    cluster.wait(everybody, lambda: sorted(admin.partition(TOPIC).isr) == [0, 1, 2])
+    cluster.signal(0, signal.SIGKILL)
+    cluster.wait("broker 2 leads", lambda: admin.partition(TOPIC).leader == 2)
+    cluster.say(f"    {admin.partition(TOPIC)}")
+    lost = cluster.lost(acknowledged, cluster.clients.read_all(cluster.addresses(3), TOPIC))
+    print("the partition in the controller's metadata log:")
+    for line in cluster.partition_records():
+        print(f"  {line}")
+    return bool(lost)
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -11,6 +11,8 @@ acknowledges it with acks=all. Before follower 2 fetches, broker 1 is killed; 2 
 from __future__ import annotations
 
 import signal
+from functools import partial
+from typing import Any
 
 from kafka_spec.conformance.classes.java import Kafka
 from kafka_spec.conformance.findings.clients import Clients
@@ -29,11 +31,8 @@ def finding() -> bool:
     with RealCluster({"replica.lag.time.max.ms": 30_000}) as cluster:
         clients = Clients(Kafka(VERSION, cluster.jars))
         proxy = cluster.behind_proxy(1)
-        cluster.start(3)
-        cluster.wait("broker 3 is the controller", lambda: cluster.content("/controller")["brokerid"] == 3)
-        for broker in (1, 2):
-            cluster.start(broker)
-        cluster.wait("three brokers are registered", lambda: len(cluster.session.children("/brokers/ids")) == 3)
+        cluster.start_controller(3)
+        cluster.start_others(1, 2)
         clients.create_topic(cluster.addresses(3), P.topic, {0: [0, 1, 2]})
         cluster.wait("broker 1 leads", lambda: cluster.content(STATE)["leader"] == 1)
         cluster.start(0)
@@ -42,10 +41,7 @@ def finding() -> bool:
         acknowledged = [f"record {number}" for number in range(RECORDS)]
         for value in acknowledged:
             clients.produce(producer, P.topic, value)
-
-        def size(broker: int) -> int:
-            return (cluster.brokers.data(broker) / str(P) / f"{0:020}.log").stat().st_size
-
+        size = partial(size_of_log, cluster)
         committed = size(1)
         lags = proxy.gate(FETCH, "broker-0-fetcher-0")
         cluster.wait("follower 0 is held", lambda: lags.arrived)
@@ -62,17 +58,25 @@ def finding() -> bool:
             cluster.signal(broker, signal.SIGKILL)
         cluster.wait("they have ended", lambda: cluster.has_ended(0) and cluster.has_ended(3))
         told.open()
-        cluster.wait("another controller elects broker 1", lambda: cluster.content(STATE)["leader"] == 1)
-        cluster.say(f"the ISR is {cluster.content(STATE)['isr']}")
-        cluster.wait("broker 1 acknowledges the record, with acks=all", future.isDone)
-        offset = int(future.get().offset())
-        cluster.say(
-            f"its offset is {offset}; follower 2 has {'it' if size(2) > committed else 'it not'}; {late.arrived} fetches are held"
-        )
+        acknowledged_again(cluster, future)
+        cluster.say(f"follower 2 has {'it' if size(2) > committed else 'it not'}; {late.arrived} fetches are held")
         cluster.signal(1, signal.SIGKILL)
         cluster.wait("broker 2 leads", lambda: cluster.content(STATE)["leader"] == 2)
         lost = cluster.lost([*acknowledged, "acknowledged"], clients.read_all(cluster.addresses(2), P.topic))
         return bool(lost)
+
+
+def size_of_log(cluster: RealCluster, broker: int) -> int:
+    """Return the size of a replica's log in bytes."""
+    return (cluster.brokers.data(broker) / str(P) / f"{0:020}.log").stat().st_size
+
+
+def acknowledged_again(cluster: RealCluster, future: Any) -> None:
+    """Wait until broker 1 is elected again, and acknowledges the record that waits."""
+    cluster.wait("another controller elects broker 1", lambda: cluster.content(STATE)["leader"] == 1)
+    cluster.say(f"the ISR is {cluster.content(STATE)['isr']}")
+    cluster.wait("broker 1 acknowledges the record, with acks=all", future.isDone)
+    cluster.say(f"its offset is {int(future.get().offset())}")
 
 
 if __name__ == "__main__":

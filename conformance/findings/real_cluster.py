@@ -21,6 +21,7 @@ from kafka_spec.impl.coordination.server import ZooKeeperServer
 from kafka_spec.impl.coordination.zookeeper import KazooSession
 
 VERSION = "2.8.2"
+COUNTS = {2: "two", 3: "three", 4: "four"}
 
 
 class ServersOnLoopback:
@@ -114,6 +115,18 @@ class RealCluster(ServersOnLoopback):
         self.brokers = KafkaProcesses(self.folder, self.jars, server.hosts, settings)
         self._ends.callback(self.brokers.end)
         self.say("ZooKeeper answers")
+
+    def start_controller(self, broker: int, settings: Mapping[str, Any] | None = None) -> None:
+        """Start the first broker, and wait until it is the controller."""
+        self.start(broker, settings)
+        self.wait(f"broker {broker} is the controller", lambda: self.content("/controller")["brokerid"] == broker)
+
+    def start_others(self, *brokers: int, settings: Mapping[str, Any] | None = None) -> None:
+        """Start further brokers, and wait until they are registered beside the controller."""
+        for broker in brokers:
+            self.start(broker, settings)
+        count = 1 + len(brokers)
+        self.wait(f"{COUNTS[count]} brokers are registered", lambda: len(self.session.children("/brokers/ids")) == count)
 
     def content(self, path: str) -> Any:
         """Return the JSON of a znode."""

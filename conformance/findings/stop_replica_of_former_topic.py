@@ -32,10 +32,8 @@ def finding(version: str) -> bool:
     with RealCluster(IMPATIENT, version) as cluster:
         clients = Clients(Kafka(version, cluster.jars))
         proxy = cluster.behind_proxy(1)
-        cluster.start(0)
-        cluster.wait("broker 0 is the controller", lambda: cluster.content("/controller")["brokerid"] == 0)
-        cluster.start(1)
-        cluster.wait("two brokers are registered", lambda: len(cluster.session.children("/brokers/ids")) == 2)
+        cluster.start_controller(0)
+        cluster.start_others(1)
         clients.create_topic(cluster.addresses(0), P.topic, {0: [1]})
         cluster.wait("broker 1 leads", lambda: cluster.content(STATE)["leader"] == 1)
         producer = clients.producer(cluster.addresses(1), acks="all")

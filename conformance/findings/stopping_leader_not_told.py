@@ -23,11 +23,8 @@ def finding() -> bool:
     # the stopping broker asks the controller again after 25 s, so there is time to see what happens in between
     with RealCluster({"controlled.shutdown.retry.backoff.ms": 25_000}) as cluster:
         clients = Clients(Kafka(VERSION, cluster.jars))
-        cluster.start(0)
-        cluster.wait("broker 0 is the controller", lambda: cluster.content("/controller")["brokerid"] == 0)
-        for broker in (1, 2, 3):
-            cluster.start(broker)
-        cluster.wait("four brokers are registered", lambda: len(cluster.session.children("/brokers/ids")) == 4)
+        cluster.start_controller(0)
+        cluster.start_others(1, 2, 3)
         clients.create_topic(cluster.addresses(0), "p", {0: [1, 2]})
         cluster.wait("broker 1 leads", lambda: cluster.content(STATE)["leader"] == 1)
         producer = clients.producer(cluster.addresses(1), acks="1")

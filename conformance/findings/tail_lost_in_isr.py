@@ -27,11 +27,8 @@ def finding() -> bool:
     """Make it happen; return whether records that were acknowledged with acks=all are lost."""
     with RealCluster() as cluster:
         clients = Clients(Kafka(VERSION, cluster.jars))
-        cluster.start(0, {"zookeeper.session.timeout.ms": 40_000})
-        cluster.wait("broker 0 is the controller", lambda: cluster.content("/controller")["brokerid"] == 0)
-        for broker in (1, 2):
-            cluster.start(broker)
-        cluster.wait("three brokers are registered", lambda: len(cluster.session.children("/brokers/ids")) == 3)
+        cluster.start_controller(0, {"zookeeper.session.timeout.ms": 40_000})
+        cluster.start_others(1, 2)
         clients.create_topic(cluster.addresses(0), "p", {0: [1, 2]})
         cluster.wait("broker 1 leads", lambda: cluster.content(STATE)["leader"] == 1)
         producer = clients.producer(cluster.addresses(1), acks="all")

@@ -38,10 +38,8 @@ def finding() -> bool:
     with RealCluster({"inter.broker.protocol.version": "2.6"}, VERSION) as cluster, Proxy(cluster.zookeeper_port) as zookeeper:
         clients = Clients(Kafka(VERSION, cluster.jars))
         proxy = cluster.behind_proxy(1)
-        cluster.start(2)
-        cluster.wait("broker 2 is the controller", lambda: cluster.content("/controller")["brokerid"] == 2)
-        cluster.start(1, {**LONG, "zookeeper.connect": f"127.0.0.1:{zookeeper.port}"})
-        cluster.wait("two brokers are registered", lambda: len(cluster.session.children("/brokers/ids")) == 2)
+        cluster.start_controller(2)
+        cluster.start_others(1, settings={**LONG, "zookeeper.connect": f"127.0.0.1:{zookeeper.port}"})
         clients.create_topic(cluster.addresses(2), P.topic, {0: [0, 1]})
         cluster.wait("broker 1 leads alone", lambda: cluster.content(STATE)["isr"] == [1])
         producer = clients.producer(cluster.addresses(1), acks="all")

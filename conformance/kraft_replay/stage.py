@@ -37,6 +37,7 @@ from kafka_spec.impl.kraft.records import (
 )
 from kafka_spec.impl.log import checkpoint
 from kafka_spec.impl.log.checkpoint import read_topic_id, write_topic_id
+from kafka_spec.impl.log.log import PartitionLog
 from kafka_spec.impl.protocol.data_requests import FetchPosition, FetchRequest
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.topic_ids import text_of
@@ -218,12 +219,17 @@ class KRaftStage:
             replicas.logs.remove_deleted(self.clock, 0)
             return
         log = replicas.logs.logs.get(PARTITION) or replicas.logs.open(PARTITION)[0]
+        self._load_replica(process, replica, log)
+        if replica.fetching:
+            replicas.fetchers[PARTITION] = FetchState(replica.leader, replica.leader_epoch, log.end_offset)
+
+    def _load_replica(self, process: KRaftProcess, replica: state.PartitionReplica, log: PartitionLog) -> None:
         Disk.of(replica, replica.role == LEADER).write(log)
         self._name_topic(log.folder, replica.topic_id)
         assigned = tuple(BrokerSet(replica.assigned))
         known = [number for number in assigned if number != process.number]
         followers = {n: Follower(replica.ends[n], broker_epoch=replica.fetch_epochs[n]) for n in known}
-        replicas.partitions[PARTITION] = HostedKRaftPartition(
+        process.replicas.partitions[PARTITION] = HostedKRaftPartition(
             leader_epoch=replica.leader_epoch,
             leader=replica.leader,
             replicas=assigned,
@@ -236,8 +242,6 @@ class KRaftStage:
             partition_epoch=replica.partition_epoch,
             topic_id=text_of(UUID(int=replica.topic_id + 1)),
         )
-        if replica.fetching:
-            replicas.fetchers[PARTITION] = FetchState(replica.leader, replica.leader_epoch, log.end_offset)
 
     # Steps
 

@@ -273,39 +273,46 @@ def read(agenda: Iterable[ControllerTask], partitions: int) -> RemainingWork:
         rest.turn = first.todo[0].partition
     elif isinstance(first, Reassign):
         rest.turn = first.partition.partition
-    for place, task in enumerate(tasks):
-        if isinstance(task, ChangePartitions):
+    for task, following in zip(tasks, [*tasks[1:], None], strict=True):
+        _note(rest, task, following)
+    return rest
+
+
+def _note(rest: RemainingWork, task: ControllerTask, following: ControllerTask | None) -> None:
+    """Note in the remaining work what one task of an agenda says, and the task after it."""
+    match task:
+        case ChangePartitions():
             for partition in task.todo:
                 rest.partitions[partition.partition].strategy = Strategy.UNCLEAN if task.unclean else task.strategy
-        elif isinstance(task, ChangeReplicas) and task.trigger == "online_replica":
-            for partition, _ in task.todo:
-                rest.partitions[partition.partition].creating = 1
-        elif isinstance(task, ChangeReplicas) and task.trigger == "replica_deletion_started":
-            for partition, broker in task.todo:
-                work = rest.partitions[partition.partition]
-                work.deleting = including(work.deleting, broker)
-        elif isinstance(task, ResumeDeletions):
+        case ChangeReplicas():
+            _note_replicas(rest, task)
+        case ResumeDeletions():
             rest.resuming = Resuming.CONSIDER
-        elif isinstance(task, StartDeletions):
+        case StartDeletions():
             rest.resuming = Resuming.START
-        elif isinstance(task, ChangeReplicas):
-            for partition, broker in task.todo:
-                work = rest.partitions[partition.partition]
-                work.leaving = including(work.leaving, broker)
-        elif isinstance(task, FailBrokers):
-            following = tasks[place + 1] if place + 1 < len(tasks) else None
-            if isinstance(following, StartBrokers):
-                rest.bounced = BrokerSet.of(task.brokers)
-            else:
-                rest.failed = BrokerSet.of(task.brokers)
-        elif isinstance(task, StartBrokers):
+        case FailBrokers() if isinstance(following, StartBrokers):
+            rest.bounced = BrokerSet.of(task.brokers)
+        case FailBrokers():
+            rest.failed = BrokerSet.of(task.brokers)
+        case StartBrokers():
             rest.registrations = dict(task.registrations)
             rest.rejoining = BrokerSet.of(task.registrations) & ~rest.bounced
-        elif isinstance(task, BeginReassignment):
+        case BeginReassignment():
             rest.partitions[task.partition.partition].reassignment_resumes = 1
-        elif isinstance(task, ResumeReassignments):
+        case ResumeReassignments():
             for partition in task.partitions:
                 rest.partitions[partition.partition].reassignment_resumes = 1
-        elif not isinstance(task, (Reassign, DeletePaths, RestoreAssignment, *WITHOUT_MEANING)):
+        case _ if not isinstance(task, (Reassign, DeletePaths, RestoreAssignment, *WITHOUT_MEANING)):
             raise ValueError(f"{task} remains, which begins no step of the model")
-    return rest
+
+
+def _note_replicas(rest: RemainingWork, task: ChangeReplicas) -> None:
+    """Note a change of replicas: some are created, some are about to be deleted, the others leave."""
+    for partition, broker in task.todo:
+        work = rest.partitions[partition.partition]
+        if task.trigger == "online_replica":
+            work.creating = 1
+        elif task.trigger == "replica_deletion_started":
+            work.deleting = including(work.deleting, broker)
+        else:
+            work.leaving = including(work.leaving, broker)

@@ -10,13 +10,15 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from kafka_spec.conformance.metadata.recognise import holds_a_metadata_log
 from kafka_spec.conformance.validate.embedded import Results
 from kafka_spec.conformance.validate.files import Source, find_sources
+from kafka_spec.conformance.validate.once import readable_again
 from kafka_spec.conformance.validate.outcome import Outcome, put_together
+from kafka_spec.conformance.validate.pattern import layout_of
 from kafka_spec.model_check.command.options import AS_EXPECTED, INCONCLUSIVE, VIOLATED, Output, add_output_options, outputs, write
 from kafka_spec.spec.extras import needing
 from kafka_spec.spec.table import SpecError
@@ -53,6 +55,11 @@ def add_validate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--partition", action="append", default=[], metavar="T-P", help="for --replay: only this partition; may be repeated"
     )
+    parser.add_argument(
+        "--pattern",
+        metavar="LAYOUT",
+        help="the PatternLayout of log4j that the lines have, such as '%%d{ISO8601} %%-5p [%%t] %%m (%%c)%%n' (default: learnt)",
+    )
     parser.add_argument("--master", metavar="URL", help="for spark: local[N], spark://HOST:PORT and the like (default: local[*])")
     parser.add_argument(
         "--setting",
@@ -67,12 +74,19 @@ def add_validate(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Validate the logs, and report the outcome."""
+    with readable_again(options.paths) as (options.paths, names):
+        return _run(options, names)
+
+
+def _run(options: argparse.Namespace, names: Mapping[str, str]) -> int:
+    """Validate logs that can be read again; `names` has the names of those that are copies of what came through pipes."""
     if any(holds_a_metadata_log(path) for path in options.paths if path.exists()):
         with needing("impl"):
             from kafka_spec.conformance.metadata.command import run as of_metadata
         return of_metadata(options)
     wanted = outputs(options)
-    sources, files = find_sources(options.paths)
+    sources, found = find_sources(options.paths, layout_of(options.pattern) if options.pattern else None)
+    files = [names.get(file, file) for file in found]
     era = ERAS[options.era] if options.era else None
     if options.replay:
         return _replay(options, wanted, sources, files, era)

@@ -29,6 +29,16 @@ class SourceResult:
     name: str
     counts: LineCounts
     claims: Claims
+    layouts: tuple[str, ...] = ()
+    """The layouts of its files, unless they are Kafka's own."""
+    copies: tuple[str, ...] = ()
+    """Files that are copies of it, and left out."""
+
+
+def of_source(source: Source, counts: LineCounts, claims: Claims) -> SourceResult:
+    """Return the results of a source."""
+    layouts = dict.fromkeys(layout.shown for layout in source.layouts if layout is not None)
+    return SourceResult(source.name, counts, claims, tuple(layouts), source.copies)
 
 
 @dataclass
@@ -132,5 +142,5 @@ def run(sources: Sequence[Source], era: str | None, keeps_moments: bool, progres
     for one in actors:
         one.finish()
     partitions, channels = checks.finish()
-    found = [SourceResult(s.name, p.counts, a.claims) for s, p, a in zip(sources, parsers, actors, strict=True)]
+    found = [of_source(s, p.counts, a.claims) for s, p, a in zip(sources, parsers, actors, strict=True)]
     return Results(found, partitions, channels)

@@ -17,14 +17,13 @@ from kafka_spec.conformance.validate.controller_lines import ControllerLogLines
 from kafka_spec.conformance.validate.dumps import Dumps
 from kafka_spec.conformance.validate.events import Cursor, place_of
 from kafka_spec.conformance.validate.files import SUFFIX, Chunk
+from kafka_spec.conformance.validate.layouts import CONTINUED, KAFKAS, nearest
 from kafka_spec.conformance.validate.messages import BrokerMessages, ControllerMessages
 
 BRACKET = re.compile(rb"(TRACE|DEBUG|INFO|WARN|ERROR|FATAL) \[(Controller|Broker) id=(\d+)(?: epoch=(\d+))?$")
 PLAIN = re.compile(rb"(TRACE|DEBUG|INFO|WARN|ERROR|FATAL) (Controller|Broker) (\d+)(?: epoch (\d+))? (?!epoch)")
 FRAME = re.compile(rb"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] (?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) ")
 LOGGER = re.compile(rb" \([\w.$]+\)$")
-CONTINUED = re.compile(rb"\s*$|\tat |\t?Caused by: |\t?Suppressed: |\t\.\.\. \d+ (more|common)|[\w.$]+(Exception|Error)\b")
-"""The beginnings of lines of a stack trace."""
 
 
 class Origin(NamedTuple):
@@ -68,9 +67,14 @@ class LineCounts:
     last: str = ""
     broke_off: list[int] = field(default_factory=list)
     examples: list[int] = field(default_factory=list)
+    """The places of the first lines that could not be read."""
+    example: tuple[str, str] = ("", "")
+    """The first of them, and how it differs from the nearest known layout."""
 
 
 EXAMPLES = 10
+LONGEST_EXAMPLE = 200
+"""Bytes of a line that are shown."""
 
 
 class Parser:
@@ -80,6 +84,7 @@ class Parser:
         self.counts = LineCounts()
         self._actors = actors
         self._cursor = cursor
+        self._shown = KAFKAS
         self._origins: dict[bytes, Origin] = {}
         self._readers: dict[bytes, LineReader] = {}
         self._controller_log = ControllerLogLines(actors)
@@ -90,6 +95,7 @@ class Parser:
     def read(self, chunk: Chunk) -> None:
         """Read some lines; their events go to the actors."""
         cursor, readers, clean = self._cursor, self._readers, chunk.clean
+        self._shown = chunk.layout
         place = place_of(chunk.file, chunk.first) - 1
         for line in chunk.lines:
             place += 1
@@ -115,7 +121,7 @@ class Parser:
                 except ValueError:  # a number with more digits than Python converts
                     understood = False
                 if not understood:
-                    self._broken(place)
+                    self._broken(line, place)
         self._count(chunk)
 
     def _reader(self, line: bytes, start: int) -> LineReader:
@@ -153,11 +159,13 @@ class Parser:
         if CONTINUED.match(line):
             self.counts.continued += 1
         else:
-            self._broken(place)
+            self._broken(line, place)
 
-    def _broken(self, place: int) -> None:
+    def _broken(self, line: bytes, place: int) -> None:
         """Count a line that cannot be read: it may be any line, of any writer of this source."""
         self._actors.gap()
+        if not self.counts.broken:
+            self.counts.example = (line[:LONGEST_EXAMPLE].decode("utf-8", "replace"), nearest(line, self._shown))
         self.counts.broken += 1
         if len(self.counts.examples) < EXAMPLES:
             self.counts.examples.append(place)
@@ -165,13 +173,13 @@ class Parser:
     def _other(self, line: bytes, place: int) -> None:
         """Read a line of another logger, for example the controller's."""
         if not FRAME.match(line) or not LOGGER.search(line):
-            self._broken(place)
+            self._broken(line, place)
             return
         self.counts.others += 1
         self._cursor.line = line
         self._cursor.place = place
         if not self._controller_log.read(line):
-            self._broken(place)
+            self._broken(line, place)
 
     def _origin(self, line: bytes, end: int) -> tuple[Origin, int] | None:
         """Return the writer of a line and where its message starts, for a new beginning of a line."""

@@ -32,6 +32,12 @@ class Outcome:
     broken: int
     broken_at: list[int]
     broke_off: list[int]
+    layouts: list[str]
+    """Layouts of lines that were learnt or given, beside Kafka's own."""
+    copies: list[tuple[str, str]]
+    """Logs that are copies of others, and were left out; each with the one that was read."""
+    examples: list[tuple[int, str, str]]
+    """Of each source with lines that could not be read: the place of the first, its text, and how it differs."""
     tables: Tables
     epochs: list[EpochOutcome]
     rows: RowCounts
@@ -104,6 +110,9 @@ def put_together(results: Results, files: Sequence[str], era: str | None, level:
         broken=sum(one.broken for one in counts),
         broken_at=sorted(place for one in counts for place in one.examples),
         broke_off=sorted(file for one in counts for file in one.broke_off),
+        layouts=list(dict.fromkeys(layout for source in results.sources for layout in source.layouts)),
+        copies=[(copy, source.name) for source in results.sources for copy in source.copies],
+        examples=[(one.examples[0], *one.example) for one in counts if one.examples],
         tables=tables,
         epochs=epochs,
         rows=rows,

@@ -30,6 +30,13 @@ def _text(outcome: Outcome) -> Iterator[str]:
     size = f"{outcome.size / 1e6:,.1f} MB"
     yield f"  read: {outcome.lines:,} lines, {size}, from {len(outcome.files)} files of {outcome.sources} logs"
     yield f"  lines that could not be read: {outcome.broken:,}{_where(outcome)}; of stack traces: {outcome.continued:,}"
+    for place, line, differs in outcome.examples[:MOST_SHOWN]:
+        yield f"    {outcome.at(place)}: {line}"
+        yield f"      {differs}"
+    for layout in outcome.layouts:
+        yield f"  lines are laid out as {layout}"
+    for copy, of in outcome.copies:
+        yield f"  left out: {copy} is a copy of {of}"
     for file in outcome.broke_off:
         yield f"  {outcome.files[file]} is damaged, and was read up to there"
     for epoch in outcome.epochs:
@@ -169,6 +176,9 @@ def plain_of(outcome: Outcome) -> dict[str, Any]:
             "of_stack_traces": outcome.continued,
             "broken": outcome.broken,
             "broken_at": [outcome.at(place) for place in outcome.broken_at],
+            "examples": [{"at": outcome.at(place), "line": line, "differs": why} for place, line, why in outcome.examples],
+            "layouts": outcome.layouts,
+            "copies": [{"left_out": copy, "read": of} for copy, of in outcome.copies],
         },
         "epochs": [
             {

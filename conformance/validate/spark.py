@@ -20,7 +20,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from kafka_spec.conformance.validate.actors import Actors
-from kafka_spec.conformance.validate.embedded import ChannelCheck, ChannelResult, Results, SourceResult
+from kafka_spec.conformance.validate.embedded import ChannelCheck, ChannelResult, Results, SourceResult, of_source
 from kafka_spec.conformance.validate.events import Cursor
 from kafka_spec.conformance.validate.files import Source, chunks
 from kafka_spec.conformance.validate.lines import Parser
@@ -148,7 +148,7 @@ def _events_of(number: int, source: Source) -> Iterator[pa.RecordBatch]:
         row += 1
     actors.finish()
     yield _rows(book, number, row, parser.counts.last)
-    result = SourceResult(source.name, parser.counts, actors.claims)
+    result = of_source(source, parser.counts, actors.claims)
     yield _batch([(f"{SOURCE} {number}", "", number, row, pickle.dumps((number, result)))])
 
 

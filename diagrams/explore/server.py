@@ -32,7 +32,7 @@ class Explorer:
         self.token = secrets.token_urlsafe(24)
         self.page = page_of(session)
         self.lock = threading.Lock()
-        self.server = ThreadingHTTPServer(("127.0.0.1", port), _handler(self))
+        self.server = ThreadingHTTPServer(("127.0.0.1", port), type("Handler", (_Handler,), {"explorer": self}))
         self.server.daemon_threads = True
 
     @property
@@ -69,67 +69,65 @@ def page_of(session: ExploreSession) -> str:
     return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], template)
 
 
-def _handler(explorer: Explorer) -> type[BaseHTTPRequestHandler]:
-    """Return the class that answers requests for an explorer."""
+class _Handler(BaseHTTPRequestHandler):
+    """Answers requests for an explorer, which a subclass names."""
 
-    class Handler(BaseHTTPRequestHandler):
-        timeout = 30
+    timeout = 30
+    explorer: Explorer
 
-        def do_GET(self) -> None:
-            files_of = {"": ("text/html", lambda: explorer.page), **_downloads(explorer.session)}
-            if (name := self.asked()) is None:
-                return
-            if name not in files_of:
-                self.answer(404, "text/plain", "there is no such page\n")
-                return
-            form, text = files_of[name]
-            with explorer.lock:
-                content = text()
-            self.answer(200, form, content)
+    def do_GET(self) -> None:
+        files_of = {"": ("text/html", lambda: self.explorer.page), **_downloads(self.explorer.session)}
+        if (name := self.asked()) is None:
+            return
+        if name not in files_of:
+            self.answer(404, "text/plain", "there is no such page\n")
+            return
+        form, text = files_of[name]
+        with self.explorer.lock:
+            content = text()
+        self.answer(200, form, content)
 
-        def do_POST(self) -> None:
-            if (name := self.asked()) is None:
-                return
-            length = self.headers.get("Content-Length", "")
-            if name != "do" or not length.isdecimal() or int(length) > LARGEST:
-                self.answer(400, "text/plain", "this is no order\n")
-                return
-            self.answer(200, "application/json", self.performed(self.rfile.read(int(length))))
+    def do_POST(self) -> None:
+        if (name := self.asked()) is None:
+            return
+        length = self.headers.get("Content-Length", "")
+        if name != "do" or not length.isdecimal() or int(length) > LARGEST:
+            self.answer(400, "text/plain", "this is no order\n")
+            return
+        self.answer(200, "application/json", self.performed(self.rfile.read(int(length))))
 
-        def performed(self, body: bytes) -> str:
-            try:
-                with explorer.lock:
-                    return json.dumps(explorer.session.perform(json.loads(body)))
-            except (SpecError, ValueError) as error:
-                return json.dumps({"error": str(error)})
+    def performed(self, body: bytes) -> str:
+        try:
+            with self.explorer.lock:
+                return json.dumps(self.explorer.session.perform(json.loads(body)))
+        except (SpecError, ValueError) as error:
+            return json.dumps({"error": str(error)})
 
-        def asked(self) -> str | None:
-            """Return what is asked for, or None after a refusal: a wrong host, origin or token."""
-            origin = self.headers.get("Origin")
-            own = [f"http://{host}" for host in explorer.hosts]
-            _, token, *rest = [*self.path.partition("?")[0].split("/"), ""]
-            known = secrets.compare_digest(token.encode(), explorer.token.encode())
-            if self.headers.get("Host") in explorer.hosts and (origin is None or origin in own) and known:
-                return "/".join(rest).strip("/")
-            self.answer(403, "text/plain", "refused: use the address that kafka-spec explore printed\n")
-            return None
+    def asked(self) -> str | None:
+        """Return what is asked for, or None after a refusal: a wrong host, origin or token."""
+        origin = self.headers.get("Origin")
+        own = [f"http://{host}" for host in self.explorer.hosts]
+        _, token, *rest = [*self.path.partition("?")[0].split("/"), ""]
+        known = secrets.compare_digest(token.encode(), self.explorer.token.encode())
+        if self.headers.get("Host") in self.explorer.hosts and (origin is None or origin in own) and known:
+            return "/".join(rest).strip("/")
+        self.answer(403, "text/plain", "refused: use the address that kafka-spec explore printed\n")
+        return None
 
-        def answer(self, code: int, form: str, text: str) -> None:
-            content = text.encode()
-            self.send_response(code)
-            self.send_header("Content-Type", f"{form}; charset=utf-8")
-            self.send_header("Content-Length", str(len(content)))
-            self.send_header("Content-Security-Policy", POLICY)
-            self.send_header("X-Content-Type-Options", "nosniff")
-            self.send_header("Referrer-Policy", "no-referrer")
-            self.send_header("Cache-Control", "no-store")
-            self.end_headers()
-            self.wfile.write(content)
+    def answer(self, code: int, form: str, text: str) -> None:
+        content = text.encode()
+        self.send_response(code)
+        self.send_header("Content-Type", f"{form}; charset=utf-8")
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Content-Security-Policy", POLICY)
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.send_header("Referrer-Policy", "no-referrer")
+        self.send_header("Cache-Control", "no-store")
+        self.end_headers()
+        self.wfile.write(content)
 
-        def log_message(self, *_: Any) -> None:
-            """Print nothing; requests are not news."""
-
-    return Handler
+    def log_message(self, *_: Any) -> None:
+        """Print nothing; requests are not news."""
 
 
 def _downloads(session: ExploreSession) -> dict[str, tuple[str, Any]]:

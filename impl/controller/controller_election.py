@@ -104,18 +104,7 @@ def _elect(core: ControllerCore, already: bool) -> Sequence[ControllerTask] | No
     `already` says that this session owns /controller: the reply to its creation was lost.
     """
     session = core.session
-    try:
-        data, stat = session.get(znodes.CONTROLLER_EPOCH)
-    except NoNode:
-        with suppress(NodeExists):
-            session.create(znodes.CONTROLLER_EPOCH, znodes.encode_controller_epoch(0))
-        data, stat = session.get(znodes.CONTROLLER_EPOCH)
-    try:
-        epoch = znodes.decode_controller_epoch(data)
-    except znodes.Undecodable:  # a guessed epoch could readmit an old controller: nobody is elected until the znode is repaired
-        core.awaits_epoch = session.exists(znodes.CONTROLLER_EPOCH, watch=True) is not None
-        raise
-    core.awaits_epoch = False
+    epoch, stat = _read_epoch(core)
     own = znodes.ControllerRegistration(core.controller_id, int(core.clock() * 1000)).encode()
     if core.k.controller_election == ControllerElection.TWO_STEPS:
         if not already:
@@ -140,6 +129,28 @@ def _elect(core: ControllerCore, already: bool) -> Sequence[ControllerTask] | No
         return None
     assert isinstance(set_stat, Stat)
     return _take_over(core, epoch + 1, set_stat.version)
+
+
+def _read_epoch(core: ControllerCore) -> tuple[int, Stat]:
+    """Return /controller_epoch, which is created if it is missing.
+
+    Raises:
+        Undecodable: nobody is elected until the znode is repaired; a guessed epoch could readmit an old controller.
+    """
+    session = core.session
+    try:
+        data, stat = session.get(znodes.CONTROLLER_EPOCH)
+    except NoNode:
+        with suppress(NodeExists):
+            session.create(znodes.CONTROLLER_EPOCH, znodes.encode_controller_epoch(0))
+        data, stat = session.get(znodes.CONTROLLER_EPOCH)
+    try:
+        epoch = znodes.decode_controller_epoch(data)
+    except znodes.Undecodable:
+        core.awaits_epoch = session.exists(znodes.CONTROLLER_EPOCH, watch=True) is not None
+        raise
+    core.awaits_epoch = False
+    return epoch, stat
 
 
 def _take_over(core: ControllerCore, epoch: int, version: int, trigger: str = "elect") -> Sequence[ControllerTask]:

@@ -103,7 +103,10 @@ class ControllerCore:
         self.awaits_epoch = False
         """Whether it did not stand for election because /controller_epoch could not be read."""
         self._log = log
-        lines = ControllerLines(log, self)
+        self._build_machines(era, ControllerLines(log, self))
+
+    def _build_machines(self, era: Spec, lines: ControllerLines) -> None:
+        """Build the machines of the era's tables, each with the actor that has its row functions."""
         (life, partition, replica) = (
             next(machine for machine in era.machines if machine.name == name) for name in ("Controller", "Partition", "Replica")
         )
@@ -112,16 +115,14 @@ class ControllerCore:
         self.partitions: Running[ElectionInputs] = build(
             self._partition_rows, {partition: ("partition",)}, lines, every_era=(PARTITION,), ahead=AHEAD, inputs=ElectionInputs
         )["Partition"]
-        replica_rows = ReplicaRows(self.context, self.zk, self.batch, self.k, self.note)
         self.replicas: Running[StateZnode] = build(
-            replica_rows,
+            ReplicaRows(self.context, self.zk, self.batch, self.k, self.note),
             {replica: ("partition", "replica")},
             lines,
             every_era=(REPLICA, REPLICA_0_10),
             ahead=AHEAD,
             inputs=StateZnode,
         )["Replica"]
-
         self.deletions: Running[None] = build(object(), {TOPIC_DELETION: ("topic",)}, lines)["TopicDeletion"]
         self.context.deletions = self.deletions
         rows = ReassignmentRows(self.context, self.zk, self.batch, self.k, self.partitions, self.replicas)

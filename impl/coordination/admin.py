@@ -14,6 +14,7 @@ from dataclasses import replace
 from random import Random
 
 from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.coordination.broker_znode import decode_broker
 from kafka_spec.impl.coordination.interface import BadVersion, NodeExists, NoNode, Session
 from kafka_spec.impl.coordination.topic_checks import validate_config, validate_list, validate_name, validate_new
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
@@ -94,7 +95,7 @@ class Admin:
         racks: dict[int, str | None] = {}
         for number in sorted(map(int, self._session.children(znodes.BROKER_IDS))):
             try:
-                racks[number] = znodes.decode_broker(number, self._session.get(znodes.broker(number))[0]).rack
+                racks[number] = decode_broker(number, self._session.get(znodes.broker(number))[0]).rack
             except NoNode:
                 continue  # deleted since the list was read
         some = any(rack is not None for rack in racks.values())
@@ -185,26 +186,8 @@ class Admin:
         topic = znodes.Topic.decode(name, data)
         if existing is not None:
             topic = replace(topic, partitions={n: tuple(held) for n, held in existing.items()})
-        if 0 not in topic.partitions:
-            raise KafkaError(
-                ErrorCode.UNKNOWN_SERVER_ERROR,
-                f"Unexpected existing replica assignment for topic '{name}', partition id 0 is missing. "
-                f"Assignment: {dict(topic.partitions)}",
-            )
-        first, count = topic.partitions[0], len(topic.partitions)
-        if total <= count:
-            raise KafkaError(
-                ErrorCode.INVALID_PARTITIONS,
-                "The number of partitions for a topic can only be increased. "
-                f"Topic {name} currently has {count} partitions, {total} would not be an increase.",
-            )
-        racks = self.racks(mode) if brokers is None else dict(brokers)
-        if assignment is None:
-            start = start_for_new_partitions(sorted(racks), first[0])
-            new = assign(racks, total - count, len(first), start, start, count)
-        else:
-            new = {partition: tuple(assignment[partition]) for partition in sorted(assignment)}
-            validate_new(new, range(count, total), len(first), racks)
+        check_increase(name, topic, total)
+        new = new_replicas(topic, total, self.racks(mode) if brokers is None else dict(brokers), assignment)
         if validate_only:
             return new
         grown = znodes.Topic({**topic.partitions, **new}, topic.adding, topic.removing, topic.topic_id, topic.version)
@@ -303,3 +286,40 @@ class Admin:
 
 def _exists(name: str) -> KafkaError:
     return KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+
+
+def check_increase(name: str, topic: znodes.Topic, total: int) -> None:
+    """Refuse a number of partitions that is no increase, and a topic without partition 0.
+
+    Raises:
+        KafkaError: one of these.
+    """
+    if 0 not in topic.partitions:
+        raise KafkaError(
+            ErrorCode.UNKNOWN_SERVER_ERROR,
+            f"Unexpected existing replica assignment for topic '{name}', partition id 0 is missing. "
+            f"Assignment: {dict(topic.partitions)}",
+        )
+    if total <= len(topic.partitions):
+        raise KafkaError(
+            ErrorCode.INVALID_PARTITIONS,
+            "The number of partitions for a topic can only be increased. "
+            f"Topic {name} currently has {len(topic.partitions)} partitions, {total} would not be an increase.",
+        )
+
+
+def new_replicas(
+    topic: znodes.Topic, total: int, racks: dict[int, str | None], assignment: Mapping[int, Sequence[int]] | None
+) -> dict[int, tuple[int, ...]]:
+    """Return the replicas of the partitions with which a topic has `total`: those given, or automatic ones on these brokers.
+
+    Raises:
+        KafkaError: the replicas given are not valid.
+    """
+    first, count = topic.partitions[0], len(topic.partitions)
+    if assignment is None:
+        start = start_for_new_partitions(sorted(racks), first[0])
+        return assign(racks, total - count, len(first), start, start, count)
+    new = {partition: tuple(assignment[partition]) for partition in sorted(assignment)}
+    validate_new(new, range(count, total), len(first), racks)
+    return new
