@@ -40,8 +40,10 @@ class Expectation:
     traces: Mapping[str, int] = field(default_factory=dict)
     """The number of states in the shortest counterexample of each property that must be violated.
 
-    Empty: any may be, but TypeInvariant not alone.
+    Empty: any may be that the spec states, but TypeInvariant and Deadlock only if they are `asked` for.
     """
+    asked: Sequence[str] = ()
+    """The names of the properties that the check names; empty: it judges all."""
     all_rules_fire: bool = False
     all_properties_tested: bool = False
     not_tested: Mapping[str, str] = field(default_factory=dict)
@@ -72,8 +74,13 @@ class Expectation:
             said = {one for name in self.traces for one in result.claims_named(name)}
             more = {name: result.findings[name].states for name in result.violated if name not in said}
             problems += [f"{name} is violated, too, in {states} states; say so in traces" for name, states in more.items()]
-        elif self.verdict == "violated" and list(result.violated) == [TYPE_INVARIANT]:
-            problems.append("no property of the model is violated: a field leaves its domain; mend the rule, or say so in traces")
+        elif self.verdict == "violated":
+            strange = {TYPE_INVARIANT: "a field leaves its domain", DEADLOCK: "no rule can fire"}
+            problems += [
+                f"{name} is violated, which nobody asked for: {strange[name]}; mend the model, or say so in traces"
+                for name in result.violated
+                if name in strange and name not in self.asked
+            ]
         if result.reached_after_all:
             problems.append(f"rules that the model lists as unreachable fire: {', '.join(result.reached_after_all)}")
         if self.all_rules_fire and result.dead_rules:

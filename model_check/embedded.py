@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kafka_spec.model_check import counted
-from kafka_spec.model_check.arrays import Bytes, Numbers
+from kafka_spec.model_check.arrays import Bytes, Numbers, memory
 from kafka_spec.model_check.checkpoints import Checkpoints
 from kafka_spec.model_check.codec import Codec
 from kafka_spec.model_check.compile import Program
@@ -84,7 +84,7 @@ class Search:
         result.compile_seconds = self.program.seconds
         shards = 1 << (result.threads - 1).bit_length()
         self.shards = [Shard(self.program, number, shards.bit_length() - 1) for number in range(shards)]
-        self.chunk = max(1, min(SLICE, SLICE_BYTES // (max(1, world.actions.count) * (size + 16))))
+        self.chunk = max(1, min(SLICE, min(SLICE_BYTES, memory() // 2) // (max(1, world.actions.count) * (size + 16))))
         room = self.chunk * max(1, world.actions.count)
         self.slices = [Slice(self.program, room) for _ in range(result.threads)]
         self.width = 0
