@@ -81,7 +81,7 @@ def by_us(spec: Spec, bounds: dict[str, int]) -> tuple[int, set[str]]:
     """Return our count of distinct states, and the violated properties among those that TLC can check."""
     result = embedded.explore(spec, bounds, everything=True, deadlock=spec.checks_deadlock)
     judged = {claim.name for claim in spec.properties if claim.kind in ("invariant", "step invariant")}
-    return result.distinct, set(result.findings) & {*judged, DEADLOCK}
+    return result.distinct, {name.partition("[")[0] for name in result.findings} & {*judged, DEADLOCK}
 
 
 def main() -> int:

@@ -117,7 +117,7 @@ def _named(message: ChartMessage) -> ChartMessage:
 
 def claim_of(trace: Trace, spec: Spec) -> Property | None:
     """Return the property that a trace violates or reaches, or None for a built-in one."""
-    return {claim.name: claim for claim in spec.properties}.get(trace.shows)
+    return spec.property_named(trace.shows)
 
 
 def ordered(actors: Sequence[str], keepers: Sequence[str]) -> tuple[str, ...]:

@@ -74,7 +74,7 @@ def _explore(world: ExecutableSpec) -> tuple[list[Key], list[tuple[int, str, int
     numbers: dict[Any, int] = {}
     found: list[Key] = []
     wrong: list[list[str]] = []
-    claims = [claim for claim in world.spec.properties if claim.kind == "invariant"]
+    claims = [claim for claim in world.claims if claim.kind == "invariant"]
     steps: list[tuple[int, str, int]] = []
     waiting: deque[tuple[int, Any]] = deque()
 

@@ -149,10 +149,10 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     if not page.file.generated_by:
         markdown = inside(markdown, f"docs/{page.file.src_uri}", f"docs/{page.file.src_uri}")
     for asked, write in (
-        ("{properties}", properties_table),
-        ("{tlc}", lambda: measured("model", f"`examples.{example}")),
-        ("{raft}", lambda: measured("messages", "a ")),
-        ("{file}", lambda: source(example)),
+        ("<!-- properties -->", properties_table),
+        ("<!-- tlc -->", lambda: measured("model", f"`examples.{example}")),
+        ("<!-- raft -->", lambda: measured("messages", "a ")),
+        ("<!-- file -->", lambda: source(example)),
     ):
         if asked in markdown:
             markdown = markdown.replace(asked, write())

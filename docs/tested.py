@@ -25,7 +25,7 @@ HEAD = """# What each family tests
 
 A verdict *holds* means something only if the antecedent of the property was met. The numbers say in how many states, or on how
 many steps, each named check met it. 0: never, for the reason that the manifest gives (`not_tested` in pyproject.toml). A dash: this
-check does not judge the property.
+check does not judge the property. Of a property of each partition the partition counts that met it least.
 `make tested` writes this page from a run of the manifest; a test compares names, counts and zeros with the manifest.
 """
 
@@ -36,7 +36,7 @@ def page(checks: Sequence[Any]) -> str:
     for model, heading in SECTIONS.items():
         chosen = [check for check in checks if check["model"] == model and check["verdict"] == "holds"]
         parts += [f"## {heading}", families(chosen)]
-        names = list(dict.fromkeys(claim["name"] for check in chosen for claim in check["properties"] if says_when(claim)))
+        names = list(dict.fromkeys(claim["property"] for check in chosen for claim in check["properties"] if says_when(claim)))
         parts += [tested(chosen, names[at : at + COLUMNS]) for at in range(0, len(names), COLUMNS)]
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
@@ -65,7 +65,10 @@ def tested(checks: Sequence[Any], names: Sequence[str]) -> str:
     """Return the table of how often some properties were tested."""
     lines = [row("check", *names), "|---|" + "---:|" * len(names)]
     for check in checks:
-        counts = {claim["name"]: claim.get("tested") for claim in check["properties"]}
+        counts: dict[str, int | None] = {}
+        for claim in check["properties"]:  # of the claims of a property the one that was tested least counts
+            counted = (claim.get("tested"), counts.get(claim["property"]))
+            counts[claim["property"]] = min((count for count in counted if count is not None), default=None)
         lines.append(row(f"`{check['name']}`", *("-" if counts.get(name) is None else f"{counts[name]:,}" for name in names)))
     return "\n".join(lines)
 

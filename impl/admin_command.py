@@ -68,11 +68,12 @@ def _call(session: Session, call: RemoteCall) -> Any:
     import socket
 
     from kafka_spec.impl.coordination import znodes
+    from kafka_spec.impl.coordination.broker_znode import decode_broker
     from kafka_spec.impl.coordination.interface import NoNode
     from kafka_spec.impl.run import wire
 
     try:
-        registration = znodes.decode_broker(call.receiver, session.get(znodes.broker(call.receiver))[0])
+        registration = decode_broker(call.receiver, session.get(znodes.broker(call.receiver))[0])
     except NoNode:
         return None
     endpoint = registration.endpoints[0]

@@ -17,7 +17,7 @@ from kafka_spec.impl.controller.controlled_shutdown import ControlledShutdown
 from kafka_spec.impl.controller.controller import KafkaController
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.interface import NoNode, Service, Session
-from kafka_spec.impl.log.log import LogConfig
+from kafka_spec.impl.log.log_config import LogConfig
 from kafka_spec.impl.protocol.controller_requests import Leadership, Request
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.registration import Endpoint

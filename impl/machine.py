@@ -16,60 +16,16 @@ import enum
 import functools
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Generic, TypeAlias, TypeVar, overload
 
 import transitions
 
+from kafka_spec.impl.fire_log import Entity, FireLog, FireResult
 from kafka_spec.impl.row_functions import INPUTS, marked_methods, parameters_of
 from kafka_spec.spec.table import Machine, Overlap, Row, SpecError, name_of
 
 Inputs = TypeVar("Inputs")
-Entity: TypeAlias = tuple[Hashable, ...]
 Call: TypeAlias = Callable[[transitions.EventData], Any]
-
-
-@dataclass(frozen=True)
-class FireResult:
-    """The result of one `fire`.
-
-    `target` is the state that was entered, None if the state stayed. Then `wanted` is the state that the trigger requests,
-    `allowed` the states from which the table allows it, and `false` the conditions that were not met, none if the attempt was
-    illegal.
-    """
-
-    machine: Machine
-    entity: Entity
-    trigger: str
-    source: enum.IntEnum
-    target: enum.IntEnum | None
-    wanted: enum.IntEnum
-    allowed: tuple[enum.IntEnum, ...] = ()
-    false: tuple[str, ...] = ()
-
-    @property
-    def illegal(self) -> bool:
-        """Whether the table has no row of that trigger from that state, whatever the guards say."""
-        return self.target is None and not self.false
-
-
-class FireLog(Protocol):
-    """The receiver of every attempt."""
-
-    def attempted(self, attempt: FireResult) -> None:
-        """Record the result of one `fire`."""
-
-
-class OnlyTheTable:
-    """A `FireLog` for actors that never attempt what their table does not have: such an attempt is an error of the actor."""
-
-    def attempted(self, attempt: FireResult) -> None:
-        """Refuse an attempt that changed nothing.
-
-        Raises:
-            SpecError: the table has no such change, or its guards did not hold.
-        """
-        if attempt.target is None:
-            raise SpecError(f"{attempt.machine.name}: {attempt.entity} in {attempt.source.name} cannot {attempt.trigger}")
 
 
 @dataclass

@@ -6,13 +6,15 @@ A subcommand is imported when the command line names it, and its libraries when 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from kafka_spec.model_check.coverage import Coverage
@@ -187,6 +189,7 @@ def parser_of(*chosen: str) -> argparse.ArgumentParser:
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command line; return its exit code."""
+    sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()  # closed ones are None
     chosen = next((argument for argument in arguments if not argument.startswith("-")), None)
     try:
         options = parser_of(*([chosen] if chosen else [])).parse_args(arguments)
@@ -194,6 +197,11 @@ def run(arguments: Sequence[str]) -> int:
         return _run_command(COMMANDS[str(chosen)], options)
     except Exception as error:
         return _told(error)
+
+
+def _nowhere() -> TextIO:
+    """Return a stream whose text nobody reads."""
+    return Path(os.devnull).open("w", encoding="utf-8")
 
 
 def _run_command(command: Command, options: argparse.Namespace) -> int:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import mmap
 import os
 import random
+import resource
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -37,9 +40,25 @@ def some_of(width: int, most: int) -> Places:
     return np.array(sorted(random.Random(width).sample(range(width), min(width, most))), np.int64)
 
 
+AREAS = 32
+"""So many arrays of `memory()` bytes a search reserves at most, for as many threads as are usual where address space is limited."""
+
+
+@functools.cache
 def memory() -> int:
-    """Return the bytes of memory that the machine has."""
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    """Return the bytes of memory that the machine has, or less where the address space is limited (ulimit -v).
+
+    What does not fit into arrays for so much ends a search for want of memory, as it does where the machine has no more.
+    """
+    machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return machine
+    try:
+        used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * mmap.PAGESIZE
+    except OSError:
+        used = 0
+    return max(1 << 20, min(machine, (limit - used) // AREAS))
 
 
 def reserve(count: int, kind: Any, huge: bool) -> npt.NDArray[Any]:

@@ -40,16 +40,19 @@ class Expectation:
     traces: Mapping[str, int] = field(default_factory=dict)
     """The number of states in the shortest counterexample of each property that must be violated.
 
-    Empty: any may be, but TypeInvariant not alone.
+    Empty: any may be that the spec states, but TypeInvariant and Deadlock only if they are `asked` for.
     """
+    asked: Sequence[str] = ()
+    """The names of the properties that the check names; empty: it judges all."""
     all_rules_fire: bool = False
     all_properties_tested: bool = False
     not_tested: Mapping[str, str] = field(default_factory=dict)
     """The properties that the check cannot test, each with the reason."""
 
     def untested(self, result: Exploration) -> list[str]:
-        """Return the properties that were never tested, except those that are expected not to be."""
-        return [name for name in result.untested if name not in self.not_tested]
+        """Return the instances that were never tested, except those that are expected not to be, by any of their names."""
+        expected = {one for name in self.not_tested for one in result.claims_named(name)}
+        return [name for name in result.untested if name not in expected]
 
     def unmet(self, result: Exploration) -> list[str]:
         """Return the expectations that are not met, as sentences."""
@@ -66,15 +69,18 @@ class Expectation:
             if expected is not None and expected != found:
                 problems.append(f"{found:,} {what}, expected {expected:,}")
         for name, states in self.traces.items():
-            finding = result.findings.get(name)
-            length = finding.states if finding else None
-            if length != states:
-                problems.append(f"{name}: the counterexample has {length or 'no'} states, expected {states}")
+            problems += _unlike(result, name, states)
         if self.traces and self.verdict == "violated":
-            more = {name: result.findings[name].states for name in result.violated if name not in self.traces}
+            said = {one for name in self.traces for one in result.claims_named(name)}
+            more = {name: result.findings[name].states for name in result.violated if name not in said}
             problems += [f"{name} is violated, too, in {states} states; say so in traces" for name, states in more.items()]
-        elif self.verdict == "violated" and list(result.violated) == [TYPE_INVARIANT]:
-            problems.append("no property of the model is violated: a field leaves its domain; mend the rule, or say so in traces")
+        elif self.verdict == "violated":
+            strange = {TYPE_INVARIANT: "a field leaves its domain", DEADLOCK: "no rule can fire"}
+            problems += [
+                f"{name} is violated, which nobody asked for: {strange[name]}; mend the model, or say so in traces"
+                for name in result.violated
+                if name in strange and name not in self.asked
+            ]
         if result.reached_after_all:
             problems.append(f"rules that the model lists as unreachable fire: {', '.join(result.reached_after_all)}")
         if self.all_rules_fire and result.dead_rules:
@@ -82,9 +88,24 @@ class Expectation:
         if self.all_properties_tested and self.untested(result):
             problems.append(f"properties that were never tested: {', '.join(self.untested(result))}")
         for name, reason in self.not_tested.items():
-            if name not in result.untested:
+            if not set(result.claims_named(name)) <= set(result.untested):
                 problems.append(f"{name} was tested, against expectation: {reason}")
         return problems
+
+
+def _unlike(result: Exploration, name: str, states: int) -> list[str]:
+    """Return what is wrong with the counterexample of an instance, or with those of a property's instances, as sentences.
+
+    A property's name stands for all its instances, and all must be alike: as long as the search ended, each is violated.
+    """
+    lengths = {one: result.findings[one].states if one in result.findings else None for one in result.claims_named(name)}
+    met = {one: length for one, length in lengths.items() if length is not None or result.complete} or lengths
+    if set(met.values()) == {states}:
+        return []
+    if len(set(met.values())) > 1:
+        told = ", ".join(f"{one} {length or 'no counterexample'}" for one, length in met.items())
+        return [f"{name}: its bindings differ ({told}); name them in traces"]
+    return [f"{name}: the counterexample has {next(iter(met.values()), None) or 'no'} states, expected {states}"]
 
 
 @dataclass(frozen=True)

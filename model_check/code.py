@@ -115,7 +115,8 @@ class Code:
         """The text of the code."""
         return self.module.text
 
-    def functions(self, action_bits: int, light: bool) -> Mapping[Callable[..., Any], tuple[int | str, ...]]:
+    @classmethod
+    def functions(cls, action_bits: int, light: bool) -> Mapping[Callable[..., Any], tuple[int | str, ...]]:
         """Return the engine's own functions that the module contains, with the kinds of their arguments."""
         return kernel.signatures(action_bits, light)
 

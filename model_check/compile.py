@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from llvmlite import ir
 
@@ -16,9 +17,9 @@ from kafka_spec.model_check import kernel
 from kafka_spec.model_check.code import Code, Shape
 from kafka_spec.model_check.counted import Plan
 from kafka_spec.model_check.fingerprint import SECRET, mix
-from kafka_spec.model_check.inputs import text_of
+from kafka_spec.model_check.inputs import Inputs, SeenSpec
 from kafka_spec.model_check.known_code import Written, written
-from kafka_spec.model_check.layout import Actions, Layout
+from kafka_spec.model_check.layout import ActionNumbers, Actions, Layout, RecordLayout
 from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.model_check.lowering.exports import Export, Tallied
 from kafka_spec.model_check.lowering.judges import Forms, JudgeOfMany, StateJudge, StepJudge
@@ -31,6 +32,21 @@ from kafka_spec.model_check.lowering.values import I64, Fault
 from kafka_spec.model_check.machine_code import Tier
 from kafka_spec.spec.source import definition_of
 from kafka_spec.spec.table import Constants, Property, Spec
+
+LITERALS = {"AHEAD": kernel.AHEAD, "SLACK": kernel.SLACK, "SIGN": -1 << 63}
+"""The names that the engine's own functions read as numbers, besides the size of a record."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a program is compiled."""
+
+    leave_out: tuple[str, ...]
+    covering: bool
+    """Whether the code counts what it runs."""
+    action_bits: int
+    light: bool
+    """Whether the light row of a record is another form than the record."""
 
 
 class Program(Plan, Code):
@@ -55,7 +71,7 @@ class Program(Plan, Code):
         seed = layout.seed ^ mix(layout.seed ^ SECRET[0], SECRET[1])
         counts = actions.count, actions.bits, len(spec.rules), len(self.cut_names), len(self.states), len(self.steps)
         tests = len(self.state_tests), len(self.step_tests)
-        paths = tuple(-1 if claim.when is None else self.ways.index(claim.when) for claim in self.on_graph)
+        paths = tuple(-1 if claim.when is None else self.ways.index(claim.antecedents) for claim in self.on_graph)
         shape = Shape(
             layout.size, *counts, *tests, tuple(vars(k).values()), seed, layout.most, bool(layout.wide), len(self.ways), paths
         )
@@ -82,46 +98,48 @@ class Program(Plan, Code):
         covering: bool,
     ) -> Written:
         """Return what the compiler writes, or wrote before for equal inputs."""
-        literals = {"RECORD_BYTES": layout.size, "AHEAD": kernel.AHEAD, "SLACK": kernel.SLACK, "SIGN": -1 << 63}
+        options = Options(tuple(sorted(leave_out)), covering, actions.bits, bool(layout.wide))
         functions = self.functions(actions.bits, bool(layout.wide))
         engine = (
             f"{type(self).__module__}.{type(self).__qualname__}",
-            sorted(leave_out),
-            int(covering),
-            literals,
-            self.cut_names,
-            [claim.name for claim in self.steps],
+            options,
+            LITERALS,
             [(definition_of(function).text, shapes) for function, shapes in functions.items()],
         )
+        inputs = Inputs(spec, layout.root, actions.ranges, claims, constants, engine)
+        return written(inputs.text, lambda: type(self).write_code(inputs, options), anew)
 
-        def write() -> tuple[str, tuple[Fault, ...], tuple[Tally, ...]]:
-            compiler = Compiler(layout.root, constants, literals, spec.machines, "checks" not in leave_out, covering)
-            compiler.rows = self.told_rows()
-            former = Former(compiler, "bring into form", spec.normal_form if spec.reduced else (), layout.root)
-            viewer = Former(compiler, "view", spec.view, layout.root)
-            light = LightRows(compiler, layout)
-            ir.Function(compiler.module, ir.FunctionType(I64, [I64]), "bound.of.fault")
-            if self.steps:
-                StepJudge(self, compiler, layout)
-            Successors(self, compiler, layout, actions, former, viewer, light)
-            judge = StateJudge(self, compiler, layout).code
-            JudgeOfMany(compiler, layout, judge)
-            Forms(compiler, layout, former, light.fingerprint)
-            if layout.wide:
-                JudgeOfMany(compiler, layout, judge, light)
-                Lighten(compiler, layout, light)
-                Restore(compiler, layout, light)
-            if spec.symmetry is not None:
-                Renamer(compiler, layout.root, spec.symmetry)
-            self.emit_more(compiler, layout, actions)
-            name_bounds(self, compiler)
-            for function, shapes in functions.items():
-                Export(compiler, function.__name__, compiler.function(function, shapes, trusted=True).code)
-            if covering:
-                Tallied(compiler)
-            return str(compiler.module), tuple(compiler.faults), tuple(compiler.tallies)
-
-        return written(text_of(spec, layout, actions, claims, constants, engine), write, anew)
+    @classmethod
+    def write_code(cls, inputs: Inputs, options: Options) -> tuple[str, tuple[Fault, ...], tuple[Tally, ...]]:
+        """Return the text of the code for these inputs, its faults and its tallies. Of a spec it sees what the inputs show."""
+        spec, layout, actions = inputs.spec, inputs.layout, inputs.actions
+        plan = Plan(spec, inputs.claims, "digest" not in options.leave_out)
+        literals, checked = {**LITERALS, "RECORD_BYTES": layout.size}, "checks" not in options.leave_out
+        compiler = Compiler(layout.root, inputs.constants, literals, spec.machines, checked, options.covering)
+        compiler.rows = cls.told_rows(spec)
+        former = Former(compiler, "bring into form", spec.forms, layout.root)
+        viewer = Former(compiler, "view", spec.view, layout.root)
+        light = LightRows(compiler, layout)
+        ir.Function(compiler.module, ir.FunctionType(I64, [I64]), "bound.of.fault")
+        if plan.steps:
+            StepJudge(plan, compiler, layout)
+        Successors(plan, compiler, layout, actions, former, viewer, light)
+        judge = StateJudge(plan, compiler, layout).code
+        JudgeOfMany(compiler, layout, judge)
+        Forms(compiler, layout, former, light.fingerprint)
+        if layout.wide:
+            JudgeOfMany(compiler, layout, judge, light)
+            Lighten(compiler, layout, light)
+            Restore(compiler, layout, light)
+        if spec.symmetry is not None:
+            Renamer(compiler, layout.root, spec.symmetry)
+        cls.emit_more(plan, compiler, layout, actions)
+        name_bounds(plan, compiler)
+        for function, shapes in cls.functions(options.action_bits, options.light).items():
+            Export(compiler, function.__name__, compiler.function(function, shapes, trusted=True).code)
+        if options.covering:
+            Tallied(compiler)
+        return str(compiler.module), tuple(compiler.faults), tuple(compiler.tallies)
 
     def tallies(self) -> dict[Tally, int]:
         """Return the counts of coverage; empty if it is not measured."""
@@ -132,11 +150,13 @@ class Program(Plan, Code):
         self.tallied(counts)
         return dict(zip(names, counts, strict=False))
 
-    def told_rows(self) -> dict[tuple[str, int], int] | None:
+    @classmethod
+    def told_rows(cls, spec: SeenSpec) -> dict[tuple[str, int], int] | None:
         """Return where the code tells which rows of machines were taken (`lowering.unit.Unit.rows`); here it does not tell."""
         return None
 
-    def emit_more(self, compiler: Compiler, layout: Layout, actions: Actions) -> None:
+    @classmethod
+    def emit_more(cls, plan: Plan, compiler: Compiler, layout: RecordLayout, actions: ActionNumbers) -> None:
         """Add what a kind of program has besides; here nothing."""
 
     def fault_of(self, code: int) -> Fault:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kafka_spec.model_check.cuts import cut_names
-from kafka_spec.spec.lint import Function
-from kafka_spec.spec.table import Property, Spec
+from kafka_spec.model_check.inputs import SeenSpec
+from kafka_spec.spec.table import Property, Question, Spec
 
 DIGEST, FAULT, FAULT_STATE, FAULT_ACTION, STUCK, UNTYPED, UNTYPED_ACTION, UNTYPED_FAULT, STEPS, HEADER = range(10)
 """The first counters of the successor function; those of step invariants and rules follow."""
@@ -21,7 +21,7 @@ RECENT = 1 << 12
 class Plan:
     """What the code of a program is to judge and to count."""
 
-    def __init__(self, spec: Spec, claims: Sequence[Property], digests: bool) -> None:
+    def __init__(self, spec: Spec | SeenSpec, claims: Sequence[Property], digests: bool) -> None:
         """Sort the claims by where the code judges them; `digests`: whether the graph's digest is computed."""
         self.digests = digests
         self.spec, self.rules = spec, spec.rules
@@ -32,7 +32,7 @@ class Plan:
         """The claims that the successor function decides: step invariants, and those on states if not all states are kept."""
         if spec.judges_steps:
             self.steps += self.states
-        self.ways = [claim.predicate for claim in self.on_graph] + antecedents(self.on_graph)
+        self.ways = [claim.predicates for claim in self.on_graph] + antecedents(self.on_graph)
         """The predicates and antecedents of the claims on the graph; the judge returns the value of each in every state."""
         self.state_tests = antecedents(self.states)
         self.step_tests = antecedents(self.steps)
@@ -42,6 +42,6 @@ class Plan:
         self.met = self.bounded + len(spec.rules) * len(self.cut_names)
 
 
-def antecedents(claims: Sequence[Property]) -> list[Function]:
+def antecedents(claims: Sequence[Property]) -> list[tuple[Question, ...]]:
     """Return the distinct antecedents of some claims; claims that share an antecedent share its count."""
-    return list(dict.fromkeys(claim.when for claim in claims if claim.when is not None))
+    return list(dict.fromkeys(claim.antecedents for claim in claims if claim.when is not None))

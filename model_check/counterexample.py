@@ -41,17 +41,17 @@ REPLAYED_WAYS = 2_000
 
 
 def trace_of(result: Exploration, claim: str, shows: Iterable[str] = ()) -> Trace | None:
-    """Return the trace that an exploration found for a property, or None if it found none, or did not keep it.
+    """Return the trace of an instance, or of the first violated instance of a property; None if none was found, or it was not kept.
 
     `shows` are expressions about a state (`name = expression`), whose values each step then has.
 
     Raises:
         EngineError: the oracle cannot replay the finding, or disagrees with the engine about its end.
     """
-    finding = result.findings.get(claim)
-    if finding is None or finding.start < 0:
+    name = result.shown_by(claim)
+    if name is None or (finding := result.findings[name]).start < 0:
         return None
-    return Replay(ExecutableSpec(result.spec, result.bounds), result, shows).trace(claim, finding)
+    return Replay(ExecutableSpec(result.spec, result.bounds), result, shows).trace(name, finding)
 
 
 class Replay:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from kafka_spec.model_check.inputs import SeenSpec
 from kafka_spec.spec.lint import Function, source_of
 from kafka_spec.spec.table import Spec, first_line
 
 
-def cut_names(spec: Spec) -> tuple[str, ...]:
+def cut_names(spec: Spec | SeenSpec) -> tuple[str, ...]:
     """Return all names under which steps of a spec may be counted as forbidden, in a fixed order."""
     limits = [cut_name(limit, spec) for rule in spec.rules for limit in rule.within]
     limits += [spec.constraint.__name__] if spec.constraint is not None else []
     return tuple(dict.fromkeys([*spec.bounds, *limits])) or ("",)
 
 
-def cut_name(limit: Function, spec: Spec) -> str:
+def cut_name(limit: Function, spec: Spec | SeenSpec) -> str:
     """Return what a predicate of `within` is counted as: the bounds that it reads, or else its sentence."""
     read = set(_constants(limit))
     return " and ".join(name for name in spec.bounds if name in read) or first_line(limit)

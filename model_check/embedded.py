@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kafka_spec.model_check import counted
-from kafka_spec.model_check.arrays import Bytes, Numbers
+from kafka_spec.model_check.arrays import Bytes, Numbers, memory
 from kafka_spec.model_check.checkpoints import Checkpoints
 from kafka_spec.model_check.codec import Codec
 from kafka_spec.model_check.compile import Program
@@ -84,7 +84,7 @@ class Search:
         result.compile_seconds = self.program.seconds
         shards = 1 << (result.threads - 1).bit_length()
         self.shards = [Shard(self.program, number, shards.bit_length() - 1) for number in range(shards)]
-        self.chunk = max(1, min(SLICE, SLICE_BYTES // (max(1, world.actions.count) * (size + 16))))
+        self.chunk = max(1, min(SLICE, min(SLICE_BYTES, memory() // 2) // (max(1, world.actions.count) * (size + 16))))
         room = self.chunk * max(1, world.actions.count)
         self.slices = [Slice(self.program, room) for _ in range(result.threads)]
         self.width = 0
@@ -256,7 +256,7 @@ class Search:
             if index >= 0 and claim.name not in self.result.findings:
                 self.found(claim.name, len(self.history) - 1, index)
             if claim.when is not None and not self.judged_before:
-                self.result.tested[claim.name] += tests[claim.when]
+                self.result.tested[claim.name] += tests[claim.antecedents]
         if on_graph:
             for claim, owing in zip(on_graph, self.paths.add_level(self.frontier.marks(self.width), judged.ways), strict=True):
                 self.result.tested[claim.name] += owing
@@ -280,7 +280,7 @@ class Search:
         for claim in program.steps:
             if claim.when is not None:
                 # on states that are judged where steps lead: those at the start were judged by themselves
-                result.tested[claim.name] = tests[claim.when] + self.tested_at_start[claim.name]
+                result.tested[claim.name] = tests[claim.antecedents] + self.tested_at_start[claim.name]
         places = [(DEADLOCK, counted.STUCK)] if result.deadlock else []
         places += [(TYPE_INVARIANT, counted.UNTYPED)]
         places += [(claim.name, counted.HEADER + 2 * number) for number, claim in enumerate(program.steps)]
@@ -382,7 +382,7 @@ def explore(
         raise SpecError(f"{threads} threads cannot search; ask for 1 or more")
     if covering and threads > 1:
         raise SpecError("coverage is counted on one thread")
-    claims = tuple(spec.properties if properties is None else properties)
+    claims = spec.claims_at(bounds, properties)
     refuse_claims(spec, claims)
     result = Exploration(spec, dict(bounds), "embedded", threads, claims, deadlock)
     budget = budget or Budget()

@@ -52,10 +52,14 @@ def reasons(trace: Trace, spec: Spec) -> tuple[Reason, ...]:
     """
     if trace.shows in (TYPE_INVARIANT, DEADLOCK):
         return ()
-    predicate = spec.property(trace.shows).predicate
     world = ExecutableSpec(spec, dict(trace.bounds))
+    claim = world.claim(trace.shows)
     before, after = last_states(trace, world)
-    scope = {"s": after, "before": before, "after": after, "k": world.k}
+    state = {"s": after} if claim.kind != "step invariant" else {"before": before, "after": after}
+    asked = [(when, predicate) for when, predicate in claim.parts if when is None or world.answer(claim, when, state)]
+    wrong = [predicate for _, predicate in asked if not world.answer(claim, predicate, state)]
+    predicate, given = (wrong or list(claim.predicates))[0]
+    scope = {"s": after, "before": before, "after": after, "k": world.k, **dict(given)}
     made = evaluate(predicate, tuple(scope[name] for name in source_of(predicate).parameters))
     if bool(made.answer) != bool(call(predicate, scope)):
         raise EngineError(f"{trace.shows}: {predicate.__name__} answers {made.answer} here, and Python says otherwise")

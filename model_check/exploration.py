@@ -21,6 +21,7 @@ from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Property, Spec
 INTERRUPTED = "interrupted"
 """The reason of a search that Ctrl-C has stopped."""
 Verdict: TypeAlias = Literal["holds", "violated", "inconclusive"]
+WORST_FIRST: tuple[Verdict, ...] = ("violated", "inconclusive", "holds")
 
 
 class Stopped(Exception):  # noqa: N818 - says what happened
@@ -117,6 +118,7 @@ class Exploration:
     engine: str
     threads: int
     properties: tuple[Property, ...]
+    """What is judged: of a property that is stated for each of some things, an instance for each binding (`Spec.claims_at`)."""
     deadlock: bool = False
     levels: list[int] = field(default_factory=list)
     """The number of distinct states at each depth, the initial states first."""
@@ -172,9 +174,34 @@ class Exploration:
         built_in = [(TYPE_INVARIANT, "invariant")] + ([(DEADLOCK, "invariant")] if self.deadlock else [])
         return [(claim.name, claim.kind) for claim in self.properties] + built_in
 
+    def claims_named(self, name: str) -> list[str]:
+        """Return the instances that a name stands for: the instance of that name, or those of the property.
+
+        Members that a search takes as interchangeable have one instance, which stands for that of each of them.
+        """
+        if name in (TYPE_INVARIANT, DEADLOCK):
+            return [name]
+        base = name.partition("[")[0]
+        for found in (
+            [claim.name for claim in self.properties if claim.name == name],
+            [claim.name for claim in self.properties if claim.stated == name],
+            [claim.name for claim in self.properties if claim.name == base],
+        ):
+            if found:
+                return found
+        return []
+
+    def shown_by(self, name: str) -> str | None:
+        """Return the instance whose finding shows a property, or an instance itself; None if there is none."""
+        return next((one for one in self.claims_named(name) if one in self.findings), None)
+
     def verdict_of(self, name: str) -> Verdict:
-        """Return the verdict on one property."""
-        return self._verdict(name, dict(self.claims)[name])
+        """Return the verdict on one instance, or on a property: the worst on one of its instances."""
+        kinds = dict(self.claims)
+        verdicts = {self._verdict(one, kinds[one]) for one in self.claims_named(name)}
+        if not verdicts:
+            raise KeyError(name)
+        return next(one for one in WORST_FIRST if one in verdicts)
 
     def _verdict(self, name: str, kind: str) -> Verdict:
         if kind == "reachable":
@@ -182,18 +209,25 @@ class Exploration:
         return "violated" if name in self.findings else "holds" if self.complete else "inconclusive"
 
     def tested_of(self, name: str) -> int | None:
-        """Return how many states or steps a property was tested on: all, or those that met its antecedent; None for a goal."""
-        kind = dict(self.claims)[name]
+        """Return how many states or steps an instance was tested on: all, or those that met its antecedent; None for a goal.
+
+        For a property with several instances return how many the one was tested on that was tested least.
+        """
+        kinds = dict(self.claims)
+        counts = [self._tested(one, kinds[one]) for one in self.claims_named(name)]
+        return min((count for count in counts if count is not None), default=None)
+
+    def _tested(self, name: str, kind: str) -> int | None:
         claim = next((claim for claim in self.properties if claim.name == name), None)
         if kind == "reachable":
             return None
-        if claim is not None and (claim.when is not None or kind == "recoverable"):
+        if claim is not None and (claim.when is not None or kind == "recoverable" or not claim.parts):
             return self.tested[name]
         return self.generated if kind == "step invariant" or name == TYPE_INVARIANT else self.distinct
 
     @property
     def untested(self) -> list[str]:
-        """The properties of the spec that were not tested on any state or step."""
+        """The instances of the spec's properties that were not tested on any state or step."""
         return [claim.name for claim in self.properties if self.tested_of(claim.name) == 0]
 
     @property
@@ -211,7 +245,7 @@ class Exploration:
 
     @property
     def violated(self) -> list[str]:
-        """The names of the violated properties."""
+        """The names of the violated instances."""
         return [name for name, kind in self.claims if self._verdict(name, kind) == "violated"]
 
     @property

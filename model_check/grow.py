@@ -7,6 +7,7 @@ had when it was raised last, at these or at other bounds. Nothing is assumed abo
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -43,16 +44,24 @@ class Growth:
     states: dict[Bounds, int] = field(default_factory=dict)
     factors: dict[str, float] = field(default_factory=dict)
     """The growth of each bound when it was raised last."""
-    waiting: list[tuple[float, Bounds, str, Bounds | None]] = field(default_factory=list)
-    idle: dict[Bounds, str] = field(default_factory=dict)
-    """The bounds at which the last raise changed nothing. It may matter together with one other bound; more are not tried."""
+    waiting: list[tuple[int, float, Bounds, str, Bounds | None]] = field(default_factory=list)
+    idle: dict[Bounds, int] = field(default_factory=dict)
+    """The bounds at which the last raises changed nothing, and how many raises that were: what follows them comes later, for most
+    such bounds matter together with one other, if at all. Equal counts prove nothing, so it comes."""
     met: set[Bounds] = field(default_factory=set)
+    done: int = 0
+    """How many bounds were searched to the end."""
 
     def __post_init__(self) -> None:
         self.names = list(self.spec.bounds)
         start = tuple(self.base[name] for name in self.names)
         self.met.add(start)
-        self.waiting = [(1.0, start, "", None)]
+        self.waiting = [(0, 1.0, start, "", None)]
+
+    @property
+    def untried(self) -> int:
+        """How many bounds from the base on were not searched to the end."""
+        return math.prod(self.spec.bounds[name].high - self.base[name] + 1 for name in self.names) - self.done
 
     @property
     def next(self) -> tuple[Mapping[str, int], str, float] | None:
@@ -60,13 +69,13 @@ class Growth:
         self._renew()
         if not self.waiting:
             return None
-        expected, bounds, raised, _ = self.waiting[0]
+        _, expected, bounds, raised, _ = self.waiting[0]
         return dict(zip(self.names, bounds, strict=True)), raised, expected
 
     def run(self, search: Search) -> Iterator[Grown]:
         """Search bound after bound, until there are none; whoever asks decides when to stop."""
         while (following := self.next) is not None:
-            _, bounds, raised, source = heapq.heappop(self.waiting)
+            _, _, bounds, raised, source = heapq.heappop(self.waiting)
             try:
                 result = search(following[0])
             except SpecError as error:
@@ -80,20 +89,23 @@ class Growth:
                     growth = result.distinct / max(1, self.states[source])
                     self.factors[raised] = growth
             if growth == 1.0 and source is not None:
-                self.idle.setdefault(bounds, raised)
-            if (result is None or result.complete) and not (growth == 1.0 and source in self.idle):
+                self.idle[bounds] = 1 + self.idle.get(source, 0)
+            if result is None or result.complete:
+                self.done += 1
                 self._raise(bounds)
             yield Grown(following[0], raised, following[2], result, growth)
 
     def _raise(self, bounds: Bounds) -> None:
         """Add the bounds in which one bound is larger by one."""
         for at, name in enumerate(self.names):
-            if name == self.idle.get(bounds):
-                continue
             larger = (*bounds[:at], bounds[at] + 1, *bounds[at + 1 :])
             if bounds[at] < self.spec.bounds[name].high and larger not in self.met:
                 self.met.add(larger)
-                heapq.heappush(self.waiting, (self._expected(larger), larger, name, bounds))
+                heapq.heappush(self.waiting, (self._late(bounds), self._expected(larger), larger, name, bounds))
+
+    def _late(self, source: Bounds | None) -> int:
+        """Return how late the bounds come that are raised from these: by how many raises that changed nothing, beyond the first."""
+        return max(0, self.idle.get(source, 0) - 1) if source is not None else 0
 
     def _expected(self, bounds: Bounds) -> float:
         """Return how many states are expected: the most that any smaller bounds lead to expect."""
@@ -106,7 +118,9 @@ class Growth:
 
     def _renew(self) -> None:
         """Estimate again what waits: growths may be known by now."""
-        self.waiting = [(self._expected(bounds), bounds, raised, source) for _, bounds, raised, source in self.waiting]
+        self.waiting = [
+            (self._late(source), self._expected(bounds), bounds, raised, source) for _, _, bounds, raised, source in self.waiting
+        ]
         heapq.heapify(self.waiting)
 
 

@@ -1,60 +1,147 @@
-"""The text of all inputs of a compilation: equal texts give equal code.
+"""All that a compilation may read, and the text of it: equal texts give equal code.
 
-Depends on the parts of a spec and the packed form of its states, not on LLVM or the compiler. An object is written with all of its
-fields, so that none can be forgotten; the exceptions are listed here with their reasons. A function is written as its source and
-the current values of its global names; the functions that it calls are written in the same way, each once.
+The compiler is given a *view* of a spec at its bounds (`Inputs`), and the key of compiled code is the text of that view. What the
+key leaves out cannot be read through the view: a type has no attribute but those that are in the text, and asking for another is an
+error, whatever the bounds. So nobody has to know which parts of a spec the compiler reads. Left out are values that code reads when
+it runs, such as the upper end of a domain that a bound gives, so that checks at other bounds share the code.
+
+A function is written as its source and the current values of its global names; the functions that it calls are written in the same
+way, each once. Depends on the parts of a spec and the packed form of its states, not on LLVM or the compiler.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn, cast
 
 from kafka_spec.model_check.exploration import EngineError
-from kafka_spec.model_check.layout import Actions, Layout
+from kafka_spec.model_check.layout import ActionNumbers, Packed, RecordLayout
 from kafka_spec.spec import domain, lint
-from kafka_spec.spec.domain import Array, Collection, Domain, Map, Maybe, Record, Scalar, Sequence
-from kafka_spec.spec.table import Machine, Property, Spec
+from kafka_spec.spec.domain import Domain, Map, Record, Scalar, Type
+from kafka_spec.spec.lint import Function
+from kafka_spec.spec.table import Machine, Property, Rule, Spec, Symmetric
+from kafka_spec.spec.table.normal_forms import Part
 
-LEFT_OUT: Mapping[type, tuple[str, ...]] = {
-    Scalar: ("show", "high"),  # how a value prints; `high` is written unless code reads its bound at run time
-    Record: ("fields", "live", "holders"),  # written as they are packed; the class of records in plain Python; for traces
-    Array: ("item",),  # written as it is packed
-    Sequence: ("item",),
-    Collection: ("item",),
-    Maybe: ("item",),
-    Map: ("item", "show_key"),
+UNSEEN: Mapping[type, frozenset[str]] = {
+    Scalar: frozenset({"show"}),  # how a value prints
+    Record: frozenset({"live", "holders"}),  # the class of records in plain Python; for traces
+    Map: frozenset({"show_key"}),
 }
+"""What code never depends on. `Scalar.high` is unseen, too, where code reads its bound when it runs."""
 
 
-def text_of(
-    spec: Spec, layout: Layout, actions: Actions, claims: Iterable[Property], constants: Iterable[str], engine: tuple[Any, ...]
-) -> str:
-    """Return the text of all inputs of a program's compilation.
+@dataclass(frozen=True)
+class SeenSpec:
+    """What a compilation sees of a spec."""
 
-    Args:
-        spec: the rules and machines.
-        layout: how states are packed.
-        actions: the numbering of actions.
-        claims: the checked properties.
-        constants: the names of `k`; their values are read at run time.
-        engine: all other values that the engine's own code depends on.
-    """
-    told = _Telling(frozenset(constants))
-    machines: tuple[Machine, ...] = spec.machines
-    form = (spec.reduced, *(spec.normal_form if spec.reduced else ()))
-    said = (spec.rules, machines, tuple(claims), spec.final_states, spec.constraint, spec.view)
-    parts = (tuple(constants), engine, layout.size, layout.root, form, actions.ranges, *said)
-    return told.all(parts)
+    rules: tuple[Rule, ...]
+    machines: tuple[Machine, ...]
+    final_states: Function | None
+    constraint: Function | None
+    forms: tuple[Part, ...]
+    """The parts of the normal form, if the search takes it."""
+    view: tuple[Part, ...]
+    symmetry: Symmetric | None
+    judges_steps: bool
+    bounds: tuple[str, ...]
+    """The names of the bounds."""
+
+    @classmethod
+    def of(cls, spec: Spec) -> SeenSpec:
+        """Return what is seen of a spec."""
+        forms = spec.normal_form if spec.reduced else ()
+        parts = spec.final_states, spec.constraint, forms, spec.view, spec.symmetry, spec.judges_steps, tuple(spec.bounds)
+        return cls(spec.rules, spec.machines, *parts)
+
+
+class Inputs:
+    """The inputs of a compilation: the only way from the compiler to a spec and its bounds."""
+
+    def __init__(
+        self,
+        spec: Spec,
+        root: Packed,
+        ranges: Sequence[Sequence[tuple[int, int]]],
+        claims: Iterable[Property],
+        constants: Iterable[str],
+        engine: tuple[Any, ...],
+    ) -> None:
+        """Take what may be seen.
+
+        Args:
+            spec: the rules, machines and forms.
+            root: how states are packed.
+            ranges: the lowest and highest value of each parameter of each rule.
+            claims: what is judged.
+            constants: the names of `k`; their values are read at run time.
+            engine: all other values that the engine's own code depends on.
+        """
+        self.spec, self.claims = SeenSpec.of(spec), tuple(claims)
+        self.constants, self.engine = tuple(constants), engine
+        self.layout = RecordLayout(seen(root, at_run_time(self.spec, self.constants)))
+        self.actions = ActionNumbers([list(of_rule) for of_rule in ranges])
+
+    @property
+    def text(self) -> str:
+        """The text of all that can be seen."""
+        told = _Telling()
+        parts = (self.constants, self.engine, self.layout.root, self.actions.ranges, self.spec, self.claims)
+        return told.all(parts)
+
+
+def at_run_time(spec: SeenSpec, constants: Iterable[str]) -> frozenset[str]:
+    """Return the bounds that code reads when it runs. The number of members that a search renames is compiled in."""
+    return frozenset(constants) - {part.of.name for part in (*spec.forms, *spec.view) if isinstance(part, Symmetric)}
+
+
+def seen(place: Packed, constants: frozenset[str]) -> Packed:
+    """Return a packed form in whose types what a key leaves out cannot be read; `constants` are read when code runs."""
+    if place.fields is not None:
+        fields = {name: (offset, seen(field, constants)) for name, (offset, field) in place.fields.items()}
+        inner: dict[str, Any] = {"fields": {name: field.type for name, (_, field) in fields.items()}}
+        return dataclasses.replace(place, type=_seen_type(place.type, inner, constants), fields=fields)
+    if place.item is None:
+        return dataclasses.replace(place, type=_seen_type(place.type, {}, constants))
+    item, head = seen(place.item, constants), place.head and seen(place.head, constants)
+    return dataclasses.replace(place, type=_seen_type(place.type, {"item": item.type}, constants), item=item, head=head)
+
+
+def _seen_type(type_: Type, inner: Mapping[str, Any], constants: frozenset[str]) -> Type:
+    """Return a type that has only the attributes that are seen, with those of `inner` in place of its own."""
+    unseen = frozenset[str]().union(*(UNSEEN.get(cls, ()) for cls in type(type_).__mro__))
+    if isinstance(type_, Scalar) and type_.bound in constants:
+        unseen |= {"high"}
+    cls: Any = type(type_)
+    found = object.__new__(_seen_class(cls, unseen))
+    attributes = {field.name: getattr(type_, field.name) for field in dataclasses.fields(type_) if field.name not in unseen}
+    found.__dict__.update({**attributes, **inner})
+    return cast(Type, found)
+
+
+@functools.cache
+def _seen_class(cls: type, unseen: frozenset[str]) -> Any:
+    """Return a subclass of a type whose instances refuse to tell some attributes."""
+
+    def refusing(name: str) -> property:
+        def refuse(self: object) -> NoReturn:
+            raise EngineError(
+                f"the compiler asks for {cls.__name__}.{name}, which the key of compiled code leaves out; read it when code runs, "
+                "or let it be seen (model_check/inputs.py)"
+            )
+
+        return property(refuse)
+
+    return type(cls.__name__, (cls,), {"__module__": cls.__module__, **{name: refusing(name) for name in sorted(unseen)}})
 
 
 class _Telling:
     """Writes values as text; classes and functions as numbers, in the order of their first occurrence."""
 
-    def __init__(self, constants: frozenset[str]) -> None:
-        self.constants = constants
+    def __init__(self) -> None:
         self.classes: dict[type, int] = {}
         self.functions: dict[Callable[..., Any], int] = {}
 
@@ -95,17 +182,15 @@ class _Telling:
         return f"c{number} {cls.__module__}.{cls.__qualname__} {members}"
 
     def fields(self, value: Any) -> str:
-        """Return an object with all its fields."""
-        if dataclasses.is_dataclass(value):
+        """Return an object with all its fields; of a type all that it has, what is inside it as it is packed."""
+        if isinstance(value, Type):
+            fields = {name: item for name, item in vars(value).items() if name not in ("fields", "item")}
+        elif dataclasses.is_dataclass(value):
             fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
         elif isinstance(value, Domain):
             fields = dict(vars(value))
         else:
             raise EngineError(f"{value!r} cannot be told apart from others, so code that depends on it cannot be kept")
-        for name in LEFT_OUT.get(type(value), ()):
-            del fields[name]
-        if isinstance(value, Scalar) and value.bound not in self.constants:
-            fields["high"] = value.high
         shown = ", ".join(f"{name}={self.value(item)}" for name, item in fields.items())
         return f"{self.class_(type(value))}({shown})"
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import json
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -24,6 +25,7 @@ import llvmlite
 
 from kafka_spec.model_check import code_cache
 from kafka_spec.model_check.code_cache import CodeOrigin
+from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.lowering.unit import Tally
 from kafka_spec.model_check.lowering.values import Fault
 from kafka_spec.model_check.machine_code import CodeText, digest_of, text_known
@@ -34,6 +36,9 @@ KEPT = 32
 
 SETTLED = 10
 """Seconds. If a source was changed so shortly before it was read here, this process may have imported what stood there before."""
+
+VERIFIES = "KAFKA_SPEC_VERIFY_CODE"
+"""With this environment variable all code that is used again is also written again and compared, which costs the time of both."""
 
 PARTS = ("model_check", "spec/domain", "spec/table", "spec/integers.py", "spec/lint", "spec/source.py")
 """The engine and the vocabulary."""
@@ -59,6 +64,8 @@ def written(inputs: str, write: Write, anew: bool) -> Written:
         return _new(write)
     origin = CodeOrigin(digest_of(inputs), SOURCES, "json")
     known = _known.pop(origin.text, None) or _read(origin, write)
+    if known is not None and os.environ.get(VERIFIES):
+        _compare(known, _new(write))
     if known is None:
         known = _new(write)
         if SOURCES:
@@ -69,6 +76,16 @@ def written(inputs: str, write: Write, anew: bool) -> Written:
         del _known[next(iter(_known))]
     _known[origin.text] = known
     return known
+
+
+def _compare(known: Written, fresh: Written) -> None:
+    """Raise unless what was written before for inputs is what is written for them now."""
+    mine, its = ((one.code.digest, one.faults, one.tallies) for one in (known, fresh))
+    if mine != its:
+        raise EngineError(
+            "the compiler writes other code for equal inputs: what it read is not all in the key (model_check/inputs.py); "
+            "empty the cache of compiled code, and report this"
+        )
 
 
 _known: dict[bytes, Written] = {}

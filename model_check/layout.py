@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
+from collections.abc import Sequence as Sequence_
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,6 +97,18 @@ def put(place: Packed, value: Any, record: bytearray, at: int) -> None:
         record[at : at + place.size] = int(value).to_bytes(place.size, "little", signed=place.signed)
 
 
+def put_initial(place: Packed, record: bytearray, at: int) -> None:
+    """Write the initial value of the type at an offset into a zeroed record."""
+    if place.fields is not None:
+        for offset, field in place.fields.values():
+            put_initial(field, record, at + offset)
+    elif isinstance(place.type, Scalar):
+        put(place, place.type.initial, record, at)
+    elif isinstance(place.type, Array) and place.item is not None:
+        for index in range(place.type.length):
+            put_initial(place.item, record, at + index * place.item.size)
+
+
 def get(place: Packed, record: bytes, at: int) -> Any:
     """Read a value from a record at an offset."""
     if place.fields is not None:
@@ -149,8 +162,8 @@ def _with_padding(part: bytes) -> bytes:
     return part.ljust(_padded(len(part)), b"\0")
 
 
-class Layout:
-    """The packed form of a space's states; `size` is the bytes of a record, including the padding.
+class RecordLayout:
+    """The packed form of records; `size` is the bytes of a record, including the padding. All is derived from the packed `root`.
 
     Most of a record may be room for items that are not there: the room of `wide` sequences, which are given with their offsets.
     `always` are the other parts of a record, each by its offset and its bytes; they contain the lengths of the wide sequences.
@@ -159,10 +172,8 @@ class Layout:
     at most. Without wide sequences it is the record. The fingerprint is the hash of the light row.
     """
 
-    def __init__(self, space: Space, seed: int | None = None) -> None:
-        self.space = space
-        self.seed = DEFAULT_SEED if seed is None else seed
-        self.root = packed(space.root)
+    def __init__(self, root: Packed) -> None:
+        self.root = root
         self.size = max(8, -(-self.root.size // 8) * 8)
         wide = list(itertools.islice(wide_sequences(self.root), MOST_WIDE))
         rooms = [(at + place.head.size, at + place.size) for at, place in wide if place.head is not None]
@@ -173,6 +184,15 @@ class Layout:
         self.always = [(begin, end - begin) for begin, end in zip(begins, ends, strict=True) if end > begin]
         self.row_head = -(-sum(_padded(size) for _, size in self.always) // GROUP) * GROUP
         self.most = self.row_head + sum(_most_of_items(place) for _, place in wide) if wide else self.size
+
+
+class Layout(RecordLayout):
+    """The packed form of a space's states, and their fingerprints."""
+
+    def __init__(self, space: Space, seed: int | None = None) -> None:
+        super().__init__(packed(space.root))
+        self.space = space
+        self.seed = DEFAULT_SEED if seed is None else seed
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -210,21 +230,38 @@ class Layout:
         return fingerprint(self.light(record), self.seed)
 
 
-class Actions:
-    """The numbering of all actions of a spec at given bounds: by rule, and within a rule by binding.
+class ActionNumbers:
+    """The numbering of actions: by rule, and within a rule by binding, by the lowest and highest value of each parameter.
 
     A parameter that ranges over a sequence, a set or a bag counts up to its capacity, so a number means the same in every state.
     """
 
-    def __init__(self, spec: Spec, space: Space, bounds: Mapping[str, int]) -> None:
-        self.spec = spec
-        self.ranges = [self._ranges(rule, space, bounds) for rule in spec.rules]
+    def __init__(self, ranges: Sequence_[Sequence_[tuple[int, int]]]) -> None:
+        self.ranges = ranges
         self.first = [0]
-        for ranges in self.ranges:
+        for of_rule in ranges:
             count = 1
-            for low, high in ranges:
+            for low, high in of_rule:
                 count *= high - low + 1
             self.first.append(self.first[-1] + count)
+
+    @property
+    def count(self) -> int:
+        """The number of actions."""
+        return self.first[-1]
+
+    @property
+    def bits(self) -> int:
+        """The bits of the smallest unsigned integer that holds every number."""
+        return next(bits for bits in (8, 16, 32) if self.count <= 1 << bits)
+
+
+class Actions(ActionNumbers):
+    """The numbering of all actions of a spec at given bounds."""
+
+    def __init__(self, spec: Spec, space: Space, bounds: Mapping[str, int]) -> None:
+        self.spec = spec
+        super().__init__([self._ranges(rule, space, bounds) for rule in spec.rules])
         if self.count > 1 << 32:
             raise SpecError(
                 f"{spec.name}: {self.count:,} actions, counting every binding of every rule; narrow the parameters to 2^32"
@@ -244,16 +281,6 @@ class Actions:
                 assert isinstance(scalar, Scalar)
                 ranges.append((scalar.low, scalar.high))
         return ranges
-
-    @property
-    def count(self) -> int:
-        """The number of actions."""
-        return self.first[-1]
-
-    @property
-    def bits(self) -> int:
-        """The bits of the smallest unsigned integer that holds every number."""
-        return next(bits for bits in (8, 16, 32) if self.count <= 1 << bits)
 
     @property
     def rules(self) -> list[Rule]:

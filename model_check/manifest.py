@@ -5,8 +5,9 @@ An error in the file is reported with the check's name and the allowed values.
 
 from __future__ import annotations
 
+import math
 import tomllib
-from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -118,7 +119,11 @@ def read_manifest(path: Path, model: Callable[[str], Spec], only: Collection[str
         SpecError: the file cannot be read, or a check in it is invalid.
     """
     try:
+        if path.exists() and not path.is_file():
+            raise SpecError(f"{path} is no regular file; name a pyproject.toml")
         content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except RecursionError:
+        raise SpecError(f"{path}: its values are nested too deeply to be read") from None
     except OSError as error:
         raise SpecError(f"{path}: {error.strerror}; run in a project with [[tool.kafka-spec.checks]], or name a model") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -176,6 +181,8 @@ def _well_formed(table: Any, where: str) -> str:
     for key in ("seconds", "memory_mib", "distinct", "unreduced", "depth"):
         if table.get(key, 0) < 0:
             raise SpecError(f"{where}: {key} = {table[key]} is less than 0")
+        if not math.isfinite(table.get(key, 0)):
+            raise SpecError(f"{where}: {key} = {table[key]} is no number; omit it for no limit")
     if wrong := [value for key in ("properties", "without") for value in table.get(key, []) if not isinstance(value, str)]:
         raise SpecError(f"{where}: property {wrong[0]!r} is no name")
     if "properties" in table and not table["properties"]:
@@ -212,14 +219,19 @@ def _check(table: Mapping[str, Any], where: str, model: Callable[[str], Spec], u
             judged = judged | {DEADLOCK} if table["deadlock"] else judged - {DEADLOCK}
         for name in judged_by_spec(properties or ()):
             spec.property(name)
+        claims = {one.name: one.stated for claim in spec.properties for one in claim.at(bounds)}
+
+        def unjudged(names: Iterable[str]) -> list[str]:
+            return [name for name in names if name not in judged and claims.get(name) not in judged]
+
         if table.get("normal_form"):
             spec.in_normal_form()
         elif "unreduced" in table:
             raise SpecError("unreduced is what normal_form = true reduces; add that, or omit it")
-        if wrong := [name for name in table.get("traces", {}) if name not in judged]:
+        if wrong := unjudged(table.get("traces", {})):
             raise SpecError(f"traces: property {wrong[0]!r} is unknown, or not judged; judged are {', '.join(sorted(judged))}")
         left_out = [name for names in table.get("not_tested", {}).values() for name in names]
-        if wrong := [name for name in left_out if name not in judged]:
+        if wrong := unjudged(left_out):
             raise SpecError(f"not_tested: property {wrong[0]!r} is unknown, or not judged; judged are {', '.join(sorted(judged))}")
     except SpecError as error:
         raise SpecError(f"{where}: {error}") from None
@@ -232,6 +244,7 @@ def _check(table: Mapping[str, Any], where: str, model: Callable[[str], Spec], u
         traces=table.get("traces", {}),
         all_rules_fire=table.get("all_rules_fire", False),
         all_properties_tested=table.get("all_properties_tested", False),
+        asked=properties or (),
         not_tested=here | {name: reason for reason, names in table.get("not_tested", {}).items() for name in names},
     )
     return NamedCheck(

@@ -168,7 +168,7 @@ class _Graph:
         for number, claim in enumerate(program.on_graph):
             if claim.kind == "recoverable":
                 differs[:, number] &= free | said[0][:, number]
-        self.moved += [program.ways[way].__name__ for way in np.flatnonzero(differs.any(axis=0))]
+        self.moved += [asked.function.__name__ for way in np.flatnonzero(differs.any(axis=0)) for asked in program.ways[way]]
 
     def differences(self, whole: _Graph) -> list[str]:
         """Return in what the reduced search differs from that of all states, as sentences."""

@@ -26,6 +26,7 @@ from kafka_spec.spec.table import (
     ElementOf,
     ItemOf,
     Property,
+    Question,
     Rule,
     Spec,
     SpecError,
@@ -53,6 +54,14 @@ class ExecutableSpec:
         self.k = spec.constants(bounds, self.attempts)
         self.space = spec.space(bounds)
         self.actions = Actions(spec, self.space, bounds)
+        self.claims = spec.claims_at(bounds)
+        """What is judged of the spec's properties at these bounds."""
+
+    def claim(self, name: str) -> Property:
+        """Return an instance by its name; a property whose bindings are several instances here, as one about all of them."""
+        found = next((claim for claim in self.claims if claim.name == name), None)
+        stated = self.spec.property(name) if found is None else found
+        return stated.at(self.bounds, tuple(stated.named_things.values()))[0]
 
     def key(self, state: Any) -> Key:
         """Return the values by which states are compared: all fields."""
@@ -208,11 +217,16 @@ class ExecutableSpec:
 
     def tests(self, claim: Property, **of: Any) -> bool:
         """Whether a state `s`, or the step from `before` to `after`, meets the antecedent of a claim."""
-        return claim.when is None or bool(self.call(claim.when, {**of, "k": self.k}, claim.name))
+        return claim.when is None or any(self.answer(claim, when, of) for when in claim.antecedents)
+
+    def answer(self, claim: Property, question: Question, of: Mapping[str, Any]) -> bool:
+        """Whether a predicate or an antecedent of an instance is true of a state `s`, or of the step from `before` to `after`."""
+        return bool(self.call(question.function, {**of, "k": self.k, **dict(question.given)}, claim.name))
 
     def meets(self, claim: Property, s: Any) -> bool:
-        """Whether the predicate of a claim is true of a state."""
-        return bool(self.call(claim.predicate, {"s": s, "k": self.k}, claim.name))
+        """Whether the predicate of an instance is true of a state; of a goal one of its bindings is enough."""
+        each = any if claim.kind == "reachable" else all
+        return each(self.answer(claim, predicate, {"s": s}) for predicate in claim.predicates)
 
     def is_final(self, s: Any) -> bool:
         """Whether a state without a step is one in which the protocol may rest."""
@@ -225,12 +239,18 @@ class ExecutableSpec:
 
     def judge(self, claim: Property, s: Any) -> bool:
         """Whether a claim is true in a state: its antecedent implies its predicate."""
-        return not self.tests(claim, s=s) or self.meets(claim, s)
+        return self.meets(claim, s) if claim.kind == "reachable" else self._implied(claim, {"s": s})
 
     def judge_step(self, claim: Property, before: Any, after: Any) -> bool:
         """Whether a step invariant is true of a step: its antecedent implies its predicate."""
-        scope = {"before": before, "after": after, "k": self.k}
-        return not self.tests(claim, before=before, after=after) or bool(self.call(claim.predicate, scope, claim.name))
+        return self._implied(claim, {"before": before, "after": after})
+
+    def _implied(self, claim: Property, of: Mapping[str, Any]) -> bool:
+        """Whether for each binding of an instance its antecedent implies its predicate."""
+        return all(
+            (when is not None and not self.answer(claim, when, of)) or self.answer(claim, predicate, of)
+            for when, predicate in claim.parts
+        )
 
     def moves(self, s: Any) -> tuple[set[int], bool]:
         """Return the numbers of the protocol actions that change a state of a search, and whether a bound forbids one."""
@@ -284,7 +304,7 @@ def explore(
     """Explore the spec breadth first; `model_check.embedded.explore` documents the arguments."""
     from kafka_spec.model_check.symmetry import compare_level, refuse_claims  # which asks the oracle
 
-    claims = tuple(spec.properties if properties is None else properties)
+    claims = spec.claims_at(bounds, properties)
     refuse_claims(spec, claims)
     result = Exploration(spec, dict(bounds), "oracle", 1, claims, deadlock)
     search = _Search(ExecutableSpec(spec, bounds), result, seed)

@@ -36,7 +36,7 @@ class PathClaims:
         """The indices of both kinds of claims."""
         self.leads = np.array([claim.kind == "leads-to" for claim in self.claims], np.bool_)
         ways = program.ways
-        self.whens = np.array([len(ways) if c.when is None else ways.index(c.when) for c in self.claims], np.uint32)
+        self.whens = np.array([len(ways) if c.when is None else ways.index(c.antecedents) for c in self.claims], np.uint32)
         """For each claim the place of its antecedent among the predicates that the judge tells of; their number if it has none."""
         self.protocol: Flags = np.array([rule.kind == "protocol" for rule in self.rules], np.bool_)
         """For each number of an action whether its rule is a protocol rule; empty if no claim needs it."""

@@ -73,7 +73,10 @@ class Display:
 
             self.live.update(Text(text(), overflow="ellipsis", no_wrap=True), refresh=True)
         else:
-            print(text(), file=self.stream, flush=True)
+            try:
+                print(text(), file=self.stream, flush=True)
+            except OSError:  # nobody reads it
+                self.enabled = False
 
 
 def _live(terminal: TextIO) -> Live:

@@ -37,9 +37,10 @@ def renamings(count: int, level: int) -> list[Renaming]:
 
 
 def refuse_claims(spec: Spec, claims: Iterable[Property]) -> None:
-    """Refuse leads-to claims in a search that renames members.
+    """Refuse leads-to properties in a search that renames members, and recoverable ones about one member.
 
-    What is fair to an action is a question about one member, and such a search takes one for the other from step to step.
+    What is fair to an action is a question about one member, and such a search takes one for the other from step to step. So the
+    member that a path begins with may have another name at its end.
     """
     if spec.symmetry is None:
         return
@@ -48,6 +49,11 @@ def refuse_claims(spec: Spec, claims: Iterable[Property]) -> None:
             raise SpecError(
                 f"{spec.name}: {claim.name} asks what is fair to each of the {spec.symmetry.of.name}, and a search that takes them "
                 "as interchangeable cannot tell them apart; leave the property out, or search all states"
+            )
+        if claim.kind == "recoverable" and len(claim.bindings) > 1:
+            raise SpecError(
+                f"{spec.name}: {claim.name} asks for a path of each of the {spec.symmetry.of.name}, and a search that takes them "
+                "as interchangeable cannot tell which of them is at its end; leave the property out, or search all states"
             )
 
 

@@ -155,8 +155,8 @@ class Walk:
         It stops at a violated invariant, where a property of `stops` changes its verdict, and where nothing can happen.
         """
         chance = random.Random(seed)
-        for claim in stops:
-            self.world.spec.property(claim)
+        asked = [self.world.spec.property(name) for name in stops]
+        watched = {claim.name for stated in asked for claim in stated.at(self.world.bounds)}
         for taken in range(steps):
             before = {j.name: j.verdict for j in self.judgements()}
             choices = self.choices()
@@ -164,7 +164,7 @@ class Walk:
                 return f"nothing can happen after {taken} steps"
             self.take(chance.choice(choices).number)
             for judgement in self.judgements():
-                if judgement.wrong or (judgement.name in stops and judgement.verdict != before[judgement.name]):
+                if judgement.wrong or (judgement.name in watched and judgement.verdict != before[judgement.name]):
                     return f"{judgement.name}: {judgement.verdict}, after {taken + 1} steps"
         return f"{steps} steps were taken"
 
@@ -254,7 +254,7 @@ class Walk:
 
     def judgements(self) -> list[Judgement]:
         """Return what each property says of this state, or of the step that led to it."""
-        return [self._judgement(claim) for claim in self.world.spec.properties]
+        return [self._judgement(claim) for claim in self.world.claims]
 
     def _judgement(self, claim: Property) -> Judgement:
         verdict, wrong = "", False
@@ -292,7 +292,7 @@ class Walk:
 
         Only the nearest `most` states are searched.
         """
-        return self.world.recovers(self.world.spec.property(claim), self.state, most)
+        return self.world.recovers(self.world.claim(claim), self.state, most)
 
     @property
     def step(self) -> Step:

@@ -74,9 +74,10 @@ def way_to_claim(
     """
     claim = spec.property(name)
     result = embedded.explore(spec, bounds, properties=(claim,), threads=threads, budget=budget, progress=progress)
-    if name not in result.findings:
+    shown = result.shown_by(name)
+    if shown is None:
         raise SpecError(f"{name}: no state within these bounds shows it ({result.verdict_of(name)}); so there is none to begin at")
-    return result.findings[name]
+    return result.findings[shown]
 
 
 def stored_way(state_dir: str, text: str, option: str) -> tuple[Mapping[str, Any], Finding]:

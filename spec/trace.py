@@ -9,7 +9,8 @@ from __future__ import annotations
 import dataclasses
 import json
 from dataclasses import dataclass
-from typing import Any
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from kafka_spec.spec.domain import SpecError
 
@@ -150,7 +151,7 @@ def from_json(text: str) -> Trace:
     """
     try:
         plain = json.loads(text)
-    except json.JSONDecodeError as error:
+    except (json.JSONDecodeError, RecursionError) as error:
         raise SpecError(f"this is not JSON: {error}; give the file that `--format json` or Trace.to_json wrote") from None
     return from_plain(plain)
 
@@ -162,7 +163,7 @@ def from_plain(plain: Any) -> Trace:
     if plain.get("version") != VERSION:
         raise SpecError(f"this trace has version {plain.get('version')}, and only version {VERSION} can be read")
     try:
-        return Trace(
+        trace = Trace(
             spec=plain["spec"],
             bounds=tuple((name, value) for name, value in plain["bounds"]),
             shows=plain["shows"],
@@ -171,8 +172,28 @@ def from_plain(plain: Any) -> Trace:
             lasso=Lasso(**plain["lasso"]) if plain.get("lasso") else None,
             shortest=plain.get("shortest", True),
         )
+        _check_types(trace, Trace, "it")
+        return trace
     except (LookupError, TypeError, ValueError) as error:
         raise SpecError(f"this trace is damaged: {error!r}") from None
+
+
+def _check_types(value: Any, kind: Any, where: str) -> None:
+    """Raise TypeError unless a value, with all that is in it, is what the annotation of its field says."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind) and type(value) is kind:
+        for name, of in get_type_hints(kind).items():
+            _check_types(getattr(value, name), of, name)
+    elif origin is tuple and isinstance(value, tuple):
+        of_items = [parts[0]] * len(value) if parts[1:] == (...,) else parts
+        for item, of in zip(value, of_items, strict=True):
+            _check_types(item, of, where)
+    elif origin in (Union, UnionType):
+        of = next((part for part in parts if part is not type(None)), kind)
+        if value is not None:
+            _check_types(value, of, where)
+    elif kind is not Any and type(value) is not kind:
+        raise TypeError(f"{where} is {value!r:.40}")
 
 
 def _step(plain: dict[str, Any]) -> Step:

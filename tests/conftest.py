@@ -18,6 +18,7 @@ from hypothesis import Phase, settings
 
 from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.exploration import Exploration
+from kafka_spec.model_check.known_code import VERIFIES
 from kafka_spec.model_check.manifest import NamedCheck, read_manifest
 from kafka_spec.spec.models import MODELS
 
@@ -51,6 +52,17 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: more than about a second; run under one hash seed only")
     config.addinivalue_line("markers", "long: the rest of a sample that `make test` runs; `make long` runs it")
     config.addinivalue_line("markers", "unexpected_errors: steps of controllers may raise unexpected errors")
+
+
+VERIFIED = {"test_each", "test_symmetry", "test_no_false_verdict", "test_final_states", "test_constraint_and_view", "test_at_most"}
+"""The files in whose tests code that is used again is written anew, too, and compared: they search one shape at several bounds."""
+
+
+@pytest.fixture(autouse=True)
+def verified_code(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the code of some tests verified, whether it comes from this process or from the cache."""
+    if request.module.__name__ in VERIFIED:
+        monkeypatch.setenv(VERIFIES, "1")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

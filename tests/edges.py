@@ -164,7 +164,7 @@ def steps(spec: Spec) -> Steps:
 
 def broken(model: Model, claims: Iterable[Property], before: Any, found: Any) -> Iterator[str]:
     """Yield the names of the claims that a projected state or the step to it violates; `Recovers` is checked elsewhere."""
-    for claim in claims:
+    for claim in model.spec.claims_at(model.bounds, claims):
         if claim.kind == "invariant" and not model.judge(claim, found):
             yield claim.name
         if claim.kind == "step invariant" and not model.judge_step(claim, before, found):

@@ -71,7 +71,7 @@ def fails_in_the_same_way(
     with led(spec, bounds, start) as cluster:
         for action in actions:
             assert cluster.follow(*action), f"{action} does not replay"
-    stated = spec.property(claim)
+    stated = cluster.model.claim(claim)
     if stated.kind == "leads-to":
         goes_on = cluster.path[met:]
         assert cluster.path[back] == cluster.path[-1], "the cycle does not close"
@@ -80,7 +80,7 @@ def fails_in_the_same_way(
     elif stated.kind == "recoverable":
         assert not cluster.model.recovers(stated, cluster.state, REPLAYED_WAYS)
     else:
-        assert cluster.broken(stated) == [claim]
+        assert {one.partition("[")[0] for one in cluster.broken(stated)} == {claim}
 
 
 def survives(spec: Spec, bounds: Mapping[str, int], start: int, actions: Sequence[Action]) -> LedCluster:

@@ -8,6 +8,7 @@ import pytest
 
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.admin import COLLISION_WARNING, Admin, RackMode, assign
+from kafka_spec.impl.coordination.broker_znode import encode_broker
 from kafka_spec.impl.coordination.interface import Session
 from kafka_spec.impl.coordination.memory import Ensemble
 from kafka_spec.impl.coordination.topic_checks import parse_assignment, validate_config, validate_name
@@ -25,7 +26,7 @@ class Tools:
             self.session.create(path)
         for number, rack in racks.items():
             broker = BrokerRegistration(number, (Endpoint("h", 9092),), rack)
-            self.session.create(znodes.broker(number), znodes.encode_broker(broker), ephemeral=True)
+            self.session.create(znodes.broker(number), encode_broker(broker), ephemeral=True)
         self.warnings: list[str] = []
         self.admin = Admin(self.session, Random(seed), self.warnings.append, version)
 

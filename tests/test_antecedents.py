@@ -455,6 +455,8 @@ def test_the_page_of_what_is_tested_is_that_of_the_manifest() -> None:
         assert counts["levels"] == (expected.depth or counts["levels"])
         assert counts["all states"] == (expected.unreduced or expected.distinct)
         assert row.pop("verdict") == expected.verdict
-        assert {claim for claim, count in row.items() if count == "0"} == set(expected.not_tested), name
+        assert {claim for claim, count in row.items() if count == "0"} == {one.partition("[")[0] for one in expected.not_tested}, (
+            name
+        )
         judged = families[name].properties
         assert judged is None or {claim for claim, count in row.items() if count == "-"} == set(row) - set(judged), name

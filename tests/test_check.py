@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Command
 
 from kafka_spec.model_check import code as compiled
 from kafka_spec.model_check import embedded, oracle
@@ -216,11 +218,24 @@ def test_every_violation_is_expected_by_name() -> None:
 
 
 def test_a_mistake_in_a_model_is_no_expected_violation() -> None:
-    """Where any violation is expected, TypeInvariant alone is a failure: a typo in a rule is not the bug that is looked for."""
+    """Where any violation is expected, TypeInvariant is a failure: a typo in a rule is not the bug that is looked for."""
     result = check(toys.WALKS_AWAY, properties=())
     assert result.violated == ["TypeInvariant"]
 
     assert Expectation("violated").unmet(result) == [
-        "no property of the model is violated: a field leaves its domain; mend the rule, or say so in traces"
+        "TypeInvariant is violated, which nobody asked for: a field leaves its domain; mend the model, or say so in traces"
     ]
     assert Expectation("violated", traces={"TypeInvariant": result.findings["TypeInvariant"].states}).unmet(result) == []
+
+
+@pytest.mark.parametrize(("more", "code"), [("", 1), ("traces = { Deadlock = 6 }", 0), ('properties = ["Deadlock"]', 0)])
+def test_a_deadlock_is_expected_by_its_name(more: str, code: int, inside: Command, tmp_path: Path) -> None:
+    """A check that expects some violation does not accept a deadlock, unless it names it."""
+    manifest = tmp_path / "pyproject.toml"
+    entry = (
+        f'[[tool.kafka-spec.checks]]\nname = "stuck"\nmodel = "tests.toys:COUNTER"\nverdict = "violated"\ndeadlock = true\n{more}\n'
+    )
+    manifest.write_text(entry, encoding="utf-8")
+    run = inside("check", "-q", "--manifest", str(manifest))
+    assert run.returncode == code, run.stdout
+    assert ("Deadlock is violated, which nobody asked for: no rule can fire" in run.stdout) == (code == 1)

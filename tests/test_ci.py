@@ -86,7 +86,7 @@ def junit(text: str) -> etree._Element:
 
 
 def test_junit(golden: Golden) -> None:
-    """An unexpected result is a failure with its counterexample, an unfinished check an error, one that did not run is skipped."""
+    """An unexpected result is a failure with its counterexample, an unfinished check an error."""
     text = junit_text(outcomes())
     root = junit(text)
 

@@ -47,7 +47,7 @@ def found_actions(check: NamedCheck) -> dict[str, Any]:
     model = Model(check.spec, result.bounds)
     told = {}
     for claim in check.expected.traces:
-        finding = result.findings[claim]
+        finding = result.findings[result.shown_by(claim) or claim]
         actions = [model.actions.decode(number) for number in finding.actions]
         told[claim] = {"start": finding.start, "actions": [[rule.name, *binding] for rule, binding in actions]}
         if finding.back >= 0:

@@ -19,7 +19,8 @@ import pytest
 from test_data_plane import DataPlanes, P
 from test_log import MEMORY, batch, values
 
-from kafka_spec.impl.log.log import LogConfig, PartitionLog
+from kafka_spec.impl.log.log import PartitionLog
+from kafka_spec.impl.log.log_config import LogConfig
 from kafka_spec.impl.log.manager import LogManager
 from kafka_spec.impl.protocol.data_requests import Produced
 from kafka_spec.impl.protocol.errors import ErrorCode

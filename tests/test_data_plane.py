@@ -16,8 +16,9 @@ from kafka_spec.impl.broker.isr_manager import IsrWrite
 from kafka_spec.impl.broker.partition import UNKNOWN_END, Follower, HostedPartition
 from kafka_spec.impl.broker.replica_manager import ReplicaManager
 from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.coordination.broker_znode import encode_broker
 from kafka_spec.impl.coordination.memory import Ensemble, Loss, MemorySession
-from kafka_spec.impl.log.log import LogConfig
+from kafka_spec.impl.log.log_config import LogConfig
 from kafka_spec.impl.protocol.controller_requests import (
     LeaderAndIsrRequest,
     LeaderAndIsrState,
@@ -77,7 +78,7 @@ class DataPlanes:
     def start(self, number: int) -> DataPlane:
         """Start a broker's process on its folder: registered, and with the live brokers in its cache."""
         self.sessions[number] = self.ensemble.connect()
-        registration = znodes.encode_broker(BrokerRegistration(number, ()))
+        registration = encode_broker(BrokerRegistration(number, ()))
         _, stat = self.sessions[number].create(znodes.broker(number), registration, ephemeral=True)
         log = StateChangeLog(self.lines.append, lambda: 0.0)
         replicas = ReplicaManager(number, self.era, self.folder / str(number), log, self.config, self.settings)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import toys
@@ -11,6 +14,8 @@ import toys
 from kafka_spec import MODELS, check
 from kafka_spec.command import run as kafka_spec
 from kafka_spec.model_check.grow import Growth, least_bounds
+from kafka_spec.spec.domain import Bound
+from kafka_spec.spec.table import Rule, Spec, anywhere
 
 
 @pytest.mark.slow
@@ -63,7 +68,38 @@ def test_it_stops_before_what_does_not_fit(capsys: pytest.CaptureFixture[str]) -
         r"^(next: .* that does not fit into the budget|stopped: the budget of 4 s is spent)$", capsys.readouterr().out, re.M
     )
     assert kafka_spec(["check", "toys:PAIRS", "--grow"]) == 0
-    assert capsys.readouterr().out.rstrip().endswith("all bounds are done")
+    assert re.search(r"^all [0-9,]+ bounds are done$", capsys.readouterr().out, re.M)
+
+
+X, Y, Z = (Bound(name, 0, 1, "faults of a kind") for name in ("x", "y", "z"))
+
+
+def all_three(k: Any) -> bool:
+    """All three kinds of faults are possible."""
+    every: bool = k.x + k.y + k.z == 3
+    return every
+
+
+LOSE = Rule("Lose", "world", "it is lost", "", (toys.COUNT_UP.effects[0],), guards=(all_three,))
+
+
+def test_equal_counts_prove_nothing() -> None:
+    """A bug that needs three bounds at once is found, though no two of them change the number of states."""
+    spec = Spec("three", "it is lost", toys.Count, (LOSE,), (toys.WITHIN,), more_bounds=(X, Y, Z), final=anywhere)
+    growth = Growth(spec, {"limit": 5, "x": 0, "y": 0, "z": 0})
+    runs = [grown for grown in growth.run(lambda bounds: check(spec, bounds)) if grown.bounds["limit"] == 5]
+    assert sorted(tuple(grown.bounds.values())[1:] for grown in runs) == sorted(itertools.product((0, 1), repeat=3))
+    assert [grown.result.distinct for grown in runs if grown.result is not None] == [1] * 7 + [6]
+
+
+def test_what_was_not_tried_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """A table that ends early is inconclusive, and says how many bounds it left out."""
+    assert kafka_spec(["check", "replication/kip_320", "--grow", "--max-states", "50"]) == 3
+    out = capsys.readouterr().out
+    told = re.search(r"^not tried: ([0-9,]+) of ([0-9,]+) bounds$", out, re.M)
+    spec = MODELS["replication/kip_320"]
+    of = math.prod(bound.high - bound.low + 1 for bound in spec.bounds.values())
+    assert told and told[2] == f"{of:,}" and 0 < int(told[1].replace(",", "")) < of
 
 
 @pytest.mark.slow

@@ -5,16 +5,19 @@ from __future__ import annotations
 import gc
 import shutil
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kafka_spec.model_check import code_cache, embedded, graph_code, known_code, machine_code
+from kafka_spec.model_check import code_cache, embedded, graph_code, inputs, known_code, machine_code, oracle
 from kafka_spec.model_check.check import check
 from kafka_spec.model_check.exploration import EngineError, Exploration
+from kafka_spec.model_check.layout import Layout, Packed
 from kafka_spec.model_check.lowering.compiler import Compiler
-from kafka_spec.spec.table import SpecError
+from kafka_spec.spec.domain import Bound, Member, Range, Record, Scalar, holds
+from kafka_spec.spec.table import Constants, Rule, Spec, SpecError, Symmetric, anywhere, invariant
 from tests import toys
 
 PACKAGE = Path(known_code.__file__).parent.parent
@@ -249,3 +252,113 @@ def test_sources_that_have_just_changed_are_not_trusted(copied: Path, tmp_path: 
     """Where a source changed seconds ago, or cannot be read, the digest is empty: who imported it may have read another."""
     assert known_code.sources(copied) == b""
     assert known_code.sources(tmp_path / "nowhere") == b""
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What the key leaves out
+
+GUESTS = Bound("guests", 1, 6, "guests")
+
+
+@dataclass
+class Visit:
+    """Which guest has the key, which one waits, and the hour."""
+
+    holder: int = holds(Member(GUESTS, "guest"))
+    waits: int = holds(Member(GUESTS, "guest"))
+    hour: int = holds(Range(0, 1))
+
+
+def arrive(s: Visit, holder: int, waiting: int) -> None:
+    """Two guests arrive."""
+    s.holder = holder
+    s.waits = waiting
+
+
+def are_two(holder: int, waiting: int) -> bool:
+    """They are two."""
+    return holder != waiting
+
+
+def it_is_early(s: Visit) -> bool:
+    """The hour is not over."""
+    return s.hour == 0
+
+
+def hand_over(s: Visit) -> None:
+    """The key is handed to the guest who waits."""
+    s.hour = 1
+    s.holder = s.waits
+
+
+def nobody_waits_for_himself(s: Visit, k: Constants) -> bool:
+    """No guest has the key and waits for it."""
+    return not any(s.holder == guest and s.waits == guest for guest in range(k.guests))
+
+
+VISIT = Spec(
+    "visit",
+    "guests",
+    Visit,
+    (Rule("HandOver", "guest", "the key is handed over", "", (hand_over,), guards=(it_is_early,)),),
+    (invariant("Apart", nobody_waits_for_himself, "no guest waits for what they have"),),
+    start=Rule("Start", "guests", "two arrive", "", (arrive,), {"holder": Member(GUESTS), "waiting": Member(GUESTS)}, (are_two,)),
+    normal_form=(Symmetric(GUESTS),),
+    final=anywhere,
+).in_normal_form()
+
+
+def test_code_for_other_numbers_of_members_is_other_code() -> None:
+    """A search that renames two members after one that renamed four: the number of members is in the key, as it is in the code."""
+    for guests in (4, 2, 3, 2):
+        found, truth = (explore(VISIT, {"guests": guests}, everything=True) for explore in (embedded.explore, oracle.explore))
+        assert (found.levels, found.violated, found.digest) == (truth.levels, ["Apart"], truth.digest)
+
+
+def test_an_omission_from_the_key_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the key left out what the compiler compiles in, the compiler could not read it: no code is made."""
+    monkeypatch.setattr(inputs, "at_run_time", lambda spec, constants: frozenset(constants))
+
+    with pytest.raises(EngineError, match=r"the compiler asks for Scalar.high, which the key of compiled code leaves out"):
+        embedded.explore(VISIT, {"guests": 4})
+
+
+def places(packed: Packed) -> Iterator[Packed]:
+    """Yield a packed form and all that is inside it."""
+    yield packed
+    for _, field in (packed.fields or {}).values():
+        yield from places(field)
+    if packed.item is not None:
+        yield from places(packed.item)
+
+
+def test_what_the_key_leaves_out_cannot_be_read() -> None:
+    """Each attribute of a type that the view has not is refused when it is read, and all others are in the text of the key."""
+    for spec, bounds in ((toys.GRID_TRAP, {"limit": 3}), (toys.CHANNEL, toys.CHANNEL.bound_values({})), (VISIT, {"guests": 3})):
+        layout = Layout(spec.space(bounds))
+        view = inputs.seen(layout.root, frozenset(spec.bounds))
+        for mine, its in zip(places(layout.root), places(view), strict=True):
+            hidden = set(vars(mine.type)) - set(vars(its.type))
+            for name in hidden:
+                with pytest.raises(EngineError, match=f"asks for {type(mine.type).__name__}.{name}"):
+                    getattr(its.type, name)
+            if isinstance(mine.type, Record):
+                assert hidden == {"live", "holders"}
+            if isinstance(mine.type, Scalar):
+                assert hidden == ({"show", "high"} if mine.type.bound in spec.bounds else {"show"})
+
+
+def test_code_that_is_used_again_can_be_verified(monkeypatch: pytest.MonkeyPatch, compiled: list[str]) -> None:
+    """With the environment variable, code that is used again is written anew and compared: a key that forgets is an error."""
+    explored()
+    compiled.clear()
+    explored()
+    assert compiled == []
+    monkeypatch.setenv(known_code.VERIFIES, "1")
+    explored()
+    assert compiled
+
+    monkeypatch.setattr(inputs.Inputs, "text", "the same for all")
+    embedded.explore(toys.GRID_TRAP, {"limit": 3})
+    with pytest.raises(EngineError, match="the compiler writes other code for equal inputs"):
+        embedded.explore(toys.CHANNEL, toys.CHANNEL.bound_values({}))

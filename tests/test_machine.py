@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_spec.impl.controller.state_change_lines import ControllerLines, state_name
-from kafka_spec.impl.machine import FireResult, Running, build
+from kafka_spec.impl.fire_log import FireResult
+from kafka_spec.impl.machine import Running, build
 from kafka_spec.impl.protocol.controller_requests import Leadership
 from kafka_spec.impl.protocol.state_change_log import LogLevel, StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition

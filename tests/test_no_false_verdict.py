@@ -154,7 +154,7 @@ def test_equal_texts_are_compiled_alike(specs: list[tuple[Spec, dict[str, int]]]
     known: set[int] = set()
     for spec, bounds in specs:
         world = ExecutableSpec(spec, bounds)
-        parts = world.spec, Layout(world.space), world.actions, spec.properties, world.k
+        parts = world.spec, Layout(world.space), world.actions, world.claims, world.k
         shared = Program(*parts, tier=Tier.QUICK)
         if id(shared.written) in known:
             own = Program(*parts, anew=True, tier=Tier.QUICK)

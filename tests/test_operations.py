@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import Command
 
-from kafka_spec.impl.log.log import LogConfig
+from kafka_spec.impl.log.log_config import LogConfig
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 from kafka_spec.impl.run.admin_tasks import read_targets
 from kafka_spec.impl.run.admin_words import read_script

@@ -18,6 +18,7 @@ from kafka_spec.conformance.real.run import RealOptions, RealOutcome
 from kafka_spec.conformance.real.verdict import LogsChecked, broken_for_clients, broken_in_zookeeper, merged
 from kafka_spec.conformance.real.zookeeper_state import SeenEpochs, ZooKeeperState
 from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.coordination.broker_znode import encode_broker
 from kafka_spec.impl.coordination.interface import Session
 from kafka_spec.impl.coordination.memory import Ensemble
 from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
@@ -117,7 +118,7 @@ def session() -> Session:
         session.create(path)
     for number in (0, 1):
         registration = BrokerRegistration(number, (Endpoint("127.0.0.1", 9092 + number),))
-        session.create(znodes.broker(number), znodes.encode_broker(registration), ephemeral=True)
+        session.create(znodes.broker(number), encode_broker(registration), ephemeral=True)
     session.create(znodes.topic("orders"), znodes.Topic({0: (0, 1)}, version=2).encode())
     for path in znodes.partition_parents(P):
         session.create(path)

@@ -15,7 +15,7 @@ from test_log import MEMORY, batch
 
 from kafka_spec.impl.broker.fetcher import FollowersRequest
 from kafka_spec.impl.coordination import znodes
-from kafka_spec.impl.log.log import LogConfig
+from kafka_spec.impl.log.log_config import LogConfig
 from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest
 from kafka_spec.impl.protocol.data_requests import Produced, ProduceRequest
 from kafka_spec.impl.protocol.errors import ErrorCode

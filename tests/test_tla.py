@@ -16,7 +16,7 @@ from test_final_states import REST, STAIRS, UP
 
 from examples.tutorial import LOCK
 from kafka_spec.diagrams.tla.files import spec_files
-from kafka_spec.diagrams.tla.module import NO_DEADLOCK, spec_tla
+from kafka_spec.diagrams.tla.module import NO_DEADLOCK, goal_name, spec_tla
 from kafka_spec.model_check import embedded
 from kafka_spec.spec.models import MODELS
 from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
@@ -41,7 +41,7 @@ def by_tlc(spec: Spec, bounds: Mapping[str, int], folder: Path, goals: bool = Fa
     for name, text in spec_files(spec, "Exported", bounds).items():
         (folder / name).write_text(text, encoding="utf-8")
     if goals:
-        names = [f"  Never{claim.name}" for claim in spec.properties if claim.kind == "reachable"]
+        names = [f"  {goal_name(claim)}" for claim in spec.claims_at(bounds) if claim.kind == "reachable"]
         cfg = folder / "Exported.cfg"
         cfg.write_text(cfg.read_text().replace("INVARIANTS\n", "\n".join(["INVARIANTS", *names, ""])))
     said = tlc(folder, "Exported", "-continue")
@@ -60,7 +60,8 @@ def by_us(spec: Spec, bounds: Mapping[str, int]) -> tuple[int, set[str]]:
     """Return the embedded engine's number of distinct states, and the violated properties."""
     result = embedded.explore(spec, bounds, everything=True, threads=1, deadlock=spec.checks_deadlock)
     kinds = {claim.name: claim.kind for claim in spec.properties}
-    return result.distinct, {name for name in result.findings if kinds.get(name, "invariant") in JUDGED}
+    found = {name.partition("[")[0] for name in result.findings}
+    return result.distinct, {name for name in found if kinds.get(name, "invariant") in JUDGED}
 
 
 def agree(spec: Spec, bounds: Mapping[str, int], folder: Path) -> None:

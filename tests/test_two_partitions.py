@@ -269,5 +269,5 @@ def test_a_mistake_about_the_second_partition_is_found(rule: str, effect: Callab
     broken = with_effect(rule, effect)
     judged = tuple(one for one in FIXED.properties if one.name == claim)
 
-    assert embedded.explore(replace(broken, properties=judged), bounds_of(name)).violated == [claim]
+    assert embedded.explore(replace(broken, properties=judged), bounds_of(name)).violated == [f"{claim}[partition=1]"]
     assert embedded.explore(replace(broken, properties=judged), bounds_of(name, partitions=1)).violated == []

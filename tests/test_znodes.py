@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.coordination.broker_znode import decode_broker, encode_broker
 from kafka_spec.impl.coordination.memory import Ensemble
 from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
@@ -52,18 +53,18 @@ TEXTS: list[tuple[Any, bytes, Callable[[bytes], Any]]] = [
         BrokerRegistration(1, (PLAIN,), "east", timestamp=7),
         b'{"features":{},"listener_security_protocol_map":{"PLAINTEXT":"PLAINTEXT"},"endpoints":["PLAINTEXT://h:9092"],"rack":"east",'
         b'"jmx_port":-1,"port":9092,"host":"h","version":5,"timestamp":"7"}',
-        lambda data: znodes.decode_broker(1, data),
+        lambda data: decode_broker(1, data),
     ),
     (
         BrokerRegistration(1, (Endpoint("::1", 9093, "OUT", "SSL"),), timestamp=7, version=4),
         b'{"listener_security_protocol_map":{"OUT":"SSL"},"endpoints":["OUT://[::1]:9093"],"jmx_port":-1,"port":-1,"host":null,'
         b'"version":4,"timestamp":"7"}',
-        lambda data: znodes.decode_broker(1, data),
+        lambda data: decode_broker(1, data),
     ),
     (
         BrokerRegistration(1, (PLAIN,), "west", timestamp=7, version=3),
         b'{"endpoints":["PLAINTEXT://h:9092"],"rack":"west","jmx_port":-1,"port":9092,"host":"h","version":3,"timestamp":"7"}',
-        lambda data: znodes.decode_broker(1, data),
+        lambda data: decode_broker(1, data),
     ),
 ]
 
@@ -71,7 +72,7 @@ TEXTS: list[tuple[Any, bytes, Callable[[bytes], Any]]] = [
 @pytest.mark.parametrize(("value", "text", "decode"), TEXTS)
 def test_texts(value: Any, text: bytes, decode: Callable[[bytes], Any]) -> None:
     """Each content is written as Kafka writes it, in each of its versions, and read back."""
-    encoded = znodes.encode_broker(value) if isinstance(value, BrokerRegistration) else value.encode()
+    encoded = encode_broker(value) if isinstance(value, BrokerRegistration) else value.encode()
     assert encoded == text
     assert decode(text) == value
 
@@ -96,7 +97,7 @@ def test_other_texts() -> None:
 def test_listeners_are_kafkas() -> None:
     """Names of listeners are upper case and have a protocol each, or the registration is refused; protocols have any case."""
     text = b'{"version":4,"endpoints":["inside://h:1"],"jmx_port":-1,"listener_security_protocol_map":{"INSIDE":"ssl"}}'
-    assert znodes.decode_broker(1, text).endpoints == (Endpoint("h", 1, "INSIDE", "SSL"),)
+    assert decode_broker(1, text).endpoints == (Endpoint("h", 1, "INSIDE", "SSL"),)
     for changed in (
         text.replace(b'"INSIDE"', b'"OTHER"'),
         text.replace(b'"ssl"', b'"none"'),
@@ -104,12 +105,12 @@ def test_listeners_are_kafkas() -> None:
         text.replace(b'"version":4', b'"version":0'),
     ):
         with pytest.raises(znodes.Undecodable):
-            znodes.decode_broker(1, changed)
+            decode_broker(1, changed)
 
 
 def test_first_version_of_a_broker() -> None:
     """A registration of version 1 has host and port alone, and is read as one plain endpoint."""
-    assert znodes.decode_broker(7, b'{"version":1,"host":"h","port":9092,"jmx_port":-1,"timestamp":"5"}').endpoints == (PLAIN,)
+    assert decode_broker(7, b'{"version":1,"host":"h","port":9092,"jmx_port":-1,"timestamp":"5"}').endpoints == (PLAIN,)
 
 
 def test_paths() -> None:
@@ -153,7 +154,7 @@ def test_other_undecodables() -> None:
     with pytest.raises(znodes.Undecodable, match="is not a number"):
         znodes.decode_controller_epoch(b"seven")
     with pytest.raises(znodes.Undecodable, match="/brokers/ids/1"):
-        znodes.decode_broker(1, b'{"version":2,"endpoints":["h:9092"],"jmx_port":-1}')
+        decode_broker(1, b'{"version":2,"endpoints":["h:9092"],"jmx_port":-1}')
     with pytest.raises(znodes.Undecodable, match="/brokers/topics/t"):
         znodes.Topic.decode("t", b'{"version":1,"partitions":[1]}')
     with pytest.raises(znodes.Undecodable, match="event 2"):
@@ -200,4 +201,4 @@ def test_topics_come_back(value: znodes.Topic) -> None:
 )
 def test_brokers_come_back(value: BrokerRegistration) -> None:
     """Every registration is read as it was written."""
-    assert znodes.decode_broker(4, znodes.encode_broker(value)) == value
+    assert decode_broker(4, encode_broker(value)) == value

@@ -14,7 +14,7 @@ from kafka_spec.impl.controller.zk_client import ControllerMoved
 from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.coordination.interface import NoNode
 from kafka_spec.impl.coordination.memory import Ensemble, MemorySession
-from kafka_spec.impl.machine import FireLog, FireResult
+from kafka_spec.impl.fire_log import FireLog, FireResult
 from kafka_spec.impl.protocol.controller_requests import (
     LeaderAndIsrRequest,
     LeaderAndIsrState,

@@ -16,7 +16,7 @@ from typing import Any
 
 from kafka_spec.conformance.classes.comparison import Comparison, Subject
 from kafka_spec.conformance.classes.java import Kafka
-from kafka_spec.conformance.classes.kraft_kafkas import read
+from kafka_spec.conformance.classes.kraft_controller_classes import read
 from kafka_spec.conformance.classes.kraft_ours import VERSIONS, KRaftPartition, executable, partition_of, with_partition
 from kafka_spec.spec.domain import NONE, BrokerSet
 from kafka_spec.spec.kraft.controller import change_partition

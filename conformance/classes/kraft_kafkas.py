@@ -11,80 +11,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kafka_spec.conformance.classes.java import EXCEPTION, Kafka
-from kafka_spec.conformance.classes.kraft_ours import NO_PARTITION, KRaftPartition, KRaftView
+from kafka_spec.conformance.classes.java import EXCEPTION
+from kafka_spec.conformance.classes.kraft_controller_classes import CONTROLLER, MESSAGE, ControllerClasses, read
+from kafka_spec.conformance.classes.kraft_ours import NO_PARTITION, KRaftView
 from kafka_spec.spec.domain import NONE
 from kafka_spec.spec.kraft.machines import BrokerState
 
-CONTROLLER = "org.apache.kafka.controller"
-MESSAGE = "org.apache.kafka.common.message"
 TOPIC = "t"
 TIMEOUT = 9_000_000_000
 """A session's end in nanoseconds."""
-
-
-def read(kafka: Kafka, held: Any) -> KRaftPartition:
-    """Return a PartitionRegistration as ours; a broker that is listed twice stays twice."""
-    last = [int(broker) for broker in held.lastKnownElr]
-    return KRaftPartition(
-        tuple(int(broker) for broker in held.replicas),
-        int(held.leader),
-        tuple(sorted(int(broker) for broker in held.isr)),
-        tuple(sorted(int(broker) for broker in held.elr)),
-        last[0] if last else NONE,
-        int(held.leaderRecoveryState.value()),
-        int(held.leaderEpoch),
-        int(held.partitionEpoch),
-        tuple(sorted(int(broker) for broker in held.addingReplicas)),
-        tuple(sorted(int(broker) for broker in held.removingReplicas)),
-    )
-
-
-class ControllerClasses:
-    """What all controllers of a process share: requests, settings, and the differences between versions."""
-
-    def __init__(self, kafka: Kafka) -> None:
-        self.kafka = kafka
-        self.is_3 = kafka.version.startswith("3.")
-        self.time = kafka.implementing(
-            "org.apache.kafka.common.utils.Time",
-            {"milliseconds": lambda: self.now // 1_000_000, "nanoseconds": lambda: self.now, "hiResClockMs": lambda: 0},
-        )
-        self.now = 1_000_000_000
-        self.schema = self._schema()
-        header = kafka.named(f"{MESSAGE}.RequestHeaderData")().setRequestApiVersion(3)
-        principal = kafka.named("org.apache.kafka.common.security.auth.KafkaPrincipal").ANONYMOUS
-        self.context = kafka.named(f"{CONTROLLER}.ControllerRequestContext")(
-            header, principal, kafka.named("java.util.OptionalLong").empty()
-        )
-        self.errors = kafka.named("org.apache.kafka.common.protocol.Errors")
-
-    def _schema(self) -> Any:
-        """Return the settings that the controller asks for: min.insync.replicas and unclean.leader.election.enable."""
-        kafka = self.kafka
-        definition = kafka.named("org.apache.kafka.common.config.ConfigDef")
-        kinds = kafka.named("org.apache.kafka.common.config.ConfigDef$Type")
-        importance = kafka.named("org.apache.kafka.common.config.ConfigDef$Importance").HIGH
-        resources = kafka.named("org.apache.kafka.common.config.ConfigResource$Type")
-        synonym = kafka.named("org.apache.kafka.server.config.ConfigSynonym")
-        settings = definition()
-        settings.define("min.insync.replicas", kinds.INT, kafka.boxed(1), importance, "")
-        settings.define("unclean.leader.election.enable", kinds.BOOLEAN, kafka.named("java.lang.Boolean")(False), importance, "")
-        definitions, synonyms = kafka.named("java.util.HashMap")(), kafka.named("java.util.HashMap")()
-        for name in ("min.insync.replicas", "unclean.leader.election.enable"):
-            synonyms.put(name, kafka.java_list([synonym(name)]))
-        for resource in (resources.TOPIC, resources.BROKER):
-            definitions.put(resource, settings)
-        return kafka.named("org.apache.kafka.metadata.KafkaConfigSchema")(definitions, synonyms)
-
-    def message(self, name: str) -> Any:
-        """Return a new request or record."""
-        kind = "org.apache.kafka.common.metadata" if name.endswith("Record") else MESSAGE
-        return self.kafka.named(f"{kind}.{name}")()
-
-    def error_of(self, code: int) -> str:
-        """Return the name of an error code."""
-        return str(self.errors.forCode(code).name())
 
 
 class KafkasKRaft:
@@ -216,20 +151,14 @@ class KafkasKRaft:
 
     def register(self, broker: int, previous: int, again: bool = False) -> None:
         """Register a broker: a new process, or the same `again`. `previous` is the epoch that an orderly stop left, or NONE."""
-        kafka, message = self.kafka, self.classes.message
+        kafka = self.kafka
         self.classes.now += 2 * TIMEOUT
         if not again:
             self._incarnations[broker] += 1
-        listener = kafka.named(f"{MESSAGE}.BrokerRegistrationRequestData$Listener")().setName("PLAINTEXT")
-        listener.setHost("localhost").setPort(9092 + broker).setSecurityProtocol(0)
-        request = message("BrokerRegistrationRequestData").setBrokerId(broker).setClusterId("c")
+        request = self.classes.registration(broker)
         request.setIncarnationId(kafka.named("org.apache.kafka.common.Uuid")(50 + broker, self._incarnations[broker]))
         request.setLogDirs(kafka.java_list([self._directory(broker)]))
         request.setPreviousBrokerEpoch(self._epochs[broker][previous] if previous >= 0 else -1)
-        request.listeners().add(listener)
-        for name, low, high in (("metadata.version", 1, 99), ("eligible.leader.replicas.version", 0, 1)):
-            feature = kafka.named(f"{MESSAGE}.BrokerRegistrationRequestData$Feature")().setName(name)
-            request.features().add(feature.setMinSupportedVersion(low).setMaxSupportedVersion(high))
         finalized = kafka.call(self._features, "finalizedFeatures", kafka.long(0x7FFFFFFFFFFFFFFF))
         newer = () if self.classes.is_3 else (True,)
         self._take(self._cluster.registerBroker(request, self.offset + 1, finalized, *newer))

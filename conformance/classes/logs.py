@@ -7,21 +7,19 @@ the other's folder. Then the end is torn or a bit is flipped, indexes are remove
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
-from typing import Any
 
 from kafka_spec.conformance.classes.comparison import Chosen, Comparison, Subject
 from kafka_spec.conformance.classes.java import Kafka
+from kafka_spec.conformance.classes.log_sides import NAME, KafkasLog, OurLog
 from kafka_spec.conformance.classes.scratch import scratch
 from kafka_spec.impl.log import batches, checkpoint
-from kafka_spec.impl.log.log import LogConfig, PartitionLog
+from kafka_spec.impl.log.log_config import LogConfig
 
-NAME = "t-0"
-MOST_READS = 200
 WRONG = ("isvalid: false", "Mismatches", "mismatch", "out of order", "Non-consecutive", "invalid bytes")
 """What DumpLogSegments prints where something is wrong."""
 FAR = 5
@@ -64,116 +62,13 @@ class Restart:
 Step = Append | Truncate | Restart
 
 
-class _Ours:
-    """Our log in a folder."""
-
-    def __init__(self, folder: Path, config: LogConfig, recovery_point: int) -> None:
-        self._log = PartitionLog(folder, config, recovery_point)
-
-    def append(self, data: bytes, epoch: int) -> None:
-        self._log.append_as_leader(data, epoch)
-
-    def truncate(self, offset: int) -> None:
-        self._log.truncate_to(offset)
-
-    def close(self) -> None:
-        self._log.close()
-
-    @property
-    def end(self) -> int:
-        return self._log.end_offset
-
-    def seen(self, times: Sequence[int]) -> dict[str, Any]:
-        log = self._log
-        return {
-            "end": log.end_offset,
-            "segments": log.segment_bases,
-            "epochs": log.epochs,
-            "reads": [log.read(offset, 1 << 20) for offset in range(min(log.end_offset, MOST_READS))],
-            "by time": [log.offset_for_timestamp(time) for time in times],
-        }
-
-
-class _Kafkas:
-    """Kafka's log in a folder."""
-
-    def __init__(self, kafka: Kafka, folder: Path, config: LogConfig, recovery_point: int, is_clean: bool) -> None:
-        self._kafka = kafka
-        settings = kafka.named("java.util.Properties")()
-        for name, value in (
-            ("segment.bytes", config.segment_bytes),
-            ("segment.ms", config.segment_ms),
-            ("segment.index.bytes", config.segment_index_bytes),
-            ("index.interval.bytes", config.index_interval_bytes),
-            ("retention.ms", -1),
-        ):
-            settings.put(name, str(value))
-        folder.mkdir(exist_ok=True)
-        mockito = kafka.named("org.mockito.Mockito")
-        self._log = kafka.singleton("kafka.log.Log").apply(
-            kafka.named("java.io.File")(str(folder)),
-            kafka.named("kafka.log.LogConfig").fromProps(kafka.named("java.util.HashMap")(), settings),
-            0,
-            recovery_point,
-            mockito.mock(kafka.named("kafka.utils.Scheduler").class_, mockito.RETURNS_MOCKS),
-            kafka.named("kafka.server.BrokerTopicStats")(),
-            kafka.named("org.apache.kafka.common.utils.Time").SYSTEM,
-            3_600_000,
-            3_600_000,
-            kafka.named("kafka.server.LogDirFailureChannel")(1),
-            is_clean,
-            False,
-        )
-
-    def append(self, data: bytes, epoch: int) -> None:
-        kafka = self._kafka
-        buffer = kafka.named("java.nio.ByteBuffer").wrap(kafka.bytes(data))
-        records = kafka.named("org.apache.kafka.common.record.MemoryRecords").readableRecords(buffer)
-        default = kafka.named("kafka.api.ApiVersion").latestVersion()
-        self._log.appendAsLeader(records, epoch, getattr(self._log, "appendAsLeader$default$3")(), default)
-
-    def truncate(self, offset: int) -> None:
-        self._log.truncateTo(offset)
-
-    def close(self) -> None:
-        self._log.close()
-
-    @property
-    def end(self) -> int:
-        return int(self._log.logEndOffset())
-
-    def seen(self, times: Sequence[int]) -> dict[str, Any]:
-        kafka, log = self._kafka, self._log
-        cache = kafka.optional(log.leaderEpochCache())
-        return {
-            "end": self.end,
-            "segments": tuple(int(segment.baseOffset()) for segment in kafka.listed(log.logSegments())),
-            "epochs": tuple((int(e.epoch()), int(e.startOffset())) for e in kafka.listed(cache.epochEntries())),
-            "reads": [self._read(offset) for offset in range(min(self.end, MOST_READS))],
-            "by time": [self._by_time(time) for time in times],
-        }
-
-    def _read(self, offset: int) -> bytes:
-        kafka = self._kafka
-        records = self._log.read(offset, 1 << 20, kafka.singleton("kafka.server.FetchLogEnd"), True).records()
-        if int(records.sizeInBytes()) == 0:
-            return b""
-        buffer = kafka.named("java.nio.ByteBuffer").allocate(int(records.sizeInBytes()))
-        records.readInto(buffer, 0)
-        return bytes(buffer.array())
-
-    def _by_time(self, time: int) -> int | None:
-        found = self._kafka.optional(self._log.fetchOffsetByTimestamp(time))
-        return None if found is None else int(found.offset)
-
-
 def _compare_large(kafka: Kafka, comparison: Comparison, folder: Path) -> None:
     """Append a batch that is larger than a segment may be."""
     config = LogConfig(segment_bytes=100)
     data = bytes(batches.build([(1000, None, b"v" * 100)]))
-    logs: dict[str, _Ours | _Kafkas] = {
-        "ours": _Ours(folder / "ours" / NAME, config, 0),
-        "kafkas": _Kafkas(kafka, folder / NAME, config, 0, True),
+    logs: dict[str, OurLog | KafkasLog] = {
+        "ours": OurLog(folder / "ours" / NAME, config, 0),
+        "kafkas": KafkasLog(kafka, folder / NAME, config, 0, True),
     }
     accepted = {}
     for name, log in logs.items():
@@ -228,12 +123,12 @@ class _History:
                 self._recover(damage)
 
     @contextmanager
-    def _both(self, ours: Path, kafkas: Path, recovery_point: int, *, is_clean: bool) -> Iterator[tuple[_Ours, _Kafkas]]:
+    def _both(self, ours: Path, kafkas: Path, recovery_point: int, *, is_clean: bool) -> Iterator[tuple[OurLog, KafkasLog]]:
         ours.parent.mkdir(parents=True, exist_ok=True)
         kafkas.parent.mkdir(parents=True, exist_ok=True)
         pair = (
-            _Ours(ours, self._config, recovery_point),
-            _Kafkas(self._kafka, kafkas, self._config, recovery_point, is_clean),
+            OurLog(ours, self._config, recovery_point),
+            KafkasLog(self._kafka, kafkas, self._config, recovery_point, is_clean),
         )
         try:
             yield pair
@@ -241,7 +136,7 @@ class _History:
             for log in pair:
                 log.close()
 
-    def _change(self, ours: _Ours, theirs: _Kafkas) -> bool:
+    def _change(self, ours: OurLog, theirs: KafkasLog) -> bool:
         """Do random steps; return whether the last one was a truncation inside a batch."""
         bases = [0]
         for _ in range(self._random.randint(1, 25)):
@@ -273,7 +168,7 @@ class _History:
             times.append(self._time)
         return Append(tuple(times), self._epoch)
 
-    def _compare(self, after: str, ours: _Ours, theirs: _Kafkas, chosen: str | None = None) -> None:
+    def _compare(self, after: str, ours: OurLog, theirs: KafkasLog, chosen: str | None = None) -> None:
         times = [self._random.randint(900, self._time + 50) for _ in range(8)]
         mine, other = ours.seen(times), theirs.seen(times)
         for part, value in mine.items():

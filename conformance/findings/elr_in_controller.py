@@ -15,7 +15,8 @@ from pathlib import Path
 
 from kafka_spec.conformance.classes.jars import checked_jars, folder_of
 from kafka_spec.conformance.classes.java import Kafka
-from kafka_spec.conformance.classes.kraft_kafkas import ControllerClasses, KafkasKRaft
+from kafka_spec.conformance.classes.kraft_controller_classes import ControllerClasses
+from kafka_spec.conformance.classes.kraft_kafkas import KafkasKRaft
 from kafka_spec.conformance.classes.kraft_ours import VERSIONS, KRaftPartition
 from kafka_spec.spec.partition_change import RecoveryState
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kafka_spec.conformance.classes.jars import checked_jars, folder_of
 from kafka_spec.conformance.classes.java import Kafka
-from kafka_spec.conformance.classes.kraft_kafkas import ControllerClasses
+from kafka_spec.conformance.classes.kraft_controller_classes import ControllerClasses
 from kafka_spec.conformance.classes.kraft_ours import VERSIONS
 from kafka_spec.conformance.findings.elr_in_controller import Shown, Telling
 from kafka_spec.spec.domain import NONE

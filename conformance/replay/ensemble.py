@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from kafka_spec.impl.coordination.interface import CoordinationError, Session, SessionEvent
-from kafka_spec.impl.coordination.memory import Ensemble, MemorySession, MemoryZnode, parent_of
+from kafka_spec.impl.coordination.memory import Ensemble, MemorySession
+from kafka_spec.impl.coordination.memory_znode import MemoryZnode, parent_of
 
 Answer = TypeVar("Answer")
 

@@ -24,6 +24,7 @@ from kafka_spec.conformance.replay.request_mapping import (
 from kafka_spec.conformance.replay.request_mapping import TOPIC as NAME
 from kafka_spec.impl.controller.context import written
 from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.coordination.broker_znode import encode_broker
 from kafka_spec.impl.protocol.controller_requests import Leadership
 from kafka_spec.spec.control import state
 from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet
@@ -109,7 +110,7 @@ def _put_registered(nodes: Znodes, record: state.ZooKeeper) -> None:
 
 @lru_cache(maxsize=64)
 def _content(broker: int) -> bytes:
-    return znodes.encode_broker(registration(broker))
+    return encode_broker(registration(broker))
 
 
 def _broker_epochs(nodes: Znodes) -> list[int]:

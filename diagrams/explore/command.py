@@ -92,7 +92,7 @@ def walk_to(options: argparse.Namespace, spec: Spec, bounds: Mapping[str, int]) 
         return Walk.by(spec, about["bounds"], finding.start, finding.actions)
     budget = Budget(options.seconds)
     with interruptible(budget):
-        if any(claim.name == options.to for claim in spec.properties):
+        if spec.property_named(options.to) is not None:
             finding = way_to_claim(spec, bounds, options.to, budget, cores())
         else:
             mark = fingerprint_of(options.to, f"--to: no property of {spec.name} (`kafka-spec models` lists them) is")

@@ -94,7 +94,7 @@ class ExploreSession:
 
     def _stop(self, order: Mapping[str, Any]) -> str:
         """Put a breakpoint on a property, or take it away."""
-        claim = self.walk.world.spec.property(str(order.get("name", ""))).name
+        claim = self.walk.world.claim(str(order.get("name", ""))).name
         if claim in self.stops:
             self.stops.remove(claim)
             return f"random steps no longer stop where {claim} changes"

@@ -260,20 +260,53 @@ class Module:
             self.text.define(claim.name, (), Bind("[][", formula, "]_state"), says)
             return
         if claim.kind == "reachable":
-            goal = self.operators.predicate(claim.predicate, self.state, {})
-            hint = f"A goal: TLC reaches it where it finds that Never{claim.name} is violated. {says}"
-            self.text.define(f"Never{claim.name}", (), negated(goal), hint)
+            self.goal(claim, says)
             return
         if claim.kind != "invariant":
             self.text.definitions.append("\n".join(comment(f"{claim.name} is left out: a {claim.kind} property. {says}")))
             return
         self.text.define(claim.name, (), self.judged(claim, self.state), says)
 
+    def goal(self, claim: Property, says: str) -> None:
+        """Write what a goal denies: for each binding by itself, since TLC has to find each of them violated."""
+        every = {name: bound.high for name, bound in claim.named_things.items()}
+        claims = claim.at({bound.name: bound.high for bound in claim.named_things.values()})
+        if len(claims) > MOST_GOALS:
+            raise SpecError(f"{claim.name}: {len(claims)} goals, for {every}; narrow the bounds, or leave it out of the export")
+        for one in claims:
+            (asked,) = one.predicates
+            goal = self.operators.predicate(asked.function, self.state, {name: number(value) for name, value in asked.given})
+            name = goal_name(one)
+            self.text.define(name, (), negated(goal), f"A goal: TLC reaches it where it finds that {name} is violated. {says}")
+
     def judged(self, claim: Property, states: dict[str, Term]) -> Term:
-        """Return the formula of a claim: its antecedent implies it."""
-        when = TRUE if claim.when is None else self.operators.predicate(claim.when, states, {})
-        predicate = self.operators.predicate(claim.predicate, states, {})
-        return predicate if when == TRUE else Infix("=>", when, predicate, IMPLIES)
+        """Return the formula of an instance: its antecedent implies it, for each binding."""
+        names = self.things(claim)
+        arguments: dict[str, Term] = {name: Atom(as_name) for name, as_name in names.items()}
+        when = TRUE if claim.when is None else self.operators.predicate(claim.when, states, arguments)
+        predicate = self.operators.predicate(claim.predicate, states, arguments)
+        return self.for_each(claim, predicate if when == TRUE else Infix("=>", when, predicate, IMPLIES))
+
+    def things(self, claim: Property) -> dict[str, str]:
+        """Return names for the parameters of an instance."""
+        return {name: name if name[0].islower() and name not in self.text.taken else f"a_{name}" for name in claim.named_things}
+
+    def for_each(self, claim: Property, body: Term) -> Term:
+        """Return a formula about each binding of an instance."""
+        names = self.things(claim)
+        for name, bound in reversed(list(claim.named_things.items())):
+            last = Infix("-", Atom(constant_name(bound.name)), number(1), 10)
+            body = Bind(f"\\A {names[name]} \\in {Infix('..', number(0), last, RANGE).flat()} :", body)
+        return body
+
+
+MOST_GOALS = 64
+"""The most bindings of a goal, each of which has an operator."""
+
+
+def goal_name(claim: Property) -> str:
+    """Return the name of the invariant that denies a goal, of one binding if it is about several things."""
+    return "_".join([f"Never{claim.stated}", *(str(value) for _, value in (claim.bindings[0] if claim.bindings else ()))])
 
 
 def _bullet(term: Term) -> list[str]:
@@ -295,7 +328,7 @@ def configuration(spec: Spec, bounds: Mapping[str, int], says: str = "", goals: 
     deadlock = [NO_DEADLOCK] if spec.checks_deadlock else []
     invariants = ["TypeInvariant", *deadlock, *(claim.name for claim in spec.properties if claim.kind == "invariant")]
     steps = [claim.name for claim in spec.properties if claim.kind == "step invariant"]
-    names = [claim.name for claim in spec.properties if claim.kind == "reachable"]
+    names = [goal_name(one) for claim in spec.properties if claim.kind == "reachable" for one in claim.at(bounds)]
     lines = [
         *comment(says),
         "\\* Run TLC with -deadlock: a bound may forbid all steps of a state, which is no error.",
@@ -303,10 +336,11 @@ def configuration(spec: Spec, bounds: Mapping[str, int], says: str = "", goals: 
     ]
     if bounds:
         lines += ["CONSTANTS", *(f"  {constant_name(name)} = {bounds[name]}" for name in spec.bounds)]
-    lines += ["INVARIANTS", *(f"  {name}" for name in (*invariants, *(f"Never{goal}" for goal in goals)))]
+    never = [f"Never{goal}" for goal in goals]
+    lines += ["INVARIANTS", *(f"  {name}" for name in (*invariants, *never))]
     lines += ["PROPERTIES", *(f"  {name}" for name in steps)] if steps else []
     lines += ["CONSTRAINT", f"  {CONSTRAINT}"] if spec.constraint is not None else []
     lines += ["VIEW", f"  {VIEW}"] if spec.view else []
-    if left := [name for name in names if name not in goals]:
-        lines += comment("Goals, each reached where TLC finds it violated: INVARIANTS " + " ".join(f"Never{name}" for name in left))
+    if left := [name for name in names if name not in never]:
+        lines += comment("Goals, each reached where TLC finds it violated: INVARIANTS " + " ".join(left))
     return "\n".join([*lines, ""])

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -30,8 +29,9 @@ from kafka_spec.impl.controller.reassignment import AlterPartitionReassignments,
 from kafka_spec.impl.controller.topic_changes import TopicUncleanElectionEnabled
 from kafka_spec.impl.coordination import producer_ids, znodes
 from kafka_spec.impl.coordination.admin import Admin
+from kafka_spec.impl.coordination.broker_znode import encode_broker
 from kafka_spec.impl.coordination.interface import ConnectionLost, NodeExists, Session, SessionExpired
-from kafka_spec.impl.log.log import LogConfig
+from kafka_spec.impl.log.log_config import LogConfig
 from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest, Request, StopReplicaRequest, UpdateMetadataRequest
 from kafka_spec.impl.protocol.data_requests import (
     AllocateProducerIdsRequest,
@@ -48,7 +48,6 @@ from kafka_spec.impl.protocol.data_requests import (
     MetadataRequest,
     OffsetsForLeaderEpochRequest,
     ProduceRequest,
-    RunningReassignment,
 )
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
@@ -69,11 +68,9 @@ from kafka_spec.impl.protocol.responses import (
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.state_change_log import StateChangeLog
 from kafka_spec.impl.protocol.topic_ids import id_of_nameless, names_found
-from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.control.machines import ControllerState
 from kafka_spec.spec.deletion import answer_is_counted
 from kafka_spec.spec.gates import EPOCH_DURING_DELETE
-from kafka_spec.spec.reassignment import PartitionAssignment
 from kafka_spec.spec.table import Spec
 
 
@@ -144,7 +141,7 @@ class BrokerProcess:
             if self.session.exists(path) is None:
                 with suppress(NodeExists):
                     self.session.create(path)
-        path, content = znodes.broker(self.number), znodes.encode_broker(BrokerRegistration(self.number, (self._endpoint,)))
+        path, content = znodes.broker(self.number), encode_broker(BrokerRegistration(self.number, (self._endpoint,)))
         try:
             _, stat = self.session.create(path, content, ephemeral=True)
         except NodeExists:
@@ -252,7 +249,8 @@ class BrokerProcess:
                 answer = AlterPartitionReassignments(named, lambda codes: reply(AlterPartitionReassignmentsResponse(codes)))
                 self.controller.handle(answer)
             case ListPartitionReassignmentsRequest(partitions):
-                self.controller.handle(ListPartitionReassignments(partitions, partial(_list_reassignments, reply)))
+                listed = ListPartitionReassignmentsResponse.of
+                self.controller.handle(ListPartitionReassignments(partitions, lambda *answer: reply(listed(*answer))))
 
     def _serve_fetch(self, request: FetchRequest, reply: Callable[[Response], object]) -> None:
         """Read records; topics that are fetched by their ids are named before, as far as the metadata cache knows them."""
@@ -320,11 +318,3 @@ class BrokerProcess:
     def crash(self) -> None:
         """Crash: nothing more is written, and the session stays until the servers expire it."""
         self.replicas.crash()
-
-
-def _list_reassignments(
-    reply: Callable[[Response], object], error: ErrorCode, running: Mapping[TopicPartition, PartitionAssignment]
-) -> None:
-    """Answer which reassignments run."""
-    listed = {p: RunningReassignment(one.replicas, one.adding, one.removing) for p, one in running.items()}
-    reply(ListPartitionReassignmentsResponse(error, listed))

@@ -8,18 +8,17 @@ Source: Kafka 2.8 ReplicaManager.scala:350-492, 1298-1726, KafkaApis.scala:241-3
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Protocol
 
+from kafka_spec.impl.broker.group_coordinator import GroupCoordinator, tell_coordinator
+from kafka_spec.impl.broker.hosted_replicas import HostedReplicas
 from kafka_spec.impl.broker.partition import FetchState, HostedPartition, Phase
 from kafka_spec.impl.broker.state_change_lines import BrokerLines
-from kafka_spec.impl.log.log import LogConfig
-from kafka_spec.impl.log.manager import LogManager
-from kafka_spec.impl.machine import OnlyTheTable, build
+from kafka_spec.impl.fire_log import OnlyTheTable
+from kafka_spec.impl.log.log_config import LogConfig
+from kafka_spec.impl.machine import build
 from kafka_spec.impl.protocol.controller_requests import (
-    NO_EPOCH,
     LeaderAndIsrRequest,
     LeaderAndIsrState,
     Request,
@@ -46,20 +45,8 @@ from kafka_spec.spec.gates import (
 from kafka_spec.spec.log import first_truncation, follower_goes_on, log_ends_are_forgotten
 from kafka_spec.spec.table import Spec
 
-GROUP_METADATA_TOPIC = "__consumer_offsets"
 
-
-class GroupCoordinator(Protocol):
-    """The coordinator of the groups in the partitions of __consumer_offsets that this broker leads; called after role changes."""
-
-    def on_election(self, partition: int, leader_epoch: int) -> None:
-        """Load the groups of a partition: this broker leads it, and did not before."""
-
-    def on_resignation(self, partition: int, leader_epoch: int) -> None:
-        """Unload the groups of a partition: this broker follows, or its replica was deleted, then without an epoch."""
-
-
-class ReplicaManager:
+class ReplicaManager(HostedReplicas[HostedPartition]):
     """All partitions of one broker, in one data folder. What is not on disk is lost with the process.
 
     `changed` is called with a partition whenever its role or its high watermark changes, so that delayed operations are checked.
@@ -79,8 +66,7 @@ class ReplicaManager:
         Raises:
             CheckpointError: a checkpoint in the folder is unreadable.
         """
-        self.number = number
-        self.settings = settings or Settings()
+        super().__init__(number, folder, config, settings)
         self.k = era.constants({})
         self.broker_epoch = -1
         """The creation id of the registration, -1 until it is known."""
@@ -90,16 +76,10 @@ class ReplicaManager:
         self.metadata: dict[TopicPartition, UpdateMetadataState] = {}
         self.topic_ids: dict[str, str] = {}
         """The ids of the topics in `metadata`, of those that have one."""
-        self.partitions: dict[TopicPartition, HostedPartition] = {}
-        self.fetchers: dict[TopicPartition, FetchState] = {}
         self.coordinator: GroupCoordinator | None = None
-        self.changed: Callable[[TopicPartition], object] = lambda _: None
         self.topic_config: Callable[[str], Mapping[str, str]] = lambda _: {}
         """Returns what is configured for a topic; `Settings` hold for the rest."""
-        self.failures: dict[TopicPartition, OSError] = {}
-        """For each offline replica the reason."""
         self._log = BrokerLines(number, log)
-        self.logs = LogManager(folder, config)
         (role,) = (machine for machine in era.machines if machine.name == "Role")
         self.roles = build(self, {role: ("partition",)}, OnlyTheTable(), ahead=("log_directory_fails", "delete_replica"))["Role"]
 
@@ -175,18 +155,10 @@ class ReplicaManager:
                 changed[partition] = make(partition, states[partition], now)
             except KafkaError as error:
                 codes[partition] = error.code
-        self._tell_coordinator([p for p in leading if changed.get(p)], [p for p in following if changed.get(p)])
+        tell_coordinator(
+            self.coordinator, self.partitions, [p for p in leading if changed.get(p)], [p for p in following if changed.get(p)]
+        )
         return codes
-
-    def _tell_coordinator(self, elected: Iterable[TopicPartition], resigned: Iterable[TopicPartition]) -> None:
-        if self.coordinator is not None:
-            for partition in elected:
-                if partition.topic == GROUP_METADATA_TOPIC:
-                    self.coordinator.on_election(partition.partition, self.partitions[partition].leader_epoch)
-            for partition in resigned:
-                if partition.topic == GROUP_METADATA_TOPIC:
-                    hosted = self.partitions.get(partition)
-                    self.coordinator.on_resignation(partition.partition, NO_EPOCH if hosted is None else hosted.leader_epoch)
 
     def _answer(self, partition: TopicPartition, state: LeaderAndIsrState, topic_id: str | None) -> ErrorCode:
         """Return the error code for one partition of a LeaderAndIsr; the partition is hosted from now on in any case."""
@@ -297,7 +269,7 @@ class ReplicaManager:
             codes[partition] = ErrorCode.KAFKA_STORAGE_ERROR
         for partition in states:
             self.changed(partition)
-        self._tell_coordinator([], [p for p in deleted if p not in failed])
+        tell_coordinator(self.coordinator, self.partitions, [], [p for p in deleted if p not in failed])
         return codes
 
     def _stop(self, partition: TopicPartition, state: StopReplicaState) -> ErrorCode:
@@ -329,9 +301,9 @@ class ReplicaManager:
 
     def checkpoint_high_watermarks(self) -> None:
         """Write replication-offset-checkpoint; if that fails, the log directory of all replicas has failed."""
-        opened = {p: hosted.high_watermark for p, hosted in self.partitions.items() if hosted.log is not None}
+        opened = self._opened_partitions()
         try:
-            self.logs.checkpoint_high_watermarks(opened)
+            super().checkpoint_high_watermarks()
         except OSError as error:
             for partition in opened:
                 self._fail(partition, error)
@@ -342,19 +314,6 @@ class ReplicaManager:
         if hosted.log is None:
             hosted.log, hosted.high_watermark = self.logs.open(partition)
 
-    @contextmanager
-    def storage(self, partition: TopicPartition) -> Iterator[HostedPartition]:
-        """Access a partition's log; an OSError takes the replica offline until the process ends.
-
-        Raises:
-            KafkaError: KAFKA_STORAGE_ERROR, in place of the OSError.
-        """
-        try:
-            yield self.partitions[partition]
-        except OSError as error:
-            self._fail(partition, error)
-            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"log directory of {partition}: {error}") from error
-
     def _fail(self, partition: TopicPartition, error: OSError) -> None:
         hosted = self.partitions[partition]
         self.logs.abandon(partition)
@@ -363,12 +322,3 @@ class ReplicaManager:
         self.roles.fire("log_directory_fails", partition)
         self.failures[partition] = error
         self.changed(partition)
-
-    def close(self) -> None:
-        """Close cleanly: the next start need not recover the logs."""
-        self.checkpoint_high_watermarks()
-        self.logs.close()
-
-    def crash(self) -> None:
-        """Close the files without a flush, as a crash does."""
-        self.logs.crash()

@@ -11,7 +11,7 @@ import enum
 from collections.abc import Sequence
 from typing import Protocol
 
-from kafka_spec.impl.machine import FireResult
+from kafka_spec.impl.fire_log import FireResult
 from kafka_spec.impl.protocol.controller_requests import Leadership
 from kafka_spec.impl.protocol.state_change_log import LogLevel, StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition

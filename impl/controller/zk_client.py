@@ -21,6 +21,7 @@ from uuid import uuid4
 
 from kafka_spec.impl.controller.context import ControllerContext, following, written
 from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.coordination.broker_znode import decode_broker
 from kafka_spec.impl.coordination.interface import (
     BadVersion,
     Check,
@@ -208,7 +209,7 @@ class ControllerZkClient:
                 data, stat = self.session.get(znodes.broker(number))
             except NoNode:
                 continue
-            registration = self._decoded(partial(znodes.decode_broker, number, data))
+            registration = self._decoded(partial(decode_broker, number, data))
             if registration is not None:
                 brokers[number] = (registration, stat.czxid)
         return brokers

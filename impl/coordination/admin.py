@@ -14,6 +14,7 @@ from dataclasses import replace
 from random import Random
 
 from kafka_spec.impl.coordination import znodes
+from kafka_spec.impl.coordination.broker_znode import decode_broker
 from kafka_spec.impl.coordination.interface import BadVersion, NodeExists, NoNode, Session
 from kafka_spec.impl.coordination.topic_checks import validate_config, validate_list, validate_name, validate_new
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
@@ -94,7 +95,7 @@ class Admin:
         racks: dict[int, str | None] = {}
         for number in sorted(map(int, self._session.children(znodes.BROKER_IDS))):
             try:
-                racks[number] = znodes.decode_broker(number, self._session.get(znodes.broker(number))[0]).rack
+                racks[number] = decode_broker(number, self._session.get(znodes.broker(number))[0]).rack
             except NoNode:
                 continue  # deleted since the list was read
         some = any(rack is not None for rack in racks.values())

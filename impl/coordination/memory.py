@@ -9,7 +9,6 @@ from __future__ import annotations
 import enum
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import TypeVar
 
 from kafka_spec.impl.coordination.interface import (
@@ -34,6 +33,7 @@ from kafka_spec.impl.coordination.interface import (
     Stat,
     check_path,
 )
+from kafka_spec.impl.coordination.memory_znode import MemoryZnode, copy_of, parent_of
 
 Answer = TypeVar("Answer")
 
@@ -43,25 +43,6 @@ class Loss(enum.Enum):
 
     REQUEST = "the operation never reached the servers"
     REPLY = "the operation took effect, and its reply never came"
-
-
-@dataclass
-class MemoryZnode:
-    """A node of the tree; see `Stat`."""
-
-    data: bytes
-    czxid: int
-    mzxid: int
-    owner: int
-    version: int = 0
-    created: int = 0
-    """The number of children that it has ever had."""
-    children: set[str] = field(default_factory=set)
-    ctime: int = 0
-
-    def stat(self) -> Stat:
-        """Return the metadata of the node."""
-        return Stat(self.czxid, self.mzxid, self.version, self.owner, len(self.children), self.ctime)
 
 
 class Ensemble:
@@ -149,7 +130,7 @@ class Ensemble:
 
     def commit(self, session: int, operations: Sequence[Operation]) -> list[Result]:
         """Do all operations as one transaction, or none."""
-        before = {path: None if node is None else _copy(node) for path, node in self._touched(operations).items()}
+        before = {path: None if node is None else copy_of(node) for path, node in self._touched(operations).items()}
         self._zxid += 1
         results: list[Result] = []
         fired: list[tuple[SessionEventType, str]] = []
@@ -224,15 +205,6 @@ class Ensemble:
             parent = parent_of(path)
             for session in self._watches.pop((parent, True), []):
                 self._sessions[session].heard(SessionEvent(SessionEventType.CHILDREN, parent))
-
-
-def _copy(node: MemoryZnode) -> MemoryZnode:
-    return MemoryZnode(node.data, node.czxid, node.mzxid, node.owner, node.version, node.created, set(node.children), node.ctime)
-
-
-def parent_of(path: str) -> str:
-    """Return the path of a node's parent."""
-    return path.rpartition("/")[0] or "/"
 
 
 class MemorySession:

@@ -23,7 +23,6 @@ from kafka_spec.impl.coordination.znode_json import (
     to_json,
 )
 from kafka_spec.impl.coordination.znode_json import Undecodable as Undecodable
-from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.reassignment import PartitionAssignment
 
@@ -57,10 +56,6 @@ PERSISTENT = (
 )
 """The paths that a broker creates at start-up where they are missing, parents first."""
 
-PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-"""Kafka's security protocols."""
-DEFAULT_PROTOCOLS = {name: name for name in PROTOCOLS}
-"""The listeners of a registration without a map of protocols: each is named by its protocol."""
 NOBODY = -1
 """The leader in the state of a partition without a leader."""
 LOG_DIR_FAILURE = 1
@@ -182,75 +177,6 @@ def decode_controller_epoch(data: bytes) -> int:
         return read_number(int(data.decode()))
     except (TypeError, ValueError):
         raise Undecodable(f"{CONTROLLER_EPOCH} holds {shown(data)}, which is not a number") from None
-
-
-def encode_broker(registration: BrokerRegistration) -> bytes:
-    """Return the content of /brokers/ids/N in the broker's version, 2 to 5."""
-    plain = next((e for e in registration.endpoints if e.protocol == "PLAINTEXT"), None)
-    content: dict[str, Any] = {}
-    if registration.version >= 5:
-        content["features"] = {name: dict(levels) for name, levels in registration.features.items()}
-    if registration.version >= 4:
-        content["listener_security_protocol_map"] = {e.listener: e.protocol for e in registration.endpoints}
-    content["endpoints"] = [str(endpoint) for endpoint in registration.endpoints]
-    if registration.version >= 3 and registration.rack is not None:
-        content["rack"] = registration.rack
-    content["jmx_port"] = registration.jmx_port
-    content["port"] = plain.port if plain else -1
-    content["host"] = plain.host if plain else None
-    content["version"] = registration.version
-    content["timestamp"] = str(registration.timestamp)
-    return to_json(content)
-
-
-def decode_broker(number: int, data: bytes) -> BrokerRegistration:
-    """Return the registration that a content of /brokers/ids/N says; version 1 has one plain endpoint.
-
-    Names of listeners are upper case. Refused are an unknown protocol, two endpoints of one listener, and a listener that the map
-    of protocols lacks (EndPoint.createEndPoint, Broker).
-    """
-    with Content(broker(number), data) as content:
-        version = read_number(content["version"])
-        if version < 1:
-            raise ValueError(f"version {version}")
-        if version == 1:
-            endpoints = [Endpoint(read_text(content["host"]), read_number(content["port"]))]
-        else:
-            endpoints = _endpoints(
-                read_list(content["endpoints"]), content.get("listener_security_protocol_map", DEFAULT_PROTOCOLS)
-            )
-        rack, features = content.get("rack"), content.get("features") or {}
-        return BrokerRegistration(
-            number,
-            tuple(endpoints),
-            None if rack is None else read_text(rack),
-            read_number(content["jmx_port"]),
-            int(content.get("timestamp", 0)),
-            {
-                read_text(name): {read_text(k): read_number(level) for k, level in levels.items()}
-                for name, levels in features.items()
-            },
-            version,
-        )
-
-
-def _endpoints(texts: Sequence[str], protocols: Mapping[str, str]) -> list[Endpoint]:
-    known = {listener: read_text(protocol).upper() for listener, protocol in protocols.items()}
-    if strange := sorted(set(known.values()) - set(PROTOCOLS)):
-        raise ValueError(f"{strange[0]} is not a security protocol")
-    found = [_endpoint(text, known) for text in texts]
-    if len({endpoint.listener for endpoint in found}) < len(found):
-        raise ValueError("two endpoints of one listener")
-    return found
-
-
-def _endpoint(text: str, protocols: Mapping[str, str]) -> Endpoint:
-    listener, separator, address = text.partition("://")
-    host, colon, port = address.rpartition(":")
-    if not separator or not colon:
-        raise ValueError(shown(text))
-    name = read_text(listener).upper()
-    return Endpoint(read_text(host.removeprefix("[").removesuffix("]")), read_number(int(port)), name, protocols[name])
 
 
 @dataclass(frozen=True)

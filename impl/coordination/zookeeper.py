@@ -42,6 +42,7 @@ from kafka_spec.impl.coordination.interface import (
     check_path,
 )
 from kafka_spec.impl.coordination.silence import STRANGE, Silence
+from kafka_spec.spec.table import SpecError
 
 ERRORS: dict[type[Exception], type[CoordinationError]] = {
     exceptions.NoNodeError: NoNode,
@@ -77,7 +78,10 @@ class KazooSession:
         """
         self._silence = silence or Silence()
         self._owner = owner
-        self._client = KazooClient(hosts, timeout=timeout, auth_data=[("digest", owner)] if owner else None)
+        try:
+            self._client = KazooClient(hosts, timeout=timeout, auth_data=[("digest", owner)] if owner else None)
+        except ValueError as error:
+            raise SpecError(f"ZooKeeper at {hosts}: {error}; name its servers as HOST:PORT") from None
         self._patience = patience
         self._lock = threading.Lock()
         self._over = False

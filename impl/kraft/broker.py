@@ -22,7 +22,7 @@ from kafka_spec.impl.kraft.requests import (
     FetchMetadataRequest,
     FetchMetadataResponse,
 )
-from kafka_spec.impl.log.log import LogConfig
+from kafka_spec.impl.log.log_config import LogConfig
 from kafka_spec.impl.protocol.controller_requests import NO_EPOCH, Leadership
 from kafka_spec.impl.protocol.data_requests import (
     DataRequest,

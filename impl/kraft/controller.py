@@ -19,15 +19,11 @@ from kafka_spec.impl.kraft.proposals import answer_to_proposal, answer_to_reques
 from kafka_spec.impl.kraft.reassignment import assignment_to, cancelled, check_target
 from kafka_spec.impl.kraft.records import (
     FENCED,
-    TOPIC_CONFIG,
     UNFENCED,
     BrokerRegistrationChangeRecord,
-    ConfigRecord,
     MetadataRecord,
-    PartitionRecord,
     RegisterBrokerRecord,
     RemoveTopicRecord,
-    TopicRecord,
 )
 from kafka_spec.impl.kraft.requests import (
     BrokerHeartbeatRequest,
@@ -38,6 +34,7 @@ from kafka_spec.impl.kraft.requests import (
     ProposalRequest,
 )
 from kafka_spec.impl.kraft.tables import ControllerTables
+from kafka_spec.impl.kraft.topics import added_partitions, created_topic, id_of
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 from kafka_spec.impl.protocol.responses import AlteredPartition
 from kafka_spec.impl.protocol.settings import Settings
@@ -265,27 +262,7 @@ class KRaftController:
         Raises:
             KafkaError: TOPIC_ALREADY_EXISTS; INVALID_REPLICA_ASSIGNMENT if a partition has no active replica.
         """
-        if self.image.topic_id(name) is not None:
-            raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"topic {name} exists")
-        records: list[MetadataRecord] = [TopicRecord(name, topic_id)]
-        records += [ConfigRecord(TOPIC_CONFIG, name, key, value) for key, value in (configs or {}).items()]
-        records += [self._new_partition(number, topic_id, replicas) for number, replicas in assignment.items()]
-        self._commit(records)
-
-    def _new_partition(self, number: int, topic_id: UUID, replicas: tuple[int, ...]) -> PartitionRecord:
-        check_target(self.image, replicas)
-        isr = replicas
-        if self.k.new_isr_active == Checked.YES:
-            isr = tuple(broker for broker in replicas if self.image.is_active(broker))
-        if not isr:
-            raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"no replica of {replicas} is active")
-        return PartitionRecord(number, topic_id, replicas, isr, isr[0], 0, 0)
-
-    def _id_of(self, name: str) -> UUID:
-        topic_id = self.image.topic_id(name)
-        if topic_id is None:
-            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {name} does not exist")
-        return topic_id
+        self._commit(created_topic(self.image, name, topic_id, assignment, configs or {}, self.k))
 
     def add_partitions(self, name: str, assignment: Mapping[int, tuple[int, ...]]) -> None:
         """Add partitions to a topic (createPartitions).
@@ -294,10 +271,7 @@ class KRaftController:
             KafkaError: UNKNOWN_TOPIC_OR_PARTITION; INVALID_PARTITIONS: they do not continue the topic's;
                 INVALID_REPLICA_ASSIGNMENT.
         """
-        topic_id, count = self._id_of(name), sum(partition.topic == name for partition in self.image.partitions)
-        if list(assignment) != list(range(count, count + len(assignment))):
-            raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"topic {name} has {count} partitions")
-        self._commit([self._new_partition(number, topic_id, replicas) for number, replicas in assignment.items()])
+        self._commit(added_partitions(self.image, name, assignment, self.k))
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic: one record, which is final; brokers delete their replicas when they apply it (deleteTopics).
@@ -305,7 +279,7 @@ class KRaftController:
         Raises:
             KafkaError: UNKNOWN_TOPIC_OR_PARTITION.
         """
-        self._commit([RemoveTopicRecord(self._id_of(name))])
+        self._commit([RemoveTopicRecord(id_of(self.image, name))])
 
     def reassign(self, partition: TopicPartition, target: tuple[int, ...] | None) -> None:
         """Begin to move a partition to other replicas; None cancels what has begun (alterPartitionReassignments).

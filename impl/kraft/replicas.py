@@ -5,18 +5,17 @@ Source: Kafka 3.9 ReplicaManager.applyDelta, BrokerMetadataPublisher.scala, Part
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
+from kafka_spec.impl.broker.hosted_replicas import HostedReplicas
 from kafka_spec.impl.broker.partition import FetchState
+from kafka_spec.impl.fire_log import OnlyTheTable
 from kafka_spec.impl.kraft.image import ClusterImage, RegisteredPartition
 from kafka_spec.impl.kraft.partition import HostedKRaftPartition
-from kafka_spec.impl.log.log import LogConfig
-from kafka_spec.impl.log.manager import LogManager
-from kafka_spec.impl.machine import OnlyTheTable, build
+from kafka_spec.impl.log.log_config import LogConfig
+from kafka_spec.impl.machine import build
 from kafka_spec.impl.protocol.controller_requests import NO_EPOCH
-from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.topic_ids import text_of
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
@@ -30,7 +29,7 @@ from kafka_spec.spec.partition_change import effective_min_isr
 from kafka_spec.spec.table import Spec
 
 
-class KRaftReplicas:
+class KRaftReplicas(HostedReplicas[HostedKRaftPartition]):
     """The replicas of one broker in one data folder. What is not on disk is lost with the process.
 
     `changed` is called with a partition whenever its role or its high watermark changes.
@@ -44,8 +43,7 @@ class KRaftReplicas:
         Raises:
             CheckpointError: a checkpoint in the folder is unreadable.
         """
-        self.number = number
-        self.settings = settings or Settings()
+        super().__init__(number, folder, config, settings)
         self.k = era.constants({"fetches_fenced": int(Checked.YES), "fetch_answers_taken": int(FetchAnswers.OF_EPOCH)})
         self.broker_epoch = NO_EPOCH
         self.is_stopping = False
@@ -54,12 +52,6 @@ class KRaftReplicas:
         """The metadata cache."""
         self.to_apply: dict[TopicPartition, RegisteredPartition | None] = {}
         """The partitions that have changed in the metadata cache, and whose replicas do not follow yet; None if it is gone."""
-        self.partitions: dict[TopicPartition, HostedKRaftPartition] = {}
-        self.fetchers: dict[TopicPartition, FetchState] = {}
-        self.changed: Callable[[TopicPartition], object] = lambda _: None
-        self.failures: dict[TopicPartition, OSError] = {}
-        """For each replica whose log directory has failed the reason; the process has to end."""
-        self.logs = LogManager(folder, config)
         self.begun = False
         """Whether an image was applied: with the first one the logs on disk are looked at."""
         machines = {machine.name: machine for machine in era.machines}
@@ -222,14 +214,6 @@ class KRaftReplicas:
             self.changed(partition)
         return moved
 
-    def checkpoint_high_watermarks(self) -> None:
-        """Write replication-offset-checkpoint.
-
-        Raises:
-            OSError: it cannot be written.
-        """
-        self.logs.checkpoint_high_watermarks({p: one.high_watermark for p, one in self.partitions.items() if one.log is not None})
-
     # Logs
 
     def _opened(self, partition: TopicPartition, topic_id: str) -> HostedKRaftPartition:
@@ -242,27 +226,9 @@ class KRaftReplicas:
             self.logs.write_topic_id(partition, topic_id)
         return hosted
 
-    @contextmanager
-    def storage(self, partition: TopicPartition) -> Iterator[HostedKRaftPartition]:
-        """Access a partition's log; after an OSError the process has to end, since its only log directory has failed.
-
-        Raises:
-            KafkaError: KAFKA_STORAGE_ERROR, in place of the OSError.
-        """
-        try:
-            yield self.partitions[partition]
-        except OSError as error:
-            self.failures[partition] = error
-            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"log directory of {partition}: {error}") from error
-
-    def close(self) -> None:
-        """Close cleanly: the next start need not recover the logs."""
-        self.checkpoint_high_watermarks()
-        self.logs.close()
-
-    def crash(self) -> None:
-        """Close the files without a flush, as a crash does."""
-        self.logs.crash()
+    def _fail(self, partition: TopicPartition, error: OSError) -> None:
+        """Note the reason; the process has to end, since its only log directory has failed."""
+        self.failures[partition] = error
 
 
 def differ(old: RegisteredPartition | None, new: RegisteredPartition | None) -> bool:

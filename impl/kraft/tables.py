@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kafka_spec.impl.fire_log import OnlyTheTable
 from kafka_spec.impl.kraft.image import ClusterImage, RegisteredPartition
-from kafka_spec.impl.machine import OnlyTheTable, build
+from kafka_spec.impl.machine import build
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.kraft.machines import IN_ELR, IN_ISR, OUTSIDE, BrokerState, Membership
 from kafka_spec.spec.table import Spec

@@ -10,28 +10,19 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from kafka_spec.impl.log import batches, checkpoint
 from kafka_spec.impl.log.batches import NO_PRODUCER, Batch, LogRecord
 from kafka_spec.impl.log.epochs import LeaderEpochs
+from kafka_spec.impl.log.log_config import LogConfig
 from kafka_spec.impl.log.producers import Producers
 from kafka_spec.impl.log.segment import LARGEST_RELATIVE, NO_TIMESTAMP, Segment
 
 
 class OffsetOutOfRange(LookupError):  # noqa: N818 - Kafka's name
     """An offset is before the start of the log, or after its end."""
-
-
-@dataclass(frozen=True)
-class LogConfig:
-    """Limits of a segment and density of indexes; Kafka's names and defaults. Sizes in bytes, `segment_ms` in milliseconds."""
-
-    segment_bytes: int = 1 << 30
-    segment_ms: int = 7 * 24 * 3600 * 1000
-    segment_index_bytes: int = 10 << 20
-    index_interval_bytes: int = 4096
 
 
 class PartitionLog:

@@ -17,7 +17,8 @@ from pathlib import Path
 from random import Random
 
 from kafka_spec.impl.log import checkpoint
-from kafka_spec.impl.log.log import LogConfig, PartitionLog
+from kafka_spec.impl.log.log import PartitionLog
+from kafka_spec.impl.log.log_config import LogConfig
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 DELETED = "-delete"

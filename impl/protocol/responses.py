@@ -21,6 +21,7 @@ from kafka_spec.impl.protocol.data_requests import (
 )
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.reassignment import PartitionAssignment
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,11 @@ class ListPartitionReassignmentsResponse:
 
     error: ErrorCode
     partitions: Mapping[TopicPartition, RunningReassignment]
+
+    @classmethod
+    def of(cls, error: ErrorCode, running: Mapping[TopicPartition, PartitionAssignment]) -> ListPartitionReassignmentsResponse:
+        """Return the answer about these assignments."""
+        return cls(error, {p: RunningReassignment(one.replicas, one.adding, one.removing) for p, one in running.items()})
 
 
 Response: TypeAlias = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kafka_spec.impl.log.log import LogConfig
+from kafka_spec.impl.log.log_config import LogConfig
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.admin_words import ScriptLine

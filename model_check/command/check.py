@@ -373,7 +373,7 @@ def run_trace(options: argparse.Namespace, models: Models, charts: Mapping[str, 
     for text in options.show:
         expression(text)
     result = _run(options, chosen)
-    asked = [claim for claim in (wanted or result.violated) if claim in result.findings]
+    asked = [one for name in wanted or result.violated for one in result.claims_named(name) if one in result.findings]
     traces = [trace for claim in asked if (trace := trace_of(result, claim, options.show)) is not None]
     files = [(form, getattr(options, form)) for form in charts if getattr(options, form)]
     if options.as_test and traces:

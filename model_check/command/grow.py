@@ -50,6 +50,7 @@ def run_grow(options: argparse.Namespace, spec: Spec) -> int:
         if grown.result.verdict == "violated":
             where = " ".join(f"--bound {name}={value}" for name, value in grown.bounds.items())
             print(f"violated: kafka-spec trace {options.models[0]} {where}")
+            _tell_untried(growth)
             return VIOLATED
         if not grown.result.complete:
             print(
@@ -57,6 +58,7 @@ def run_grow(options: argparse.Namespace, spec: Spec) -> int:
                 if "time" in grown.result.stopped
                 else f"stopped: {grown.result.stopped}"
             )
+            _tell_untried(growth)
             return INCONCLUSIVE
         following = growth.next
         if following is None:
@@ -65,9 +67,17 @@ def run_grow(options: argparse.Namespace, spec: Spec) -> int:
         if seconds > limit - (time.perf_counter() - began) or (options.memory and memory + resident_bytes() > options.memory << 20):
             cost = f"some {_round(following[2])} states, {seconds:.0f} s and {memory / 2**20:,.0f} MiB"
             print(f"next: {_told(following[0], base)}: {cost}; that does not fit into the budget")
+            _tell_untried(growth)
             return INCONCLUSIVE
-    print("all bounds are done" + ("; bounds that changed nothing were combined with one other each" if growth.idle else ""))
+    if growth.untried:
+        _tell_untried(growth)
+        return INCONCLUSIVE
+    print(f"all {growth.done:,} bounds are done")
     return AS_EXPECTED
+
+
+def _tell_untried(growth: Growth) -> None:
+    print(f"not tried: {growth.untried:,} of {growth.untried + growth.done:,} bounds")
 
 
 def _rate(result: Exploration) -> float:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import TextIO
 
 from kafka_spec.model_check.command.find import Models
 from kafka_spec.model_check.exploration import Budget
@@ -150,8 +151,12 @@ def write(text: str | bytes, file: Path | None) -> None:
             sys.stdout.buffer.write(data)
         else:
             sys.stdout.write(data.decode())
+        if file is None:
+            sys.stdout.flush()
     except BrokenPipeError:
-        raise
+        if file is not None:
+            raise
+        detach(sys.stdout)
     except OSError as error:
         if file is None:
             raise
@@ -160,7 +165,16 @@ def write(text: str | bytes, file: Path | None) -> None:
 
 def warn(text: str) -> None:
     """Write a message on stderr, as text that neither a terminal nor a CI runner obeys."""
-    print(plain(text), file=sys.stderr)
+    try:
+        print(plain(text), file=sys.stderr, flush=True)
+    except OSError:
+        detach(sys.stderr)
+
+
+def detach(stream: TextIO) -> None:
+    """Let what is written to a stream go nowhere from now on, since nobody reads it: the exit code still tells the verdict."""
+    with Path(os.devnull).open("wb") as nowhere:
+        os.dup2(nowhere.fileno(), stream.fileno())
 
 
 @contextmanager

@@ -133,7 +133,7 @@ class _Crew:
         reduced, names = which
         check = self.checks[index]
         spec = check.spec.in_normal_form() if reduced else check.spec
-        properties = tuple(spec.property(name) for name in names)
+        properties = spec.claims_at(told["bounds"], [spec.property(name) for name in names])
         self.done[index] = Exploration(**{**told, "spec": spec, "properties": properties})
         self.give(worker)
 

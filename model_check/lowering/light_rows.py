@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from llvmlite import ir
 
-from kafka_spec.model_check.layout import GROUP, Layout, Packed
+from kafka_spec.model_check.layout import GROUP, Packed, RecordLayout
 from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.model_check.lowering.emit import Emitter
 from kafka_spec.model_check.lowering.hashing import Hashing
@@ -31,7 +31,7 @@ class LightRows:
     them.
     """
 
-    def __init__(self, compiler: Compiler, layout: Layout) -> None:
+    def __init__(self, compiler: Compiler, layout: RecordLayout) -> None:
         self.layout = layout
         if layout.wide:
             self.write = _Write(compiler, layout).code
@@ -70,7 +70,7 @@ def _words(size: int) -> int:
 class _OfRow(Hashing):
     """What the functions of rows share: the parts of a record and of its row."""
 
-    layout: Layout
+    layout: RecordLayout
 
     def parts(self) -> Iterator[tuple[int, int, int]]:
         """Yield the parts that are always there: the offset in the record, the offset in the row, the bytes."""
@@ -112,7 +112,7 @@ def _capacity(place: Packed) -> int:
 class _Write(_OfRow):
     """light.write(record, row, seed): writes the row of a record; returns its bytes and its hash."""
 
-    def __init__(self, compiler: Compiler, layout: Layout) -> None:
+    def __init__(self, compiler: Compiler, layout: RecordLayout) -> None:
         super().__init__(compiler, _internal(compiler, PAIR, "light.write", POINTER, POINTER, I64), None)
         self.layout = layout
         record, row, self.seed = self.code.args
@@ -148,7 +148,7 @@ class _Write(_OfRow):
 class _Restore(_OfRow):
     """light.restore(row, record): writes the record of a row; returns the bytes of the row."""
 
-    def __init__(self, compiler: Compiler, layout: Layout) -> None:
+    def __init__(self, compiler: Compiler, layout: RecordLayout) -> None:
         super().__init__(compiler, _internal(compiler, I64, "light.restore", POINTER, POINTER), None)
         self.layout = layout
         row, record = self.code.args
@@ -173,7 +173,7 @@ class _Restore(_OfRow):
 class _Fingerprint(Hashing):
     """fingerprint(record, seed)."""
 
-    def __init__(self, compiler: Compiler, layout: Layout, rows: LightRows) -> None:
+    def __init__(self, compiler: Compiler, layout: RecordLayout, rows: LightRows) -> None:
         super().__init__(compiler, _internal(compiler, I64, "fingerprint", POINTER, I64), None)
         record, self.seed = self.code.args
         self.record_bytes = layout.size
@@ -190,7 +190,7 @@ class Lighten(Emitter):
     `sizes` gets the bytes of each.
     """
 
-    def __init__(self, compiler: Compiler, layout: Layout, light: LightRows) -> None:
+    def __init__(self, compiler: Compiler, layout: RecordLayout, light: LightRows) -> None:
         types = [POINTER, I64, POINTER, SIZE.as_pointer()]
         super().__init__(compiler, ir.Function(compiler.module, ir.FunctionType(I64, types), "lighten"), None)
         records, count, room, sizes = self.code.args
@@ -210,7 +210,7 @@ class Lighten(Emitter):
 class Restore(Emitter):
     """restore(rows, count, records): restores the records of light rows that stand one after the other; returns their bytes."""
 
-    def __init__(self, compiler: Compiler, layout: Layout, light: LightRows) -> None:
+    def __init__(self, compiler: Compiler, layout: RecordLayout, light: LightRows) -> None:
         types = [POINTER, I64, POINTER]
         super().__init__(compiler, ir.Function(compiler.module, ir.FunctionType(I64, types), "restore"), None)
         room, count, records = self.code.args

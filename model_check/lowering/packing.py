@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from llvmlite import ir
 
-from kafka_spec.model_check.layout import Layout, Packed
+from kafka_spec.model_check.layout import Packed, RecordLayout
 from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.model_check.lowering.emit import Emitter
 from kafka_spec.model_check.lowering.light_rows import LightRows
@@ -56,7 +56,7 @@ def flat(place: Packed, offset: int = 0) -> Iterator[tuple[int, Packed]]:
         yield offset, place
 
 
-def packed_bytes(layout: Layout) -> int:
+def packed_bytes(layout: RecordLayout) -> int:
     """Return the most bytes of a row."""
     return max(1, -(-bits_of(layout.root) // 8))
 
@@ -66,7 +66,7 @@ def size_bits(most: int) -> int:
     return next(bits for bits in (8, 16, 32) if most < 1 << bits)
 
 
-def codec_text(layout: Layout) -> str:
+def codec_text(layout: RecordLayout) -> str:
     """Return the text of the module with `pack` and `unpack` for the records of a layout."""
     compiler = Compiler(layout.root, ())
     _Pack(compiler, layout)
@@ -80,7 +80,7 @@ class _Codec(Emitter, ABC):
     room: ir.Value
     """The row."""
 
-    def begin(self, layout: Layout) -> None:
+    def begin(self, layout: RecordLayout) -> None:
         """Allocate the place in the row, in bits."""
         self.most = packed_bytes(layout)
         self.place = self.slot(I64)
@@ -135,7 +135,7 @@ class _Codec(Emitter, ABC):
 class _Pack(_Codec):
     """pack(states, places, count, rows, sizes): packs the records at some places one after the other; returns the bytes of all."""
 
-    def __init__(self, compiler: Compiler, layout: Layout) -> None:
+    def __init__(self, compiler: Compiler, layout: RecordLayout) -> None:
         counter = ir.IntType(size_bits(packed_bytes(layout)))
         types = [POINTER, NUMBER, I64, POINTER, counter.as_pointer()]
         code = ir.Function(compiler.module, ir.FunctionType(I64, types), "pack")
@@ -176,7 +176,7 @@ class _Unpack(_Codec):
     Returns the first whose fingerprint is another, or that has no row, or -1. If no fingerprints are known, they are written.
     """
 
-    def __init__(self, compiler: Compiler, layout: Layout, fingerprint: ir.Function) -> None:
+    def __init__(self, compiler: Compiler, layout: RecordLayout, fingerprint: ir.Function) -> None:
         types = [POINTER, I64, WORD, I64, I64, I64, POINTER]
         code = ir.Function(compiler.module, ir.FunctionType(I64, types), "unpack")
         super().__init__(compiler, code, None)

@@ -12,7 +12,7 @@ from llvmlite import ir
 
 from kafka_spec.model_check.counted import FAULT, FAULT_ACTION, FAULT_STATE, STUCK, UNTYPED, UNTYPED_ACTION, UNTYPED_FAULT, Plan
 from kafka_spec.model_check.cuts import cut_name
-from kafka_spec.model_check.layout import Actions, Layout, Packed
+from kafka_spec.model_check.layout import ActionNumbers, Packed, RecordLayout
 from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.model_check.lowering.hashing import Hashing
 from kafka_spec.model_check.lowering.shared_guards import SharedGuards, count_of
@@ -60,7 +60,7 @@ class Firings(SharedGuards, Hashing):
     carried: tuple[str, ...] = ()
     """The attributes, all of them values of LLVM, that a step needs besides the state, and that its function is told."""
 
-    def __init__(self, program: Plan, compiler: Compiler, layout: Layout, actions: Actions, code: ir.Function) -> None:
+    def __init__(self, program: Plan, compiler: Compiler, layout: RecordLayout, actions: ActionNumbers, code: ir.Function) -> None:
         super().__init__(compiler, code, None)
         self.program, self.layout, self.actions = program, layout, actions
         self.judging = compiler.module.globals.get("judge_steps")

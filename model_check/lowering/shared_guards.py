@@ -17,7 +17,7 @@ from typing import TypeAlias
 from llvmlite import ir
 
 from kafka_spec.model_check.counted import Plan
-from kafka_spec.model_check.layout import Actions, Layout
+from kafka_spec.model_check.layout import ActionNumbers, RecordLayout
 from kafka_spec.model_check.lowering.emit import Emitter
 from kafka_spec.model_check.lowering.values import I8, I64, ONE, POINTER, ZERO, K, Ref
 from kafka_spec.spec.lint import Function, parameters_of
@@ -55,8 +55,8 @@ class SharedGuards(Emitter):
     """Emits the asking of guards."""
 
     program: Plan
-    layout: Layout
-    actions: Actions
+    layout: RecordLayout
+    actions: ActionNumbers
     source: Ref
     """The state before the step."""
     answers: ir.Value

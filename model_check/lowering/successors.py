@@ -5,7 +5,7 @@ from __future__ import annotations
 from llvmlite import ir
 
 from kafka_spec.model_check.counted import DIGEST, RECENT, STEPS, Plan
-from kafka_spec.model_check.layout import Actions, Layout
+from kafka_spec.model_check.layout import ActionNumbers, RecordLayout
 from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.model_check.lowering.light_rows import LightRows
 from kafka_spec.model_check.lowering.normal_form import Former
@@ -37,8 +37,8 @@ class Successors(Firings):
         self,
         program: Plan,
         compiler: Compiler,
-        layout: Layout,
-        actions: Actions,
+        layout: RecordLayout,
+        actions: ActionNumbers,
         former: Former,
         viewer: Former,
         light: LightRows,

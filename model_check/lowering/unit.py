@@ -12,7 +12,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from kafka_spec.model_check.layout import Packed, put
+from kafka_spec.model_check.layout import Packed, put_initial
 from kafka_spec.model_check.lowering.values import FAULT_KINDS, I8, I64, Compiled, Fault, Shape, llvm_type
 from kafka_spec.model_check.machine_code import KNOWN
 from kafka_spec.spec.table import Machine
@@ -72,7 +72,7 @@ class Unit(abc.ABC):
         """Return a constant with the initial bytes of a record."""
         if id(packed) not in self._templates:
             record = bytearray(packed.size)
-            put(packed, packed.type.fresh(), record, 0)
+            put_initial(packed, record, 0)
             type_ = ir.ArrayType(I8, packed.size)
             variable = ir.GlobalVariable(self.module, type_, f"fresh.{len(self._templates)}")
             variable.initializer = ir.Constant(type_, record)

@@ -118,6 +118,7 @@ class Simulation:
         self.everything = everything
         self.world, self.walks = ExecutableSpec(spec, bounds), walks
         self.layout = Layout(self.world.space)
+        claims = spec.claims_at(bounds, claims)
         judged = [claim for claim in claims if claim.kind in JUDGED]
         self.program = program = WalkProgram(spec, self.layout, self.world.actions, judged, self.world.k)
         found = Exploration(spec, dict(bounds), "random walks", 1, tuple(claims), deadlock, stopped=INCOMPLETE)
@@ -159,7 +160,7 @@ class Simulation:
         tests = dict(zip(program.step_tests, batch.counters[program.met :].tolist(), strict=True))
         tests |= dict(zip(program.state_tests, batch.tests.tolist(), strict=True))
         found.tested.update(
-            {claim.name: tests[claim.when] for claim in (*program.states, *program.steps) if claim.when is not None}
+            {claim.name: tests[claim.antecedents] for claim in (*program.states, *program.steps) if claim.when is not None}
         )
         result.count += batch.end - batch.begin
         result.steps += sum(fired)

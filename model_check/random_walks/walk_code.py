@@ -15,7 +15,8 @@ from kafka_spec.model_check import kernel
 from kafka_spec.model_check.code import Code
 from kafka_spec.model_check.compile import Program
 from kafka_spec.model_check.counted import Plan
-from kafka_spec.model_check.layout import Actions, Layout
+from kafka_spec.model_check.inputs import SeenSpec
+from kafka_spec.model_check.layout import ActionNumbers, RecordLayout
 from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.model_check.lowering.emit import Emitter
 from kafka_spec.model_check.lowering.rules import Firings
@@ -33,7 +34,8 @@ class WalkCode(Code):
     walks: Callable[..., int]
     follow: Callable[..., int]
 
-    def functions(self, action_bits: int, light: bool) -> Mapping[Callable[..., Any], tuple[int | str, ...]]:
+    @classmethod
+    def functions(cls, action_bits: int, light: bool) -> Mapping[Callable[..., Any], tuple[int | str, ...]]:
         """Return the engine's own functions, those of walks included."""
         return {**kernel.signatures(action_bits, light), **walk_kernel.SIGNATURES}
 
@@ -41,22 +43,24 @@ class WalkCode(Code):
 class WalkProgram(Program, WalkCode):
     """The compiled code of a spec at given bounds, for the search and for random walks."""
 
-    def told_rows(self) -> dict[tuple[str, int], int]:
+    @classmethod
+    def told_rows(cls, spec: SeenSpec) -> dict[tuple[str, int], int]:
         """Return the place of each row among the bytes that tell which were taken."""
-        return rows_of(self.spec)
+        return rows_of(spec)
 
-    def emit_more(self, compiler: Compiler, layout: Layout, actions: Actions) -> None:
+    @classmethod
+    def emit_more(cls, plan: Plan, compiler: Compiler, layout: RecordLayout, actions: ActionNumbers) -> None:
         """Emit what the functions of walk_kernel.py call."""
         emitted = {
-            "choices_in": _Choices(self, compiler, layout, actions).code,
-            "take": _Take(self, compiler, layout, actions).code,
+            "choices_in": _Choices(plan, compiler, layout, actions).code,
+            "take": _Take(plan, compiler, layout, actions).code,
             "mark": _Mark(compiler, layout).code,
             "judge": _Judged(compiler).code,
         }
         compiler.emitted.update({name: Compiled(code, 1) for name, code in emitted.items()})
 
 
-def rows_of(spec: Spec) -> dict[tuple[str, int], int]:
+def rows_of(spec: Spec | SeenSpec) -> dict[tuple[str, int], int]:
     """Return the place of each row of a spec's machines, by machine and place in its table, among the bytes of `take`."""
     rows = [(machine.name, index) for machine in spec.machines for index, row in enumerate(machine.rows) if not row.waits_for]
     return {row: place for place, row in enumerate(rows)}
@@ -67,7 +71,7 @@ class _Choices(Firings):
 
     carried = ("number", "choices", "counters", "listed")
 
-    def __init__(self, program: Plan, compiler: Compiler, layout: Layout, actions: Actions) -> None:
+    def __init__(self, program: Plan, compiler: Compiler, layout: RecordLayout, actions: ActionNumbers) -> None:
         arguments = [POINTER, I64, WORD, WORD, WORD]
         code = ir.Function(compiler.module, ir.FunctionType(I64, arguments), "choices_in")
         code.linkage = "internal"
@@ -99,7 +103,7 @@ class _Take(Firings):
     Returns 1; 0 if the step leaves a bound or a domain; or -1 after a fault. The bytes of the rows that it takes become 1.
     """
 
-    def __init__(self, program: Plan, compiler: Compiler, layout: Layout, actions: Actions) -> None:
+    def __init__(self, program: Plan, compiler: Compiler, layout: RecordLayout, actions: ActionNumbers) -> None:
         arguments = [POINTER, I64, I64, WORD, POINTER, WORD]
         code = ir.Function(compiler.module, ir.FunctionType(I64, arguments), "take")
         code.linkage = "internal"
@@ -145,7 +149,7 @@ class _Take(Firings):
 class _Mark(Emitter):
     """The fingerprint of a state of a walk: mark(states, at, seed)."""
 
-    def __init__(self, compiler: Compiler, layout: Layout) -> None:
+    def __init__(self, compiler: Compiler, layout: RecordLayout) -> None:
         code = ir.Function(compiler.module, ir.FunctionType(I64, [POINTER, I64, I64, WORD]), "mark")
         code.linkage = "internal"
         states, at, seed, fault = code.args

@@ -43,10 +43,10 @@ def test_text(trace: Trace, spec: Spec, model: str, start: int) -> str:
 
 
 def _sentence(trace: Trace, spec: Spec) -> str:
-    claims = {claim.name: claim for claim in spec.properties}
+    claim = spec.property_named(trace.shows)
     if not trace.shows:
         return f"A behaviour of {trace.spec}"
-    reached = trace.shows in claims and claims[trace.shows].kind == "reachable"
+    reached = claim is not None and claim.kind == "reachable"
     return f"{trace.spec} {'reaches' if reached else 'violates'} {trace.shows}"
 
 
@@ -57,8 +57,8 @@ def _step(action: Action, says: str) -> list[str]:
 
 def _ending(trace: Trace, spec: Spec) -> list[str]:
     """Return the lines that assert what the end of the trace shows."""
-    kinds = {claim.name: claim.kind for claim in spec.properties}
-    kind = kinds.get(trace.shows, "")
+    claim = spec.property_named(trace.shows)
+    kind = claim.kind if claim is not None else ""
     if trace.lasso is not None:
         same = [f"assert walk.world.key(walk.states[{trace.lasso.back}]) == walk.world.key(walk.state)"] if trace.circle else []
         return [f'assert "{trace.shows}" in walk.owed', *same]

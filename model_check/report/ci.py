@@ -152,7 +152,8 @@ def _tested(outcomes: Sequence[Outcome]) -> list[str]:
     lines += ["| check | never tested | tested |", "|---|---|---|"]
     for outcome in outcomes:
         result = outcome.result
-        counts = [(tested, claim.name) for claim in result.properties if (tested := result.tested_of(claim.name)) is not None]
+        named = dict.fromkeys(claim.stated for claim in result.properties)
+        counts = [(tested, name) for name in named if (tested := result.tested_of(name)) is not None]
         told = ", ".join(f"{name} {tested:,}" for tested, name in sorted(counts) if tested)
         cells = (outcome.name, ", ".join(result.untested), told)
         lines.append(f"| {' | '.join(map(markdown_cell, cells))} |")
@@ -162,7 +163,7 @@ def _tested(outcomes: Sequence[Outcome]) -> list[str]:
 def _counterexample(trace: Trace, spec: Spec, draw: Draw | None) -> list[str]:
     from kafka_spec.model_check.explain import reasons  # imported here: it needs the extra of an engine
 
-    claim = {claim.name: claim for claim in spec.properties}.get(trace.shows)
+    claim = spec.property_named(trace.shows)
     says = f": {markdown_cell(claim.says)}" if claim else ""
     lines = ["", f"**{markdown_cell(trace.shows)}** is violated{says}. {ending_note(trace, claim)}".rstrip(), ""]
     lines += [f"* {reason.function}: `{reason.because}`{reason.seen}" for reason in reasons(trace, spec)]

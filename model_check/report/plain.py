@@ -17,6 +17,7 @@ def result_plain(result: Exploration, traces: Mapping[str, Trace]) -> dict[str, 
     """Return a result as plain objects; `traces` are the traces to include, by property."""
     rules = [rule.name for rule in result.spec.rules]
     with_digest = result.complete
+    stated = {claim.name: claim.stated for claim in result.properties}
     antecedents = {claim.name: claim.when.__name__ for claim in result.properties if claim.when is not None}
     return {
         "schema_version": SCHEMA_VERSION,
@@ -50,6 +51,7 @@ def result_plain(result: Exploration, traces: Mapping[str, Trace]) -> dict[str, 
         "properties": [
             {
                 "name": name,
+                "property": stated.get(name, name),
                 "kind": kind,
                 "verdict": result.verdict_of(name),
                 "antecedent": antecedents.get(name),
@@ -114,6 +116,7 @@ def model_plain(spec: Spec) -> dict[str, Any]:
                 "kind": p.kind,
                 "says": p.says,
                 "antecedent": p.when.__name__ if p.when is not None else None,
+                "each": {name: bound.name for name, bound in p.named_things.items()},
                 "cites": p.cites,
             }
             for p in spec.properties

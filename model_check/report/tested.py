@@ -25,7 +25,8 @@ def tested_text(outcomes: Sequence[Outcome]) -> str:
 
 def judged(outcome: Outcome) -> list[str]:
     """Return the names of the properties that the check has judged and that have an antecedent."""
-    return [claim.name for claim in outcome.result.properties if outcome.result.tested_of(claim.name) is not None]
+    stated = dict.fromkeys(claim.stated for claim in outcome.result.properties)
+    return [name for name in stated if outcome.result.tested_of(name) is not None]
 
 
 def by_reason(outcome: Outcome) -> dict[str, list[str]]:

@@ -126,20 +126,50 @@ def _named(parts: tuple[Any, ...]) -> str:
 
 
 def properties_lines(result: Exploration) -> list[str]:
-    """Return a line for each property: its verdict, and on how many states or steps it was tested."""
+    """Return a line for each property: its verdict, and on how many states or steps it was tested.
+
+    Of the instances of one property those stand in one line whose verdicts and traces are alike; the least tested of them counts.
+    """
     says = {claim.name: claim.says for claim in result.properties}
     says[TYPE_INVARIANT] = "every field stays in its domain"
     says[DEADLOCK] = "in every state some rule can fire, or only a bound forbids it"
     if result.spec.final_states is not None:
         says[DEADLOCK] += f", or it is final: {first_line(result.spec.final_states)}"
-    width = max(20, *(len(name) for name, _ in result.claims))
+    alike = alike_claims(result)
+    width = max(20, *map(len, alike))
     lines = [f"  {'property':<{width}} kind            verdict       trace        tested  meaning"]
-    for name, kind in result.claims:
-        finding, tested = result.findings.get(name), result.tested_of(name)
+    kinds = dict(result.claims)
+    for shown, names in alike.items():
+        name, counts = names[0], [count for one in names if (count := result.tested_of(one)) is not None]
+        finding, tested = result.findings.get(name), min(counts, default=None)
         length = str(finding.states) if finding else "-"
         often = "-" if tested is None else f"{tested:,}" if tested else "never"
-        lines.append(f"  {name:<{width}} {kind:<15} {result.verdict_of(name):<13} {length:>5} {often:>13}  {says[name]}")
+        which = f"; each of {len(names)}: {', '.join(map(_binding, names))}" if len(names) > 1 else ""
+        line = f"  {shown:<{width}} {kinds[name]:<15} {result.verdict_of(name):<13} {length:>5} {often:>13}  {says[name]}{which}"
+        lines.append(line)
     return lines
+
+
+def alike_claims(result: Exploration) -> dict[str, list[str]]:
+    """Return the instances of each line of a report: all of a property if they are alike, else each under its own name."""
+    found: dict[str, list[str]] = {}
+    stated = {claim.name: claim.stated for claim in result.properties}
+    for name, _ in result.claims:
+        found.setdefault(stated.get(name, name), []).append(name)
+    lines: dict[str, list[str]] = {}
+    for shown, names in found.items():
+        seen = {(result.verdict_of(one), _length(result, one), result.tested_of(one) == 0) for one in names}
+        lines |= {shown: names} if len(seen) == 1 else {one: [one] for one in names}
+    return lines
+
+
+def _length(result: Exploration, name: str) -> int | None:
+    return result.findings[name].states if name in result.findings else None
+
+
+def _binding(name: str) -> str:
+    """Return the binding in the name of an instance, or the name."""
+    return name.partition("[")[2].rstrip("]") or name
 
 
 def rules_lines(result: Exploration) -> list[str]:
@@ -219,7 +249,7 @@ def story_text(trace: Trace, spec: Spec) -> str:
 
 def _claim(trace: Trace, spec: Spec) -> Property | None:
     """Return the property of the spec that a trace shows, or None for a built-in one."""
-    return next((claim for claim in spec.properties if claim.name == trace.shows), None)
+    return spec.property_named(trace.shows)
 
 
 def headline(trace: Trace, reached: bool = False) -> str:

@@ -46,8 +46,7 @@ from kafka_spec.model_check.spark.state_dir import Rows, Storage
 from kafka_spec.model_check.spark.task import Task
 from kafka_spec.model_check.symmetry import refuse_claims
 from kafka_spec.model_check.within import limited
-from kafka_spec.spec.lint import Function
-from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Property, Spec, SpecError
+from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Property, Question, Spec, SpecError
 
 PART_BYTES = 256 << 20
 """Bytes of the states that one task expands: smaller tasks find fewer equal candidates, larger ones take more memory each."""
@@ -75,7 +74,7 @@ def explore(
     """
     if spec.view:
         raise SpecError(f"{spec.name}: the Spark engine keeps no particular state of those with one view; use --engine embedded")
-    claims = tuple(spec.properties if properties is None else properties)
+    claims = spec.claims_at(bounds, properties)
     refuse_claims(spec, claims)
     result = Exploration(spec, dict(bounds), "spark", threads, claims, deadlock)
     if distribution.session is None and "PYSPARK_GATEWAY_PORT" not in os.environ:
@@ -370,12 +369,12 @@ class Run:
                 self.found(name, level, mark, *([] if name == DEADLOCK else [action]))
 
     def count_tests(
-        self, claims: Sequence[Property], antecedents: Sequence[Function], reports: Sequence[Mapping[str, Any]]
+        self, claims: Sequence[Property], antecedents: Sequence[tuple[Question, ...]], reports: Sequence[Mapping[str, Any]]
     ) -> None:
         """Add up how often the antecedents of claims held in the tasks."""
         for claim in claims:
             if claim.when is not None:
-                place = antecedents.index(claim.when)
+                place = antecedents.index(claim.antecedents)
                 self.result.tested[claim.name] += sum(r["met"][place] for r in reports)
 
     def end_level(self, level: int, reports: Sequence[Mapping[str, Any]]) -> None:

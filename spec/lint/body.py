@@ -104,6 +104,8 @@ class BodyReader:
                 self.over_items = self.over_items[:-1] if items else self.over_items
             case ast.Return(value=value):
                 if isinstance(value, ast.Tuple):
+                    if len(value.elts) < 2:
+                        self.refuse(node, "a tuple of one value, or of none; return the value itself")
                     for part in value.elts:
                         self.value(part, known)
                 elif value is not None:
@@ -123,6 +125,8 @@ class BodyReader:
             case ast.Name(id=name):
                 return {name}
             case ast.Tuple(elts=parts) if all(isinstance(part, ast.Name) for part in parts):
+                if len(parts) < 2:
+                    self.refuse(node, "a tuple of one name, or of none; assign to the name itself")
                 return {part.id for part in parts if isinstance(part, ast.Name)}
             case ast.Attribute() | ast.Subscript():
                 self.value(_as_load(node), known)

@@ -23,6 +23,7 @@ from kafka_spec.spec.table.properties import (
     TYPE_INVARIANT,
     Property,
     PropertyKind,
+    Question,
     invariant,
     leads_to,
     reachable,
@@ -36,7 +37,7 @@ from kafka_spec.spec.table.symmetry import Symmetric
 __all__ = [
     "DEADLOCK", "TYPE_INVARIANT", "Abstraction", "Among", "Attempt", "BoundSet", "Check", "ChoiceTable", "Constants",
     "Decision", "ElementOf", "Fairness", "ItemOf", "Machine", "Name", "Overlap", "Parameter", "Property", "PropertyKind",
-    "Ranks", "Row", "Rule", "RuleKind", "Spec", "SpecError", "Symmetric", "Untestable", "anywhere", "arguments",
-    "beginning_with", "bring_into_form", "call", "check_name", "elements_of", "family", "fire", "first_line", "invariant",
-    "leads_to", "name_of", "numbers_of", "reachable", "recoverable", "step_invariant",
+    "Question", "Ranks", "Row", "Rule", "RuleKind", "Spec", "SpecError", "Symmetric", "Untestable", "anywhere",
+    "arguments", "beginning_with", "bring_into_form", "call", "check_name", "elements_of", "family", "fire", "first_line",
+    "invariant", "leads_to", "name_of", "numbers_of", "reachable", "recoverable", "step_invariant",
 ]  # fmt: skip

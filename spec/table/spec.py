@@ -164,9 +164,22 @@ class Spec:
         return found
 
     def property(self, name: Name) -> Property:
-        """Return a property by its name."""
-        found: Property = by_name(self.properties, name, f"{self.name}: property")
+        """Return a property by its name, or one of its instances by that, as in `Name[partition=1]`."""
+        if (found := self.property_named(name)) is None:
+            return by_name(self.properties, name, f"{self.name}: property")  # type: ignore[no-any-return]
         return found
+
+    def property_named(self, name: Name) -> Property | None:
+        """Return the property with this name, or the instance of one; None for any other name, as that of a built-in property."""
+        stated = {claim.name: claim for claim in self.properties}
+        base, _, shown = name.rstrip("]").partition("[")
+        return stated.get(name) or (stated[base].bound_to(shown) if base in stated else None)
+
+    def claims_at(self, bounds: Mapping[str, int], properties: Iterable[Property] | None = None) -> tuple[Property, ...]:
+        """Return what a search at these bounds judges of some properties, or of all: one instance for each binding of each."""
+        alike = (self.symmetry.of,) if self.symmetry is not None else ()
+        asked = self.properties if properties is None else properties
+        return tuple(claim for stated in asked for claim in stated.at(bounds, alike))
 
     def bound_values(self, asked: Mapping[str, int]) -> dict[str, int]:
         """Return values for all bounds: those asked for, the others from the first bound set.

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 
 from kafka_spec.spec.domain import (
     Bound,
-    Bounded,
     Collection,
     Domain,
     Record,
+    Scalar,
     Sequence,
     Space,
     SpecError,
@@ -201,8 +201,18 @@ def _check_parameter(space: Space, parameter: Parameter, where: str) -> None:
             raise SpecError(f"{where}: {parameter.field} is not a sequence of the state")
     elif isinstance(parameter, Among):
         parameter.at({bound.name: bound.high for bound in parameter.domain.bounds()}, where)
-    elif isinstance(parameter, Bounded) or not isinstance(parameter, Domain | ElementOf):
-        raise SpecError(f"{where}: a parameter is a number; give a Range, a Member, ..., ItemOf(a sequence) or ElementOf(a set)")
+    elif not isinstance(parameter, ElementOf) and not isinstance(_type_of(parameter, where), Scalar):
+        raise SpecError(
+            f"{where}: a parameter is a number; give a Range, a Member, ..., ItemOf(a sequence) or ElementOf(a set), "
+            "and for several numbers a parameter each"
+        )
+
+
+def _type_of(parameter: object, where: str) -> object:
+    """Return the type of what a domain holds, at its largest bounds; None: it is no domain."""
+    if not isinstance(parameter, Domain) or isinstance(parameter, type):
+        return None
+    return parameter.at({bound.name: bound.high for bound in parameter.bounds()}, where)
 
 
 def _check_elements(space: Space, rule: Rule, name: Name, parameter: ElementOf, where: str) -> None:

@@ -187,7 +187,12 @@ def try_at(family: Family, woven: Woven, number: int, one: dict[str, str]) -> di
         kind = "error" if isinstance(error, SpecError) else "disagreement of engines"
         return {**one, "noticed": kind, "by": re.sub(r"<(\w+) with mutants[^>]*>", r"\1", str(error))[:120], "at": family.name}
     if result.violated:
-        return {**one, "noticed": "property", "by": ", ".join(result.violated[:3]), "at": family.name}
+        return {
+            **one,
+            "noticed": "property",
+            "by": ", ".join(list(dict.fromkeys(one.partition("[")[0] for one in result.violated))[:3]),
+            "at": family.name,
+        }
     if not result.complete:
         return {"differs": f"{family.name}, where it has over {result.distinct:,} states", **one}
     return {"differs": family.name, **one} if result.digest != healthy.digest else one

@@ -15,7 +15,7 @@ RULES, SUCCESSORS, JUDGES = LOWERING + "rules.py", LOWERING + "successors.py", L
 OPENINGS, LIGHT = LOWERING + "shared_guards.py", LOWERING + "light_rows.py"
 CODE_CACHE, INPUTS, ENTRANCE = "model_check/code_cache.py", "model_check/inputs.py", "model_check/entrance.py"
 VIEW, NORMAL, ELEMENTS = "tests/test_constraint_and_view.py::", "tests/test_normal_form.py::", "tests/test_elements.py::"
-LEADS = "tests/test_leads_to.py::"
+LEADS, EACH = "tests/test_leads_to.py::", "tests/test_each.py::"
 KNOWN, KNOWN_CODE = "model_check/known_code.py", "tests/test_known_code.py::"
 TOYS, WIDE, COMPARED = "tests/test_toys.py::", "tests/test_wide_levels.py::", "tests/test_check.py::"
 ROWS = "tests/test_light_rows.py::"
@@ -75,7 +75,7 @@ COMPARISONS = (
     ),
     mutant(
         "expected-trace", "the length of an expected counterexample is not compared", CHECK,
-        "if length != states:", "if length == 0:", "tests/test_recovery.py::test_expectations", "tests/test_command.py::test_expectations",
+        "if set(met.values()) == {states}:", "if met:", "tests/test_recovery.py::test_expectations", "tests/test_command.py::test_expectations",
     ),
     mutant(
         "expected-count", "the expected number of states is not compared", CHECK,
@@ -103,15 +103,28 @@ COMPARISONS = (
 CACHES = (
     mutant(
         "key-without-ranges", "the key of compiled code ignores what parameters run over", INPUTS,
-        "actions.ranges, ", "", FALSE + "test_what_a_parameter_runs_over_is_not_forgotten",
+        "self.actions.ranges, ", "", FALSE + "test_what_a_parameter_runs_over_is_not_forgotten",
     ),
     mutant(
-        "key-without-final-states", "the key ignores the final states", INPUTS,
-        ", spec.final_states,", ",", "tests/test_final_states.py::test_final_states_are_judged_one_by_one",
+        "key-without-final-states", "the compiler and the key see no final states", INPUTS,
+        "parts = spec.final_states,", "parts = None,", "tests/test_final_states.py::test_final_states_are_judged_one_by_one",
     ),
     mutant(
         "key-without-plus", "the key ignores what is added to a bound", INPUTS,
-        'Scalar: ("show", "high")', 'Scalar: ("show", "high", "plus")', FALSE + "test_what_is_added_to_a_bound_is_not_forgotten",
+        'Scalar: frozenset({"show"})', 'Scalar: frozenset({"show", "plus"})', FALSE + "test_what_is_added_to_a_bound_is_not_forgotten",
+    ),
+    mutant(
+        "members-at-run-time", "the number of members that a search renames is left out of the key", INPUTS,
+        "return frozenset(constants) - {part", "return frozenset(constants) or {part", KNOWN_CODE + "test_code_for_other_numbers_of_members_is_other_code",
+    ),
+    mutant(
+        "the-unseen-is-told", "what the key leaves out can be read", INPUTS,
+        "            raise EngineError(\n                f\"the compiler asks", "            return 1\n            raise EngineError(\n                f\"the compiler asks",
+        KNOWN_CODE + "test_what_the_key_leaves_out_cannot_be_read",
+    ),
+    mutant(
+        "known-code-unverified", "code that is used again is not compared with what is written anew", KNOWN,
+        "if mine != its:", "if False:", KNOWN_CODE + "test_code_that_is_used_again_can_be_verified",
     ),
     mutant(
         "key-without-names", "the key ignores what the global names of functions stand for", INPUTS,
@@ -119,7 +132,7 @@ CACHES = (
     ),
     mutant(
         "key-without-claims", "the key ignores the properties", INPUTS,
-        ", tuple(claims), spec", ", spec", FALSE + "test_other_claims_are_judged_by_other_code",
+        ", self.spec, self.claims)", ", self.spec)", FALSE + "test_other_claims_are_judged_by_other_code",
     ),
     mutant(
         "code-of-another", "a file of the cache is executed, whatever its code comes from", CODE_CACHE,
@@ -463,23 +476,23 @@ STEPS = (
     ),
     mutant(
         "step-without-antecedent", "a step invariant is judged though its antecedent is not met", JUDGES,
-        "self.b.if_then(met[claim.when]) if", "contextlib.nullcontext() if", WHEN + "test_a_claim_is_made_of_what_meets_its_antecedent", WHEN + "test_random_graphs",
+        "self.b.if_then(met[claim.antecedents]) if", "contextlib.nullcontext() if", WHEN + "test_a_claim_is_made_of_what_meets_its_antecedent", WHEN + "test_random_graphs",
     ),
     mutant(
         "no-step-after-an-antecedent", "a step invariant with an antecedent is not judged", JUDGES,
-        "self.b.if_then(met[claim.when]) if", "self.b.if_then(ir.Constant(ir.IntType(1), 0)) if", WHEN + "test_a_claim_is_made_of_what_meets_its_antecedent", WHEN + "test_random_graphs",
+        "self.b.if_then(met[claim.antecedents]) if", "self.b.if_then(ir.Constant(ir.IntType(1), 0)) if", WHEN + "test_a_claim_is_made_of_what_meets_its_antecedent", WHEN + "test_random_graphs",
     ),
     mutant(
         "state-without-antecedent", "an invariant is judged though its antecedent is not met", JUDGES,
-        "self.b.and_(open_, met[claim.when]) if", "open_ if", WHEN + "test_a_claim_is_made_of_what_meets_its_antecedent", WHEN + "test_random_graphs",
+        "self.b.and_(open_, met[claim.antecedents]) if", "open_ if", WHEN + "test_a_claim_is_made_of_what_meets_its_antecedent", WHEN + "test_random_graphs",
     ),
     mutant(
         "tested-by-nothing", "how often an antecedent was met is not counted", EMBEDDED,
-        "self.result.tested[claim.name] += tests[claim.when]", "pass", WHEN + "test_a_claim_is_made_of_what_meets_its_antecedent",
+        "self.result.tested[claim.name] += tests[claim.antecedents]", "pass", WHEN + "test_a_claim_is_made_of_what_meets_its_antecedent",
     ),
     mutant(
         "oracle-without-antecedent", "the oracle judges an invariant though its antecedent is not met", ORACLE,
-        "return not self.tests(claim, s=s) or", "return", WHEN + "test_a_claim_is_made_of_what_meets_its_antecedent",
+        "(when is not None and not self.answer(claim, when, of)) or ", "", WHEN + "test_a_claim_is_made_of_what_meets_its_antecedent",
     ),
     mutant(
         "last-step-out-of-domain", "the last step out of a domain is told, not the first", RULES,
@@ -539,8 +552,24 @@ WAYS_BACK = (
         WIDE + "test_none_of_four_million_steps_is_lost",
     ),
     mutant(
+        "everything-is-the-first", "each claim of a property is about the first thing", "spec/table/properties.py",
+        "tuple((name, binding[name]) for", "tuple((name, 0) for", EACH + "test_each_says_what_separate_claims_say",
+    ),
+    mutant(
+        "one-speaks-for-all", "of interchangeable things one is judged", "spec/table/properties.py",
+        "(self.bindings if self.each", "(self.bindings[:1] if self.each", EACH + "test_interchangeable_things_are_judged_together",
+    ),
+    mutant(
+        "ways-of-the-interchangeable", "a way of one of several interchangeable things is judged", "model_check/symmetry.py",
+        'if claim.kind == "recoverable" and len(claim.bindings) > 1:', "if False:", EACH + "test_ways_of_interchangeable_things_are_refused",
+    ),
+    mutant(
+        "bindings-alike", "the name of a property is expected of one of its claims", CHECK,
+        "if len(set(met.values())) > 1:", "if False:", EACH + "test_claims_that_differ_must_be_named",
+    ),
+    mutant(
         "everyone-owes", "a state owes a way back though the antecedent is not met", PATHS,
-        "len(ways) if c.when is None else ways.index(c.when)", "len(ways)", WHEN + "test_a_claim_is_made_of_what_meets_its_antecedent", WHEN + "test_random_graphs",
+        "len(ways) if c.when is None else ways.index(c.antecedents)", "len(ways)", WHEN + "test_a_claim_is_made_of_what_meets_its_antecedent", WHEN + "test_random_graphs",
     ),
     mutant(
         "nobody-owes", "no state owes a way back where there is an antecedent", PATHS,
