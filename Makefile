@@ -101,7 +101,7 @@ kafka: $(VENV)/.kafka system $(addprefix $(JARS)/,$(KAFKAS) $(BROKERS))
 classes-%:
 	$(BIN)/kafka-spec conformance --kafka $* --jars $(JARS) --cases $(CASES)
 
-$(JARS)/%: conformance/classes/kafka-%.xml | system
+$(JARS)/%: conformance/kafka_classes/kafka-%.xml | system
 	@rm -rf $@
 	mvn -q -B -f $< $(DEPENDENCY_PLUGIN):copy-dependencies -DoutputDirectory=$(abspath $@) || { rm -rf $@; exit 2; }
 	@touch $@

@@ -7,9 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from kafka_spec.impl.broker.data_plane import DataPlane
 from kafka_spec.impl.broker.record_requests import Produces
-from kafka_spec.impl.broker.replica_manager import ReplicaManager
 from kafka_spec.impl.log import batches
 from kafka_spec.impl.log.log import PartitionLog
 from kafka_spec.impl.protocol.controller_requests import (
@@ -24,7 +22,9 @@ from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.state_change_log import StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.fixed import FIXED
+from kafka_spec.impl.zookeeper.broker.data_plane import DataPlane
+from kafka_spec.impl.zookeeper.broker.replica_manager import ReplicaManager
+from kafka_spec.spec.zookeeper.fixed import FIXED
 
 RECORDS = 200_000
 PARTITION = TopicPartition("orders", 0)

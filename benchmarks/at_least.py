@@ -28,10 +28,10 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.normal_forms import families, measured, together  # noqa: E402 - the project's folder comes first
 from kafka_spec.model_check.check import check, simulate  # noqa: E402 - the project's folder comes first
-from kafka_spec.model_check.embedded import explore  # noqa: E402
 from kafka_spec.model_check.exploration import Budget  # noqa: E402
 from kafka_spec.model_check.manifest import judged_without  # noqa: E402
-from kafka_spec.spec.models import MODELS  # noqa: E402
+from kafka_spec.model_check.search.embedded import explore  # noqa: E402
+from kafka_spec.spec.catalogue.models import MODELS  # noqa: E402
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def control(options: argparse.Namespace) -> tuple[float, str]:
 
     The time is that of the search alone, which begins when the spec has been read and its code is loaded.
     """
-    told, best = [], []
+    reported, best = [], []
     for family in ("three_bounce", "three_zombie"):
         speeds = []
         for _ in range(2 * options.pairs + 1):
@@ -102,16 +102,16 @@ def control(options: argparse.Namespace) -> tuple[float, str]:
                 if not began:
                     began.append(time.process_time())
 
-            search = explore(MODELS["control/fixed"], bounds_of("control/fixed", family), fast_from=0, on_level=begin)
+            search = explore(MODELS["zookeeper/fixed"], bounds_of("zookeeper/fixed", family), fast_from=0, on_level=begin)
             speeds.append(search.distinct / (time.process_time() - began[0]))
-        told.append(f"{family}: {min(speeds[1:]):,.0f} to {max(speeds[1:]):,.0f} a second of the processor")
+        reported.append(f"{family}: {min(speeds[1:]):,.0f} to {max(speeds[1:]):,.0f} a second of the processor")
         best.append(max(speeds[1:]))
-    return min(best), "; ".join(told)
+    return min(best), "; ".join(reported)
 
 
 def walks(options: argparse.Namespace) -> tuple[float, str]:
     """Measure random walks of the control plane on two threads."""
-    walked = simulate(MODELS["control/fixed"], bounds_of("control/fixed", "large"), threads=2, budget=Budget(seconds=10))
+    walked = simulate(MODELS["zookeeper/fixed"], bounds_of("zookeeper/fixed", "large"), threads=2, budget=Budget(seconds=10))
     speed = walked.steps / walked.seconds
     return speed, f"{walked.steps:,} steps in {walked.seconds:.1f} s"
 
@@ -149,8 +149,8 @@ def large_search(arguments: list[str]) -> dict[str, Any]:
 
 def all_faults(options: argparse.Namespace) -> tuple[float, str]:
     """Measure how many levels of three brokers with all faults are finished within the time and the memory, by normal form."""
-    spec = MODELS["control/fixed"]
-    bounds = bounds_of("control/fixed", "large")
+    spec = MODELS["zookeeper/fixed"]
+    bounds = bounds_of("zookeeper/fixed", "large")
     claims = judged_without(spec, ("recoverable", "leads-to"))
     budget = Budget(seconds=60 * options.minutes, memory_bytes=int(options.gib * (1 << 30)))
     result = check(spec, bounds, properties=claims, normal_form=True, threads=2, budget=budget, traces=False)

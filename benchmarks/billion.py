@@ -19,9 +19,9 @@ import threading
 import time
 from pathlib import Path
 
-from kafka_spec.model_check.embedded import explore
 from kafka_spec.model_check.exploration import Budget, Exploration
-from kafka_spec.spec.models import MODELS
+from kafka_spec.model_check.search.embedded import explore
+from kafka_spec.spec.catalogue.models import MODELS
 
 GROWTH = 64_739_578 / 4_093_531
 """By how much the states grew from max_leader_epoch 2 to 3; from 1 to 2 it was 23, so for 4 it is an upper estimate."""
@@ -72,8 +72,8 @@ def main() -> int:
 
     def show(result: Exploration, seconds: float) -> None:
         each = memory.bytes / result.distinct
-        told = f"level {result.depth:3}  {result.distinct:>13,} states  {seconds:8.0f} s  {each:7.1f} bytes a state"
-        print(told, file=sys.stderr, flush=True)
+        reported = f"level {result.depth:3}  {result.distinct:>13,} states  {seconds:8.0f} s  {each:7.1f} bytes a state"
+        print(reported, file=sys.stderr, flush=True)
 
     with memory:
         result = explore(

@@ -21,8 +21,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path.insert(0, str(ROOT))
 
-from kafka_spec.spec.control.eras import SUITE  # noqa: E402 - the project's folder comes first
-from kafka_spec.spec.control.fixed import FIXED  # noqa: E402 - the project's folder comes first
+from kafka_spec.spec.zookeeper.eras import SUITE  # noqa: E402 - the project's folder comes first
+from kafka_spec.spec.zookeeper.fixed import FIXED  # noqa: E402 - the project's folder comes first
 
 BOUNDS = {bounds.name: bounds for bounds in FIXED.bound_sets}
 TARGETS = {2: 300_000, 3: 200_000}
@@ -44,7 +44,7 @@ def search(family: str, cache: str) -> dict[str, Any]:
 def bug_checks(cache: str) -> tuple[int, float]:
     """Run the named checks of all bugs in one process; return their number and the seconds of the whole process."""
     manifest = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    models = {f"control/{bug.name}" for bug in SUITE.expressed}
+    models = {f"zookeeper/{bug.name}" for bug in SUITE.expressed}
     checks = [check["name"] for check in manifest["tool"]["kafka-spec"]["checks"] if check["model"] in models]
     began = time.perf_counter()
     command = [sys.executable, "-m", "kafka_spec", "check", "-q", *checks]
@@ -57,7 +57,7 @@ def main() -> int:
     """Measure, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "families", nargs="*", default=["records", "three_zombie", "three_records"], help="bound sets of control/fixed"
+        "families", nargs="*", default=["records", "three_zombie", "three_records"], help="bound sets of zookeeper/fixed"
     )
     args = parser.parse_args()
     if unknown := [name for name in args.families if name not in BOUNDS]:

@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 from random import Random
 
-from kafka_spec.impl.cluster import Cluster
-from kafka_spec.impl.coordination.admin import Admin
-from kafka_spec.impl.coordination.memory import Ensemble
+from kafka_spec.impl.zookeeper.cluster import Cluster
+from kafka_spec.impl.zookeeper.coordination.admin import Admin
+from kafka_spec.impl.zookeeper.coordination.memory import Ensemble
 
 BROKERS = 10
 PARTITIONS = 10_000

@@ -167,9 +167,9 @@ class Cluster:
 
     def started_in(self, p: Partition, state: str) -> tuple[int, int]:
         """The controller says that its machine of partitions started with this one in a state."""
-        says = f"Started partition state machine with initial state -> HashMap({p.name} -> {state})"
+        summary = f"Started partition state machine with initial state -> HashMap({p.name} -> {state})"
         self.line(
-            CONTROLLER_LOG, "DEBUG", f"[PartitionStateMachine controllerId=0] {says}", "kafka.controller.ZkPartitionStateMachine"
+            CONTROLLER_LOG, "DEBUG", f"[PartitionStateMachine controllerId=0] {summary}", "kafka.controller.ZkPartitionStateMachine"
         )
         return CONTROLLER_LOG, self.lines[CONTROLLER_LOG]
 
@@ -202,10 +202,10 @@ class Cluster:
         for p in some:
             p.isr, p.version = list(BROKERS), p.version + 1
 
-    def flush(self, some: list[Partition], told: Sequence[int], live: Sequence[int] = BROKERS, new: bool = False) -> None:
+    def flush(self, some: list[Partition], reported: Sequence[int], live: Sequence[int] = BROKERS, new: bool = False) -> None:
         """Send LeaderAndIsr for some partitions to these brokers, and UpdateMetadata to all live ones; both arrive."""
         brokers = ", ".join(map(str, live)) if some else ""
-        for b in told if some else ():
+        for b in reported if some else ():
             for p in some:
                 self.tell(b, p, new)
             leads = sum(b == p.leader for p in some)
@@ -219,7 +219,7 @@ class Cluster:
             f"Sending UpdateMetadata request to brokers HashSet({brokers}) for {len(some)} partitions",
         )
         self._milliseconds += 7
-        for b in told if some else ():
+        for b in reported if some else ():
             self.receive(b, some, new)
         for b in live if some else ():
             self._learn(b, some)

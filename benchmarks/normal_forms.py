@@ -18,9 +18,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kafka_spec.model_check.embedded import Search, explore
 from kafka_spec.model_check.manifest import NamedCheck, read_manifest
-from kafka_spec.spec.models import MODELS
+from kafka_spec.model_check.search.embedded import Search, explore
+from kafka_spec.spec.catalogue.models import MODELS
 
 MANIFEST = Path(__file__).resolve().parent.parent / "pyproject.toml"
 
@@ -44,11 +44,11 @@ class Pairs:
         return min(self.times[False]) / min(self.times[True])
 
 
-def families(only: Sequence[str] = ()) -> Iterator[tuple[str, NamedCheck]]:
-    """Yield the checks of `control/fixed` that the manifest reduces with the names of their families, or only some families."""
+def families(singleton: Sequence[str] = ()) -> Iterator[tuple[str, NamedCheck]]:
+    """Yield the checks of `zookeeper/fixed` that the manifest reduces with the names of their families, or only some families."""
     for named in read_manifest(MANIFEST, MODELS.__getitem__):
-        name = named.name.removeprefix("control/fixed-")
-        if named.spec.name == "control/fixed" and named.normal_form and (not only or name in only):
+        name = named.name.removeprefix("zookeeper/fixed-")
+        if named.spec.name == "zookeeper/fixed" and named.normal_form and (not singleton or name in singleton):
             yield name, named
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 
-from kafka_spec.model_check.embedded import explore
 from kafka_spec.model_check.exploration import peak_bytes
-from kafka_spec.spec.models import MODELS
+from kafka_spec.model_check.search.embedded import explore
+from kafka_spec.spec.catalogue.models import MODELS
 
 
 def main() -> None:

@@ -14,12 +14,12 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from kafka_spec.impl.cluster import Cluster
-from kafka_spec.impl.controller.reassignment import AlterPartitionReassignments
-from kafka_spec.impl.coordination import znodes
-from kafka_spec.impl.coordination.admin import Admin
-from kafka_spec.impl.coordination.memory import Ensemble
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.impl.zookeeper.cluster import Cluster
+from kafka_spec.impl.zookeeper.controller.reassignment import AlterPartitionReassignments
+from kafka_spec.impl.zookeeper.coordination import znodes
+from kafka_spec.impl.zookeeper.coordination.admin import Admin
+from kafka_spec.impl.zookeeper.coordination.memory import Ensemble
 
 BROKERS = 10
 COUNT = 1_000

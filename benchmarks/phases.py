@@ -18,7 +18,7 @@ from typing import Any
 
 from kafka_spec.model_check.exploration import Exploration
 from kafka_spec.model_check.manifest import NamedCheck, read_manifest
-from kafka_spec.spec.models import MODELS
+from kafka_spec.spec.catalogue.models import MODELS
 
 PHASES = {
     "read the spec": [("check", "refuse_unlisted"), ("entrance", "read_anew"), ("embedded", "ExecutableSpec")],

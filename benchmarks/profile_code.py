@@ -1,6 +1,6 @@
 """Where the time of compiled code goes, by function of the spec, with Linux's `perf`.
 
-    perf record -o FILE python -m benchmarks.profile_code control/fixed three_bounce [--normal-form] [--runs 5]
+    perf record -o FILE python -m benchmarks.profile_code zookeeper/fixed three_bounce [--normal-form] [--runs 5]
     perf report -i FILE --no-children --sort symbol
 
 Machine code in memory has no names for `perf`; this writes them to /tmp/perf-PID.map, where `perf report` looks for them. The first
@@ -18,9 +18,9 @@ from pathlib import Path
 
 import llvmlite.binding as llvm
 
-from kafka_spec.model_check import machine_code
-from kafka_spec.model_check.embedded import explore
-from kafka_spec.spec.models import MODELS
+from kafka_spec.model_check.llvm import machine_code
+from kafka_spec.model_check.search.embedded import explore
+from kafka_spec.spec.catalogue.models import MODELS
 
 SYMBOLS, FUNCTION = 2, 2
 """The kind of ELF's table of symbols, and of a symbol that is a function."""
@@ -46,7 +46,7 @@ def tell_perf() -> None:
     """From now on, add the functions of loaded machine code to the map of this process."""
     link = machine_code._link
 
-    def told(content: bytes, k: Sequence[int], tier: machine_code.Tier) -> llvm.ExecutionEngine:
+    def reported(content: bytes, k: Sequence[int], tier: machine_code.Tier) -> llvm.ExecutionEngine:
         engine = link(content, k, tier)
         functions = list(functions_of(content))
         base = next(at - value for name, value, _ in functions if (at := engine.get_function_address(name)))
@@ -54,7 +54,7 @@ def tell_perf() -> None:
             file.writelines(f"{base + value:x} {length:x} {re.sub(r'[.][0-9]+$', '', name)}\n" for name, value, length in functions)
         return engine
 
-    machine_code._link = told
+    machine_code._link = reported
 
 
 def main() -> None:

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from examples import raft_election as raft
-from examples.raft_election import ANY_SERVER, CITES, RAFT, SENT, SERVER, SERVERS, TERMS, Kind, Message, Role, Server
+from examples.raft_election import ANY_SERVER, RAFT, REFERENCE, SENT, SERVER, SERVERS, TERMS, Kind, Message, Role, Server
 from kafka_spec import (
     NONE,
+    ArrayOf,
     Constants,
-    Each,
     ItemOf,
     Queue,
     Range,
@@ -32,12 +32,12 @@ from kafka_spec import (
     append,
     check,
     contains,
-    holds,
+    field,
     including,
-    only,
+    singleton,
 )
-from kafka_spec.model_check.oracle import ExecutableSpec
-from kafka_spec.spec.domain import OutOfBound
+from kafka_spec.model_check.interpreter.interpreter import Interpreter
+from kafka_spec.spec.language.domain import OutOfBound
 
 # ---------------------------------------------------------------------------------------------------------------------
 # A list, to which a rule appends what is not in it
@@ -47,8 +47,8 @@ from kafka_spec.spec.domain import OutOfBound
 class WithList:
     """The servers, and a list of the messages that were ever sent."""
 
-    servers: list[Server] = holds(Each(Server, SERVERS, "server"))
-    messages: list[Message] = holds(Queue(Message, SENT))
+    servers: list[Server] = field(ArrayOf(Server, SERVERS, "server"))
+    messages: list[Message] = field(Queue(Message, SENT))
 
 
 def was_sent(s: WithList, kind: int, term: int, source: int, target: int) -> bool:
@@ -65,7 +65,7 @@ def stand_in_list(s: WithList, k: Constants, i: int) -> None:
     me.term += 1
     me.role = Role.CANDIDATE
     me.voted_for = i
-    me.votes = only(i)
+    me.votes = singleton(i)
     for other in range(k.servers):
         if other != i:
             append(s.messages, kind=Kind.ASK, term=s.servers[i].term, source=i, target=other)
@@ -121,12 +121,20 @@ LIST = Spec(
     "the messages are a list",
     WithList,
     (
-        Rule("Stand", "{i}", "{i} stands", CITES, (stand_in_list,), SERVER, (raft.does_not_lead,)),
+        Rule("Stand", "{i}", "{i} stands", REFERENCE, (stand_in_list,), SERVER, (raft.does_not_lead,)),
         Rule(
-            "Follow", "server", "a server reads message {m} and enters its term", CITES, (follow_in_list,), AT, (is_newer_in_list,)
+            "Follow",
+            "server",
+            "a server reads message {m} and enters its term",
+            REFERENCE,
+            (follow_in_list,),
+            AT,
+            (is_newer_in_list,),
         ),
-        Rule("Vote", "server", "a server votes as message {m} asks", CITES, (vote_in_list,), AT, (asks_in_list, may_vote_in_list)),
-        Rule("Count", "server", "a server counts the vote in message {m}", CITES, (count_in_list,), AT, (is_vote_in_list,)),
+        Rule(
+            "Vote", "server", "a server votes as message {m} asks", REFERENCE, (vote_in_list,), AT, (asks_in_list, may_vote_in_list)
+        ),
+        Rule("Count", "server", "a server counts the vote in message {m}", REFERENCE, (count_in_list,), AT, (is_vote_in_list,)),
         raft.LEAD,
     ),
     RAFT.properties,
@@ -141,16 +149,16 @@ LIST = Spec(
 class Sent:
     """What was sent in a term: who asked all others, and whom each server sent its vote."""
 
-    asked: int = holds(SetOf(ANY_SERVER))
-    voted: list[int] = holds(Each(SetOf(ANY_SERVER), SERVERS, "server"))
+    asked: int = field(SetOf(ANY_SERVER))
+    voted: list[int] = field(ArrayOf(SetOf(ANY_SERVER), SERVERS, "server"))
 
 
 @dataclass
 class WithMatrices:
     """The servers, and what was sent in each term."""
 
-    servers: list[Server] = holds(Each(Server, SERVERS, "server"))
-    sent: list[Sent] = holds(Each(Sent, TERMS + 1, "term"))
+    servers: list[Server] = field(ArrayOf(Server, SERVERS, "server"))
+    sent: list[Sent] = field(ArrayOf(Sent, TERMS + 1, "term"))
 
 
 def stand_in_matrix(s: WithMatrices, i: int) -> None:
@@ -159,7 +167,7 @@ def stand_in_matrix(s: WithMatrices, i: int) -> None:
     me.term += 1
     me.role = Role.CANDIDATE
     me.voted_for = i
-    me.votes = only(i)
+    me.votes = singleton(i)
     s.sent[me.term].asked = including(s.sent[me.term].asked, i)
 
 
@@ -220,11 +228,11 @@ MATRICES = Spec(
     "the messages are a matrix for each term",
     WithMatrices,
     (
-        Rule("Stand", "{i}", "{i} stands", CITES, (stand_in_matrix,), SERVER, (raft.does_not_lead,)),
-        Rule("FollowRequest", "{target}", REQUEST, CITES, (follow_term,), SENT_IN, (asked, is_newer_than)),
-        Rule("FollowVote", "{target}", ANSWER, CITES, (follow_term,), SENT_IN, (sent_vote, is_newer_than)),
-        Rule("Vote", "{target}", REQUEST, CITES, (vote_in_matrix,), SENT_IN, (asked, is_in_term, may_vote_in_matrix)),
-        Rule("Count", "{target}", ANSWER, CITES, (count_in_matrix,), SENT_IN, (sent_vote, is_in_term, is_candidate_in_matrix)),
+        Rule("Stand", "{i}", "{i} stands", REFERENCE, (stand_in_matrix,), SERVER, (raft.does_not_lead,)),
+        Rule("FollowRequest", "{target}", REQUEST, REFERENCE, (follow_term,), SENT_IN, (asked, is_newer_than)),
+        Rule("FollowVote", "{target}", ANSWER, REFERENCE, (follow_term,), SENT_IN, (sent_vote, is_newer_than)),
+        Rule("Vote", "{target}", REQUEST, REFERENCE, (vote_in_matrix,), SENT_IN, (asked, is_in_term, may_vote_in_matrix)),
+        Rule("Count", "{target}", ANSWER, REFERENCE, (count_in_matrix,), SENT_IN, (sent_vote, is_in_term, is_candidate_in_matrix)),
         raft.LEAD,
     ),
     RAFT.properties,
@@ -261,7 +269,7 @@ def code_lines(part: Any) -> int:
 
 def servers_reached(spec: Spec, bounds: dict[str, int]) -> set[str]:
     """Return the states of the servers that a spec reaches, whatever was sent, by a search of its own."""
-    run = ExecutableSpec(spec, bounds)
+    run = Interpreter(spec, bounds)
     found = {run.key(state): state for state in run.initial()}
     frontier = list(found.values())
     while frontier:
@@ -282,12 +290,12 @@ def main() -> int:
     bounds = {"servers": 3, "terms": 2, "sent": 24}
     one_term = {**bounds, "terms": 1}
     print("| messages | lines | rules | parameters | states | seconds |\n|---|---|---|---|---|---|")
-    for told, spec, others in FORMS:
+    for reported, spec, others in FORMS:
         found = min((check(spec, bounds, threads=1) for _ in range(5)), key=lambda result: result.search_seconds)
         if found.verdict != "holds":
             sys.exit(f"{spec.name}: {found.verdict}")
         parameters = sum(len(rule.params) for rule in spec.rules)
-        row = (told, lines_of(spec, others), len(spec.rules), parameters, f"{found.distinct:,}", f"{found.search_seconds:.3f}")
+        row = (reported, lines_of(spec, others), len(spec.rules), parameters, f"{found.distinct:,}", f"{found.search_seconds:.3f}")
         print(f"| {' | '.join(map(str, row))} |", flush=True)
     if len({frozenset(servers_reached(spec, one_term)) for _, spec, _ in FORMS}) > 1:
         sys.exit("the forms do not reach the same states of the servers")

@@ -16,9 +16,9 @@ from edges import edges, stage
 
 from kafka_spec.conformance.replay.core import Replayed, replayed
 from kafka_spec.conformance.replay.rules import STEPS
-from kafka_spec.spec.bounds.control import CONTROL
-from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8
-from kafka_spec.spec.control.fixed import FIXED
+from kafka_spec.spec.zookeeper.eras import ERA_0_10, ERA_2_8
+from kafka_spec.spec.zookeeper.families import CONTROL
+from kafka_spec.spec.zookeeper.fixed import FIXED
 
 ERAS = {spec.name: spec for spec in (FIXED, ERA_2_8, ERA_0_10)}
 BOUNDS = {bounds.name: bounds.values for bounds in CONTROL}["crash_and_expiry"]

@@ -34,7 +34,7 @@ BOUNDS: dict[str, Bounds] = {
     "large": dict(zip(NAMES, (3, 3, 3, 2), strict=True)),
     "huge": dict(zip(NAMES, (3, 3, 3, 3), strict=True)),
 }
-"""Names of bound sets in spec/bounds/replication.py."""
+"""Names of bound sets in spec/replication/families.py."""
 STATES = {"medium": 737_794, "large": 4_093_531, "huge": 64_739_578}
 SMALL = dict(zip(NAMES, (2, 2, 2, 1), strict=True))
 """A model of 957 states, for the time of a first check."""

@@ -15,7 +15,7 @@ from kafka_spec.model_check.exploration import Distribution
 from kafka_spec.model_check.spark import engine as distributed
 from kafka_spec.model_check.spark import folder as spark_folder
 from kafka_spec.model_check.spark import state_dir
-from kafka_spec.spec.models import MODELS
+from kafka_spec.spec.catalogue.models import MODELS
 
 
 def main(name: str = "large") -> None:
@@ -26,13 +26,13 @@ def main(name: str = "large") -> None:
         found = distributed.explore(spec, bounds, Distribution(folder, handover=1 << 60, latest=1 << 60))
         searched = time.perf_counter() - began
         storage = state_dir.Storage(folder)
-        files = [told for content in state_dir.finished_levels(storage) for told in content["files"]]
-        size = sum(told["bytes"] for told in files)
+        files = [reported for content in state_dir.finished_levels(storage) for reported in content["files"]]
+        size = sum(reported["bytes"] for reported in files)
         print(f"{found.distinct:,} states in {len(files)} files of {size / 1e6:,.0f} MB, searched and written in {searched:.1f} s")
         for threads in sorted({1, min(spark_folder.VERIFIERS, os.cpu_count() or 1)}):
             began = time.perf_counter()
             with ThreadPoolExecutor(threads) as pool:
-                list(pool.map(lambda told: state_dir.verify_part(storage, told), files))
+                list(pool.map(lambda reported: state_dir.verify_part(storage, reported), files))
             seconds = time.perf_counter() - began
             speed = f"{size / seconds / 1e6:,.0f} MB/s, {seconds / found.distinct * 1e9:.0f} ns a state"
             print(f"verified by {threads} threads in {seconds:.2f} s: {speed}")

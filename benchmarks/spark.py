@@ -190,20 +190,20 @@ def two_workers(bounds: dict[str, int], handover: Sequence[str], digest: str) ->
             "x",
         ),
     ]
-    told = []
+    reported = []
     for workers, run, used in zip((1, 2), runs, taken, strict=True):
         spent = f"{run['spark_seconds']:.1f} s, of these {run['catch_up_seconds']:.1f} s of catching up"
-        told.append(f"standalone, {workers} of one core: {spent}; {used.cores(run)}")
-    return rows, told
+        reported.append(f"standalone, {workers} of one core: {spent}; {used.cores(run)}")
+    return rows, reported
 
 
 def main() -> None:
     """Run everything and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bounds", choices=["large", "huge"], default="huge", help="large: a look that takes two minutes")
-    only = parser.add_mutually_exclusive_group()
-    only.add_argument("--no-cluster", action="store_true", help="leave out the standalone clusters")
-    only.add_argument("--only-cluster", action="store_true", help="only the standalone clusters; some five minutes")
+    singleton = parser.add_mutually_exclusive_group()
+    singleton.add_argument("--no-cluster", action="store_true", help="leave out the standalone clusters")
+    singleton.add_argument("--only-cluster", action="store_true", help="only the standalone clusters; some five minutes")
     args = parser.parse_args()
     bounds = HUGE if args.bounds == "huge" else LARGE
     # the smaller search would end in the driver before Spark has started
@@ -211,15 +211,15 @@ def main() -> None:
     load = os.getloadavg()[0]
     two = search("one_search.py", bounds, "--threads", "2")
     rows: list[LINE] = []
-    told: list[str] = []
+    reported: list[str] = []
     if not args.only_cluster:
-        rows, told = local_mode(bounds, handover, two)
+        rows, reported = local_mode(bounds, handover, two)
     if not args.no_cluster:
         more, lines = two_workers(bounds, handover, two["digest"])
-        rows, told = rows + more, told + lines
+        rows, reported = rows + more, reported + lines
     print(f"{two['distinct']:,} states; {os.cpu_count()} cores, load {load:.1f} at the start; python {platform.python_version()}, ")
     print(f"pyspark {pyspark.__version__}\n\n{table(rows)}\n")
-    for line in told:
+    for line in reported:
         print(f"- {line}")
 
 

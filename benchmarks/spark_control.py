@@ -1,4 +1,4 @@
-"""Search a family of control/fixed on Spark and in the embedded engine, with the user's command; compare all results.
+"""Search a family of zookeeper/fixed on Spark and in the embedded engine, with the user's command; compare all results.
 
 The default is the largest family that completes. With --paths properties about paths are judged, too; those of
 that family take too much memory.
@@ -21,7 +21,7 @@ SAME = ("verdict", "distinct", "levels", "rules", "bounded", "graph_digest", "pr
 
 def check(*words: str) -> dict[str, Any]:
     """Run `kafka-spec check`; return its result."""
-    command = [sys.executable, "-m", "kafka_spec", "check", "control/fixed", "--format", "json", *words]
+    command = [sys.executable, "-m", "kafka_spec", "check", "zookeeper/fixed", "--format", "json", *words]
     print("$ kafka-spec", *command[3:], file=sys.stderr)
     run = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
     if run.returncode:
@@ -33,7 +33,7 @@ def check(*words: str) -> dict[str, Any]:
 def main() -> None:
     """Search twice, compare, print the costs."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("family", nargs="?", default="three_everyday", help="a bound set of control/fixed")
+    parser.add_argument("family", nargs="?", default="three_everyday", help="a bound set of zookeeper/fixed")
     parser.add_argument("--master", default="local[2]")
     parser.add_argument("--handover", help="where Spark takes over; a small family has no level wide enough for it otherwise")
     parser.add_argument("--paths", action="store_true", help="judge recoverable and leads-to properties, too")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kafka_spec.model_check.exploration import Distribution, Exploration, peak_bytes
 from kafka_spec.model_check.spark.engine import explore
-from kafka_spec.spec.models import MODELS
+from kafka_spec.spec.catalogue.models import MODELS
 
 
 def growth(place: Path) -> float:

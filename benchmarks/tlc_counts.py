@@ -15,19 +15,19 @@ from pathlib import Path
 
 from kafka_spec.diagrams.tla.files import write_spec
 from kafka_spec.diagrams.tla.module import NO_DEADLOCK
-from kafka_spec.model_check import embedded
 from kafka_spec.model_check.command.find import Models
-from kafka_spec.spec.models import MODELS
-from kafka_spec.spec.table import DEADLOCK, Spec
+from kafka_spec.model_check.search import embedded
+from kafka_spec.spec.catalogue.models import MODELS
+from kafka_spec.spec.vocabulary.table import DEADLOCK, Spec
 
 FAMILIES = {
-    "control/fixed": ("bounce", "shutdown", "lone_replica", "lossy", "lost_reply", "lost_request"),
-    "control/KAFKA-7235-unseen-bounce": ("bounce",),
-    "control/KAFKA-7482": ("shutdown",),
-    "control/KAFKA-5083": ("lone_replica",),
-    "control/KAFKA-3143": ("lone_replica",),
-    "control/KAFKA-1738": ("lost_request",),
-    "control/last-replica-standing": ("lone_lossy", "lossy"),
+    "zookeeper/fixed": ("bounce", "shutdown", "lone_replica", "lossy", "lost_reply", "lost_request"),
+    "zookeeper/KAFKA-7235-unseen-bounce": ("bounce",),
+    "zookeeper/KAFKA-7482": ("shutdown",),
+    "zookeeper/KAFKA-5083": ("lone_replica",),
+    "zookeeper/KAFKA-3143": ("lone_replica",),
+    "zookeeper/KAFKA-1738": ("lost_request",),
+    "zookeeper/last-replica-standing": ("lone_lossy", "lossy"),
 }
 
 EXAMPLES = {
@@ -97,8 +97,8 @@ def main() -> int:
         (values,) = [dict(bounds.values) for bounds in MODELS[name].bound_sets if bounds.name == chosen]
         cases.append((name, MODELS[name], chosen, values))
     for name, values in EXAMPLES.items():
-        told = ", ".join(f"{bound} {value}" for bound, value in values.items())
-        cases.append((f"examples.{name}", Models(MODELS).find(f"examples.{name}"), told, values))
+        reported = ", ".join(f"{bound} {value}" for bound, value in values.items())
+        cases.append((f"examples.{name}", Models(MODELS).find(f"examples.{name}"), reported, values))
     cases = [case for case in cases if case[0].startswith(options.only)]
     print("| model | bounds | TLC, distinct states | ours | violated |\n|---|---|---|---|---|")
     differ = False

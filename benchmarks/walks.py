@@ -20,10 +20,10 @@ from kafka_spec.model_check.check import simulate  # noqa: E402 - the project's 
 from kafka_spec.model_check.exploration import Budget  # noqa: E402
 from kafka_spec.model_check.random_walks.batches import Walks  # noqa: E402
 from kafka_spec.model_check.random_walks.simulation import JUDGED, Walked  # noqa: E402
-from kafka_spec.spec.bounds.control import HAPPENINGS, SETTINGS  # noqa: E402
-from kafka_spec.spec.control.eras import SUITE  # noqa: E402
-from kafka_spec.spec.control.fixed import FIXED  # noqa: E402
-from kafka_spec.spec.models import MODELS  # noqa: E402
+from kafka_spec.spec.catalogue.models import MODELS  # noqa: E402
+from kafka_spec.spec.zookeeper.eras import SUITE  # noqa: E402
+from kafka_spec.spec.zookeeper.families import HAPPENINGS, SETTINGS  # noqa: E402
+from kafka_spec.spec.zookeeper.fixed import FIXED  # noqa: E402
 
 SETS = {bounds.name: dict(bounds.values) for bounds in FIXED.bound_sets}
 TARGET = 1_000_000
@@ -58,7 +58,7 @@ def cannot_show(name: str) -> str:
 
 def hunt(bug: Any, seconds: float, threads: int, seed: int) -> tuple[Walked, float]:
     """Walk through a bug's spec until it shows; return the walks and the seconds that shortening took."""
-    spec = MODELS[f"control/{bug.name}"]
+    spec = MODELS[f"zookeeper/{bug.name}"]
     began = time.perf_counter()
     walked = simulate(
         spec, bounds_for(bug.bounds), Walks(seed=seed), threads=threads, budget=Budget(seconds=seconds), deadlock=False
@@ -74,7 +74,7 @@ def bugs(names: list[str], seconds: float, threads: int, seed: int) -> int:
     for bug in SUITE.expressed:
         if names and bug.name not in names:
             continue
-        if reason := cannot_show(f"control/{bug.name}"):
+        if reason := cannot_show(f"zookeeper/{bug.name}"):
             print(f"| {bug.name} | - | - | {reason} | | | |", flush=True)
             continue
         walked, shortening = hunt(bug, seconds, threads, seed)

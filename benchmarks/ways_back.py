@@ -8,10 +8,10 @@ import time
 
 import numpy as np
 
-from kafka_spec.model_check.embedded import SLICE
 from kafka_spec.model_check.exploration import peak_bytes, resident_bytes
-from kafka_spec.model_check.recovery import spread
-from kafka_spec.model_check.steps import RecordedSteps
+from kafka_spec.model_check.search.edge_log import RecordedSteps
+from kafka_spec.model_check.search.embedded import SLICE
+from kafka_spec.model_check.search.recovery import spread
 
 LEVELS = 30
 

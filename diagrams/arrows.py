@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from kafka_spec.spec.domain import machine_paths
-from kafka_spec.spec.table import Machine, Row, Spec, SpecError, name_of
+from kafka_spec.spec.language.domain import machine_paths
+from kafka_spec.spec.vocabulary.table import Machine, Row, Spec, SpecError, name_of
 
 Status: TypeAlias = Literal["same", "added", "removed", "changed"]
 Choice: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kafka_spec.model_check.report.text import ending_note, marks
-from kafka_spec.spec.table import Property, Spec
-from kafka_spec.spec.trace import FieldChange, MessageItem, Step, Trace
+from kafka_spec.spec.vocabulary.table import Property, Spec
+from kafka_spec.spec.vocabulary.trace import FieldChange, MessageItem, Step, Trace
 
 FIELDS = 7
 """Changed fields that a chart shows in one step; the page of a trace shows all."""
@@ -40,7 +40,7 @@ class ChartEvent:
     number: int
     actor: str
     kind: str
-    says: str
+    summary: str
     action: str
     sent: tuple[ChartMessage, ...]
     received: tuple[ChartMessage, ...]
@@ -68,14 +68,14 @@ class Chart:
     events: tuple[ChartEvent, ...]
     ending: str
     broken: bool
-    circle: int
+    cycle: int
     """How many of the last events form the cycle of a lasso; 0 if there is none."""
 
 
 def chart_of(trace: Trace, claim: Property | None = None, shown_by: str = "`--html` shows") -> Chart:
     """Return the chart of a trace for this claim, None for a built-in property; if it is folded, `shown_by` says what shows all."""
     reached = claim is not None and claim.kind == "reachable"
-    ending = f"{trace.shows} is {'reached' if reached else 'violated'}{f': {claim.says}' if claim else ''}"
+    ending = f"{trace.shows} is {'reached' if reached else 'violated'}{f': {claim.summary}' if claim else ''}"
     if note := ending_note(trace, claim):
         ending += f". {note}"
     actors = [name for step in trace.steps for name in ((step.actor, step.asks) if step.asks else (step.actor,))]
@@ -89,15 +89,15 @@ def chart_of(trace: Trace, claim: Property | None = None, shown_by: str = "`--ht
         events=folded(events, shown_by),
         ending=ending,
         broken=not reached,
-        circle=trace.circle,
+        cycle=trace.cycle,
     )
 
 
 def bounds_told(bounds: Mapping[str, int]) -> str:
     """Return bounds as a line; where many are 0, these together."""
     several = sum(value == 0 for value in bounds.values()) > 5
-    told = [f"{name} {value}" for name, value in bounds.items() if value or not several]
-    return ", ".join([*told, *(["all others 0"] if several else [])])
+    reported = [f"{name} {value}" for name, value in bounds.items() if value or not several]
+    return ", ".join([*reported, *(["all others 0"] if several else [])])
 
 
 def folded(events: Sequence[ChartEvent], shown_by: str) -> tuple[ChartEvent, ...]:
@@ -155,15 +155,15 @@ def _event(number: int, step: Step, post: _Post, before: Sequence[str]) -> Chart
     received = tuple(post.receive(item) for item in step.received)
     sent = tuple(post.send(item, step.actor) for item in step.sent)
     written = [change for change in step.written if change.kept_by != step.actor]
-    told = {item.channel for item in (*step.sent, *step.received)} | {change.path for change in written}
-    changed = [f"{c.path}: {c.shown[0]} → {c.shown[1]}" for c in _without_fired(step) if c.path not in told]
+    reported = {item.channel for item in (*step.sent, *step.received)} | {change.path for change in written}
+    changed = [f"{c.path}: {c.shown[0]} → {c.shown[1]}" for c in _without_fired(step) if c.path not in reported]
     if len(changed) > FIELDS:
         changed[FIELDS - 1 :] = [f"and {len(changed) - FIELDS + 1} fields more"]
     return ChartEvent(
         number=number,
         actor=step.actor,
         kind=step.kind,
-        says=step.says,
+        summary=step.summary,
         action=str(step.action),
         sent=sent,
         received=received,

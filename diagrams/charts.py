@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from kafka_spec.spec.table import Spec
-from kafka_spec.spec.trace import Trace
+from kafka_spec.spec.vocabulary.table import Spec
+from kafka_spec.spec.vocabulary.trace import Trace
 
 
 def _mermaid(trace: Trace, spec: Spec) -> str:

@@ -34,9 +34,9 @@ from kafka_spec.model_check.command.options import (
 )
 from kafka_spec.model_check.command.side_by_side import outcomes
 from kafka_spec.model_check.manifest import NamedCheck, read_manifest
-from kafka_spec.spec.exchange import table_text
-from kafka_spec.spec.extras import needing
-from kafka_spec.spec.table import ChoiceTable, Machine, Spec, SpecError
+from kafka_spec.spec.optional_dependencies import needing
+from kafka_spec.spec.vocabulary.table import ChoiceTable, Machine, Spec, SpecError
+from kafka_spec.spec.vocabulary.table_json import table_text
 
 DRAW_FORMATS = ("mermaid", "dot", "svg", "png", "markdown", "graphml", "json")
 ENDINGS = {"json": "json", "transitions": "transitions.json", "tla": "tla", "plantuml": "puml", "scxml": "scxml"}

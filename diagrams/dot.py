@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from kafka_spec.diagrams.arrows import Arrow, Box, Choice, arrows, boxes
 from kafka_spec.diagrams.positions import Places, places_of
-from kafka_spec.spec.table import Machine, SpecError
+from kafka_spec.spec.vocabulary.table import Machine, SpecError
 
 FONT = "Helvetica,Arial,sans-serif"
 LANES = {  # (fill, border)

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from kafka_spec.diagrams.arrows import entity_paths
 from kafka_spec.diagrams.dot import FONT, LANES
 from kafka_spec.diagrams.mermaid import escaped
-from kafka_spec.model_check.oracle import ExecutableSpec
-from kafka_spec.spec.domain import OutOfBound, OutOfDomain, show_path, show_value
-from kafka_spec.spec.extras import needing
-from kafka_spec.spec.table import DEADLOCK, Spec, SpecError
+from kafka_spec.model_check.interpreter.interpreter import Interpreter
+from kafka_spec.spec.language.domain import OutOfBound, OutOfDomain, show_path, show_value
+from kafka_spec.spec.optional_dependencies import needing
+from kafka_spec.spec.vocabulary.table import DEADLOCK, Spec, SpecError
 
 if TYPE_CHECKING:
     import networkx
@@ -53,7 +53,7 @@ def explored_graph(
         SpecError: there are more than STATES states, the graph would have more than `most` nodes, or a field is unknown.
     """
     most = NODES if most is None else most
-    found, steps, wrong = _explore(ExecutableSpec(spec, bounds))
+    found, steps, wrong = _explore(Interpreter(spec, bounds))
     whole = len(found) <= most and not by
     paths = [path for path, _ in found[0]]
     if unknown := [path for path in by if path not in paths]:
@@ -69,7 +69,7 @@ def explored_graph(
     return _quotient(keys, steps, wrong, spec, most)
 
 
-def _explore(world: ExecutableSpec) -> tuple[list[Key], list[tuple[int, str, int]], list[list[str]]]:
+def _explore(world: Interpreter) -> tuple[list[Key], list[tuple[int, str, int]], list[list[str]]]:
     """Return the fields of each state, in the order of discovery, the steps, and what is wrong with each state."""
     numbers: dict[Any, int] = {}
     found: list[Key] = []
@@ -107,11 +107,11 @@ def _explore(world: ExecutableSpec) -> tuple[list[Key], list[tuple[int, str, int
     return found, steps, wrong
 
 
-def _refuse_too_many(world: ExecutableSpec) -> None:
+def _refuse_too_many(world: Interpreter) -> None:
     """Refuse to draw a spec that has too many states."""
     with needing("check"):
-        from kafka_spec.model_check import embedded
         from kafka_spec.model_check.exploration import Budget
+        from kafka_spec.model_check.search import embedded
     counted = embedded.explore(
         world.spec, world.bounds, properties=(), everything=True, traces=False, budget=Budget(max_states=STATES + 1)
     )
@@ -132,11 +132,11 @@ def _quotient(
         )
     graph: networkx.MultiDiGraph[int] = networkx.MultiDiGraph(name=spec.name)
     states = Counter(keys)
-    told: dict[Key, dict[str, None]] = {key: {} for key in nodes}
+    reported: dict[Key, dict[str, None]] = {key: {} for key in nodes}
     for key, names in zip(keys, wrong, strict=True):
-        told[key].update(dict.fromkeys(names))
+        reported[key].update(dict.fromkeys(names))
     for key, number in nodes.items():
-        graph.add_node(number, fields=key, states=states[key], initial=key == keys[0], wrong=tuple(told[key]))
+        graph.add_node(number, fields=key, states=states[key], initial=key == keys[0], wrong=tuple(reported[key]))
     inner = len(nodes) < len(keys)
     counts = Counter((nodes[keys[source]], nodes[keys[target]], rule) for source, rule, target in steps)
     for (source, target, rule), count in counts.items():
@@ -207,7 +207,7 @@ def explored_graphml(graph: networkx.MultiDiGraph[int]) -> str:
         import networkx
     flat: networkx.MultiDiGraph[int] = networkx.MultiDiGraph(name=graph.name)
     for number, node in graph.nodes(data=True):
-        told = {"states": node["states"], "initial": node["initial"], "wrong": ", ".join(node["wrong"])}
-        flat.add_node(number, **told, **dict(node["fields"]))
+        reported = {"states": node["states"], "initial": node["initial"], "wrong": ", ".join(node["wrong"])}
+        flat.add_node(number, **reported, **dict(node["fields"]))
     flat.add_edges_from(graph.edges(data=True))
     return "\n".join(networkx.generate_graphml(flat, named_key_ids=True)) + "\n"

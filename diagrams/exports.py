@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 
-from kafka_spec.spec.table import Machine, Row, SpecError, name_of
+from kafka_spec.spec.vocabulary.table import Machine, Row, SpecError, name_of
 
 TLA_WORDS = {
     "Init",
@@ -90,7 +90,7 @@ def _tla_states(machine: Machine, module: str) -> list[str]:
     states = [state.name for state in machine.states]
     return [
         f"---- MODULE {module or machine.name} ----",
-        f"\\* {machine.name}{f', Kafka {machine.era}' if machine.era else ''}. Source: {machine.cites}",
+        f"\\* {machine.name}{f', Kafka {machine.era}' if machine.era else ''}. Source: {machine.reference}",
         "VARIABLE current",
         "",
         f"States == {{{', '.join(map(_text, states))}}}",

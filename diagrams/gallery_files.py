@@ -19,9 +19,9 @@ from kafka_spec.diagrams.dot import machine_dot, render
 from kafka_spec.diagrams.markdown import changes_markdown, machine_markdown
 from kafka_spec.diagrams.sequence import chart_svg
 from kafka_spec.model_check.check import Outcome
-from kafka_spec.spec.extras import needing
-from kafka_spec.spec.table import ChoiceTable, Machine, Spec, SpecError
-from kafka_spec.spec.trace import Trace
+from kafka_spec.spec.optional_dependencies import needing
+from kafka_spec.spec.vocabulary.table import ChoiceTable, Machine, Spec, SpecError
+from kafka_spec.spec.vocabulary.trace import Trace
 
 FOLDER = Path("diagrams/gallery")
 NOTE = "Written by `kafka-spec draw --gallery`; `kafka-spec draw --check` fails where a file does not match the tables."
@@ -105,12 +105,12 @@ def _traces(files: dict[str, str | Drawn], outcomes: Iterable[Outcome]) -> Itera
         stem = re.sub(r"[^\w.-]+", "-", name)
         claim = claim_of(trace, spec)
         files[f"{stem}.svg"] = chart_svg(chart_of(trace, claim))
-        says = f": {claim.says}" if claim else ""
+        summary = f": {claim.summary}" if claim else ""
         also = f" So {'is' if len(others) == 1 else 'are'} {', '.join(other.shows for other in others)}." if others else ""
         yield from (
             f"### {name}",
             "",
-            f"{spec.says}. **{trace.shows}** is violated{says}.{also}",
+            f"{spec.summary}. **{trace.shows}** is violated{summary}.{also}",
             "",
             f"![{stem}]({stem}.svg)",
             "",

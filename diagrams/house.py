@@ -113,6 +113,6 @@ def nearest(name: str, files: dict[str, Path]) -> str:
 
 def label(room: str, files: dict[str, Path]) -> str:
     """Return the text of a box: the folder, and the first sentence of its docstring."""
-    says = (ast.get_docstring(ast.parse(files[room].read_text(encoding="utf-8"))) or "").partition("\n")[0]
-    wrapped = '<br align="left"/>'.join(html.escape(line, quote=False) for line in textwrap.wrap(says, WIDTH))
+    summary = (ast.get_docstring(ast.parse(files[room].read_text(encoding="utf-8"))) or "").partition("\n")[0]
+    wrapped = '<br align="left"/>'.join(html.escape(line, quote=False) for line in textwrap.wrap(summary, WIDTH))
     return f'<<b>{room.replace(".", "/")}</b><br align="left"/><font point-size="9">{wrapped}<br align="left"/></font>>'

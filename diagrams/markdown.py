@@ -6,17 +6,17 @@ from collections.abc import Iterable, Sequence
 
 from kafka_spec.diagrams.arrows import Choice, changes, choice_of
 from kafka_spec.model_check.report.ci import markdown_cell
-from kafka_spec.spec.exchange import member_docs
-from kafka_spec.spec.table import Machine
+from kafka_spec.spec.vocabulary.table import Machine
+from kafka_spec.spec.vocabulary.table_json import member_docs
 
 SIGNS = {"added": "+ added", "removed": "\u2212 removed", "changed": "~ changed"}
 
 
 def machine_markdown(machine: Machine) -> str:
     """Return a machine as Markdown: its states, then its rows in their order."""
-    says = member_docs(machine.states)
+    summary = member_docs(machine.states)
     era = f", Kafka {machine.era}" if machine.era else ""
-    states = [(state.name, says.get(state.name, ""), "initial" if state is machine.initial else "") for state in machine.states]
+    states = [(state.name, summary.get(state.name, ""), "initial" if state is machine.initial else "") for state in machine.states]
     rows = [
         (
             row.trigger,
@@ -24,7 +24,7 @@ def machine_markdown(machine: Machine) -> str:
             row.target.name,
             *_choice(choice_of(row)),
             _kind(row.kind, row.waits_for),
-            row.cites,
+            row.reference,
         )
         for row in machine.rows
     ]
@@ -32,7 +32,7 @@ def machine_markdown(machine: Machine) -> str:
         [
             f"## {machine.name}{era}",
             "",
-            f"{len(machine.legal_pairs)} legal pairs. Source: {markdown_cell(machine.cites or 'not told')}.",
+            f"{len(machine.legal_pairs)} legal pairs. Source: {markdown_cell(machine.reference or 'not told')}.",
             "",
             *table(("state", "meaning", ""), states),
             "",

@@ -11,7 +11,7 @@ from kafka_spec.diagrams.arrows import Arrow, arrows
 from kafka_spec.diagrams.chart import Chart, ChartEvent
 from kafka_spec.diagrams.dot import FADED, INITIALISATION, INK, LANES, STATUSES
 from kafka_spec.diagrams.positions import places_of
-from kafka_spec.spec.table import Machine
+from kafka_spec.spec.vocabulary.table import Machine
 
 CLASSES = {
     **{lane: f"fill:{fill},stroke:{border},color:{INK}" for lane, (fill, border) in LANES.items()},
@@ -71,12 +71,12 @@ def chart_mermaid(chart: Chart) -> str:
     lines += [f"  participant {name} as {escaped(participant)}" for participant, name in names.items()]
     first, last = names[chart.participants[0]], names[chart.participants[-1]]
     over = first if first == last else f"{first},{last}"
-    before = len(chart.events) - chart.circle
+    before = len(chart.events) - chart.cycle
     for number, event in enumerate(chart.events):
         lines += [f"  Note over {over}: {escaped(mark)}" for mark in event.marks]
-        lines += ["  loop forever"] if chart.circle and number == before else []
+        lines += ["  loop forever"] if chart.cycle and number == before else []
         lines += _event(event, names)
-    lines += ["  end"] if chart.circle else []
+    lines += ["  end"] if chart.cycle else []
     lines.append(f"  Note over {over}: {escaped(chart.ending)}")
     return "\n".join([*lines, ""])
 
@@ -84,7 +84,7 @@ def chart_mermaid(chart: Chart) -> str:
 def _event(event: ChartEvent, names: dict[str, str]) -> list[str]:
     actor = names[event.actor]
     lines = [f"  {names[m.sender]}->>{actor}: ✉{m.number} {escaped(m.shown)}" for m in event.received if m.sender]
-    notes = [f"{event.number}. {'✗ ' if event.kind == 'fault' else ''}{event.says}"]
+    notes = [f"{event.number}. {'✗ ' if event.kind == 'fault' else ''}{event.summary}"]
     if event.asks:
         lines += [f"  {actor}->>{names[event.asks]}: asks", f"  {names[event.asks]}-->>{actor}: is answered"]
     notes += [f"received {m.shown}" for m in event.received if not m.sender]

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kafka_spec.diagrams.arrows import Arrow, Box
-from kafka_spec.spec.table import Machine
+from kafka_spec.spec.vocabulary.table import Machine
 
 Point = tuple[int, int]
 

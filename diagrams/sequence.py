@@ -141,9 +141,9 @@ class _Drawing:
         for mark in event.marks:
             self.mark(mark)
         top = self.y
-        story = wrapped(event.says, STORY - 60, 12)
+        story = wrapped(event.summary, STORY - 60, 12)
         for line, text in enumerate(story):
-            self.parts.append(f'<text class="says" x="{MARGIN + 32}" y="{top + 24 + line * LINE:g}">{_escaped(text)}</text>')
+            self.parts.append(f'<text class="summary" x="{MARGIN + 32}" y="{top + 24 + line * LINE:g}">{_escaped(text)}</text>')
         self.parts.append(f'<text class="number" x="{MARGIN + 24}" y="{top + 24:g}" text-anchor="end">{event.number}.</text>')
         self.y += 12
         here = self.x[event.actor]

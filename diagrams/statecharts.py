@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from kafka_spec.spec.table import Machine, Row, name_of
+from kafka_spec.spec.vocabulary.table import Machine, Row, name_of
 
 SCXML = "http://www.w3.org/2005/07/scxml"
 

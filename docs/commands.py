@@ -22,7 +22,7 @@ HEAD = """# Commands
 def page() -> str:
     """Return the page: a chapter for each command."""
     whole = parser_of(*COMMANDS)
-    parts = [HEAD, *(f"- [`{name}`](#{name}): {command.says}" for name, command in COMMANDS.items()), ""]
+    parts = [HEAD, *(f"- [`{name}`](#{name}): {command.summary}" for name, command in COMMANDS.items()), ""]
     for name, parser in children(whole):
         parts += [f"## {name}", "", *chapter(f"kafka-spec {name}", parser)]
     return "\n".join(parts).rstrip() + "\n"
@@ -31,7 +31,7 @@ def page() -> str:
 def chapter(called: str, parser: argparse.ArgumentParser) -> Iterator[str]:
     """Yield the lines about one command: its description, its arguments and options, its subcommands."""
     if called.count(" ") == 1:
-        yield from (sentence(COMMANDS[called.split()[1]].says), "")
+        yield from (sentence(COMMANDS[called.split()[1]].summary), "")
     if parser.description and called.count(" ") == 1:
         yield from (parser.description, "")
     if rows := [row(action) for action in parser._actions if shown(action)]:

@@ -22,15 +22,15 @@ from kafka_spec.diagrams.chart import chart_of, claim_of  # noqa: E402
 from kafka_spec.diagrams.sequence import chart_svg  # noqa: E402
 from kafka_spec.model_check.check import check as checked  # noqa: E402
 from kafka_spec.model_check.command.find import Models  # noqa: E402
-from kafka_spec.model_check.counterexample import trace_of  # noqa: E402
 from kafka_spec.model_check.manifest import NamedCheck, read_manifest  # noqa: E402
-from kafka_spec.spec.case import told  # noqa: E402
-from kafka_spec.spec.control.cases import CASE  # noqa: E402
+from kafka_spec.model_check.traces.counterexample import trace_of  # noqa: E402
+from kafka_spec.spec.case import reported  # noqa: E402
+from kafka_spec.spec.catalogue.models import MODELS  # noqa: E402
 from kafka_spec.spec.kraft.cases import CASE as KRAFT_CASE  # noqa: E402
-from kafka_spec.spec.models import MODELS  # noqa: E402
+from kafka_spec.spec.zookeeper.cases import CASE  # noqa: E402
 
 GALLERY = ROOT / "diagrams" / "gallery"
-STORIES = ROOT / "tests" / "golden" / "control"
+STORIES = ROOT / "tests" / "golden" / "zookeeper"
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -71,12 +71,12 @@ def chapter_of(check: NamedCheck) -> str:
 
 def bugs_page() -> str:
     """Return the list of the chapters."""
-    rows = [f"| [{c.spec.name}]({chapter_of(c)}) | {c.spec.says} | {broken(c)} |" for c in bugs()]
+    rows = [f"| [{c.spec.name}]({chapter_of(c)}) | {c.spec.summary} | {broken(c)} |" for c in bugs()]
     return "\n".join(
         [
             "# Bugs, a chapter each",
             "",
-            "Each bug is one switch on `control/fixed` or `kraft/fixed`, which have a fix for each of them. The checker finds the",
+            "Each bug is one switch on `zookeeper/fixed` or `kraft/fixed`, which have a fix for each of them. The checker finds the",
             "shortest path to the property that it violates. The charts are those of the gallery.",
             "",
             "| switch | what it is | violates, in states |",
@@ -97,13 +97,13 @@ def chapters() -> Iterator[tuple[str, str]]:
     for check in bugs():
         name = check.spec.name.partition("/")[2]
         claims = {claim.name: claim for claim in check.spec.properties}
-        lines = ["---", "hide: [toc]", "---", "", f"# {name}", "", f"{check.spec.says[:1].upper()}{check.spec.says[1:]}.", ""]
-        cases = CASE if check.spec.name.startswith("control/") else KRAFT_CASE
+        lines = ["---", "hide: [toc]", "---", "", f"# {name}", "", f"{check.spec.summary[:1].upper()}{check.spec.summary[1:]}.", ""]
+        cases = CASE if check.spec.name.startswith("zookeeper/") else KRAFT_CASE
         if name in cases:
-            lines += [f"Kafka has this {told(cases[name].releases)}.", ""]
+            lines += [f"Kafka has this {reported(cases[name].releases)}.", ""]
         for claim in check.expected.traces:
             stated = claims.get(claim)
-            lines += [f"**{claim}** is violated: {stated.says}." if stated else f"**{claim}** is violated.", ""]
+            lines += [f"**{claim}** is violated: {stated.summary}." if stated else f"**{claim}** is violated.", ""]
         lines += [f"![{name}](../gallery/{picture_of(check)})", "", "```", f"kafka-spec trace {check.name}"]
         lines += [f"kafka-spec explore {check.spec.name}", "```", ""]
         if (story := STORIES / f"{name}.txt").exists():
@@ -132,7 +132,7 @@ SAME: tuple[tuple[str, str, str], ...] = (
     ("a reassignment ends", "ReassignmentEnds", "ReassignmentEnds"),
     ("records of a deleted topic never come back", "OldRecordsStayGone", "DeletedRecordsStayGone"),
 )
-"""Properties in words, and their names in `control/fixed` and in `kraft/fixed`."""
+"""Properties in words, and their names in `zookeeper/fixed` and in `kraft/fixed`."""
 GIVEN_UP = {
     "OneWriter": "Raft's: a former controller's batch is not committed",
     "NoStaleRequest": "there are no requests to obey: brokers read one log, in order",
@@ -171,7 +171,7 @@ def properties_table() -> str:
     for words, zookeeper, kraft in SAME:
         cells = [
             kept(every, model, name) if name else GIVEN_UP[other]
-            for model, name, other in (("control/", zookeeper, kraft), ("kraft/", kraft, zookeeper))
+            for model, name, other in (("zookeeper/", zookeeper, kraft), ("kraft/", kraft, zookeeper))
         ]
         rows.append(f"| {words} | {cells[0]} | {cells[1]} |")
     return "\n".join(["| property | with ZooKeeper | KRaft |", "|---|---|---|", *rows])
@@ -192,8 +192,8 @@ def kept(every: list[NamedCheck], world: str, name: str) -> str:
         for check in every
         if check.spec.name.startswith(world) and name in check.expected.traces and "/era_" not in check.spec.name
     ]
-    told = f"**{name}** holds in {len(stated)} families" if stated else f"**{name}** is a model of its own"
-    return told + (f"; broken by {', '.join(dict.fromkeys(broken_by))}" if broken_by else "")
+    reported = f"**{name}** holds in {len(stated)} families" if stated else f"**{name}** is a model of its own"
+    return reported + (f"; broken by {', '.join(dict.fromkeys(broken_by))}" if broken_by else "")
 
 
 def inside(text: str, source: str, page: str) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 PAGE = Path(__file__).parent / "kafka" / "tested.md"
-SECTIONS = {"control/fixed": "The control plane", "kraft/fixed": "KRaft"}
+SECTIONS = {"zookeeper/fixed": "The control plane", "kraft/fixed": "KRaft"}
 """The models whose checks are listed, with the headings."""
 COLUMNS = 8
 """How many properties stand side by side."""

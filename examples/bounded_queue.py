@@ -25,12 +25,12 @@ from kafka_spec import (
     Spec,
     contains,
     excluding,
-    holds,
+    field,
     including,
     invariant,
 )
 
-CITES = "Kuppe, BlockingQueue"
+REFERENCE = "Kuppe, BlockingQueue"
 THREADS = Bound("threads", 2, 8, "threads; those below `producers` put, the others take")
 PRODUCERS = Bound("producers", 1, 7, "threads that put")
 CAPACITY = Bound("capacity", 1, 4, "items that the queue can hold")
@@ -41,8 +41,8 @@ A_THREAD = Member(THREADS, "thread")
 class Buffer:
     """The queue, of which only the length matters, and its monitor."""
 
-    size: int = holds(Range(0, CAPACITY + 1))
-    waiting: int = holds(SetOf(A_THREAD))
+    size: int = field(Range(0, CAPACITY + 1))
+    waiting: int = field(SetOf(A_THREAD))
     """The threads that sleep on the condition variable."""
 
 
@@ -134,10 +134,12 @@ THREAD = {"thread": A_THREAD}
 AND_WOKEN = {**THREAD, "woken": Among(A_THREAD, sleeps, or_none=True)}
 WHO = "{thread}"
 PUT_GUARDS, TAKE_GUARDS = (is_not_full, puts, runs), (is_not_empty, takes, runs)
-PUT = Rule("Put", WHO, f"{WHO} puts, and wakes {{woken}}", CITES, (put, wake), AND_WOKEN, PUT_GUARDS)
-TAKE = Rule("Take", WHO, f"{WHO} takes, and wakes {{woken}}", CITES, (take, wake), AND_WOKEN, TAKE_GUARDS)
-PUT_WAITS = Rule("PutWaits", WHO, f"{WHO} finds the queue full, and sleeps", CITES, (sleep,), THREAD, (is_full, puts, runs))
-TAKE_WAITS = Rule("TakeWaits", WHO, f"{WHO} finds the queue empty, and sleeps", CITES, (sleep,), THREAD, (is_empty, takes, runs))
+PUT = Rule("Put", WHO, f"{WHO} puts, and wakes {{woken}}", REFERENCE, (put, wake), AND_WOKEN, PUT_GUARDS)
+TAKE = Rule("Take", WHO, f"{WHO} takes, and wakes {{woken}}", REFERENCE, (take, wake), AND_WOKEN, TAKE_GUARDS)
+PUT_WAITS = Rule("PutWaits", WHO, f"{WHO} finds the queue full, and sleeps", REFERENCE, (sleep,), THREAD, (is_full, puts, runs))
+TAKE_WAITS = Rule(
+    "TakeWaits", WHO, f"{WHO} finds the queue empty, and sleeps", REFERENCE, (sleep,), THREAD, (is_empty, takes, runs)
+)
 
 QUEUE = Spec(
     "bounded_queue",
@@ -145,16 +147,16 @@ QUEUE = Spec(
     Buffer,
     (PUT, TAKE, PUT_WAITS, TAKE_WAITS),
     (
-        invariant("SomebodyRuns", somebody_runs, "not all threads sleep", CITES),
-        invariant("NeverTooFull", never_too_full, "the queue holds no more than it can", CITES),
+        invariant("SomebodyRuns", somebody_runs, "not all threads sleep", REFERENCE),
+        invariant("NeverTooFull", never_too_full, "the queue holds no more than it can", REFERENCE),
     ),
     more_bounds=(PRODUCERS,),
     bound_sets=(
         BoundSet("small", {"threads": 3, "producers": 1, "capacity": 1}, "the least that deadlocks: 3 threads, more than twice 1"),
     ),
 )
-PUT_AND_WAKE_ALL = Rule("Put", WHO, f"{WHO} puts, and wakes all", CITES, (put, wake_all), THREAD, PUT_GUARDS)
-TAKE_AND_WAKE_ALL = Rule("Take", WHO, f"{WHO} takes, and wakes all", CITES, (take, wake_all), THREAD, TAKE_GUARDS)
+PUT_AND_WAKE_ALL = Rule("Put", WHO, f"{WHO} puts, and wakes all", REFERENCE, (put, wake_all), THREAD, PUT_GUARDS)
+TAKE_AND_WAKE_ALL = Rule("Take", WHO, f"{WHO} takes, and wakes all", REFERENCE, (take, wake_all), THREAD, TAKE_GUARDS)
 QUEUE_THAT_WAKES_ALL = QUEUE.replacing(
     "bounded_queue_that_wakes_all", "each step wakes all waiters", rules=(PUT_AND_WAKE_ALL, TAKE_AND_WAKE_ALL)
 )
@@ -167,7 +169,7 @@ QUEUE_WITH_TWO_CONDITIONS = QUEUE.replacing(
     "bounded_queue_with_two_conditions",
     "producers wait on one condition variable, consumers on another: who puts wakes any one consumer, who takes any one producer",
     rules=(
-        Rule("Put", WHO, f"{WHO} puts, and wakes {{woken}}", CITES, (put, wake), AND_WOKEN_ACROSS, PUT_GUARDS),
-        Rule("Take", WHO, f"{WHO} takes, and wakes {{woken}}", CITES, (take, wake), AND_WOKEN_ACROSS, TAKE_GUARDS),
+        Rule("Put", WHO, f"{WHO} puts, and wakes {{woken}}", REFERENCE, (put, wake), AND_WOKEN_ACROSS, PUT_GUARDS),
+        Rule("Take", WHO, f"{WHO} takes, and wakes {{woken}}", REFERENCE, (take, wake), AND_WOKEN_ACROSS, TAKE_GUARDS),
     ),
 )

@@ -8,9 +8,9 @@ M. Kleppmann, "How to do distributed locking" (2016). The same idea is behind Ka
 
 from dataclasses import dataclass
 
-from kafka_spec import NONE, Bound, BoundSet, Each, Member, MemberOrNone, Range, Rule, Spec, holds, reachable, step_invariant
+from kafka_spec import NONE, ArrayOf, Bound, BoundSet, Member, MemberOrNone, Range, Rule, Spec, field, reachable, step_invariant
 
-CITES = "Kleppmann 2016"
+REFERENCE = "Kleppmann 2016"
 CLIENTS = Bound("clients", 1, 4, "clients that want the lease")
 TOKENS = Bound("tokens", 1, 6, "leases granted in all")
 
@@ -19,12 +19,12 @@ TOKENS = Bound("tokens", 1, 6, "leases granted in all")
 class Service:
     """The lock service, the clients and the storage. Token 0 is none."""
 
-    holder: int = holds(MemberOrNone(CLIENTS, "client"))
-    token: int = holds(Range(0, TOKENS))
+    holder: int = field(MemberOrNone(CLIENTS, "client"))
+    token: int = field(Range(0, TOKENS))
     """The token of the newest lease."""
-    tokens: list[int] = holds(Each(Range(0, TOKENS), CLIENTS, "client"))
+    tokens: list[int] = field(ArrayOf(Range(0, TOKENS), CLIENTS, "client"))
     """The token of the lease that each client believes it has."""
-    written: int = holds(Range(0, TOKENS), kept_by="storage")
+    written: int = field(Range(0, TOKENS), kept_by="storage")
     """The token of the last write."""
 
 
@@ -81,10 +81,10 @@ def second_client_writes(s: Service) -> bool:
 
 
 WHO = {"client": Member(CLIENTS, "client")}
-GRANT = Rule("Grant", "lock service", "{client} gets the lease", CITES, (grant,), WHO, (is_free,))
-RUN_OUT = Rule("RunOut", "lock service", "the lease runs out", CITES, (run_out,), {}, (is_held,), kind="fault")
-WRITE = Rule("Write", "{client}", "{client} writes", CITES, (write,), WHO, (has_token, token_is_not_old))
-NOTICE = Rule("Notice", "{client}", "{client} gives the lease up", CITES, (notice,), WHO, (has_token,))
+GRANT = Rule("Grant", "lock service", "{client} gets the lease", REFERENCE, (grant,), WHO, (is_free,))
+RUN_OUT = Rule("RunOut", "lock service", "the lease runs out", REFERENCE, (run_out,), {}, (is_held,), kind="fault")
+WRITE = Rule("Write", "{client}", "{client} writes", REFERENCE, (write,), WHO, (has_token, token_is_not_old))
+NOTICE = Rule("Notice", "{client}", "{client} gives the lease up", REFERENCE, (notice,), WHO, (has_token,))
 
 FENCED = Spec(
     "lease",
@@ -92,8 +92,8 @@ FENCED = Spec(
     Service,
     (GRANT, RUN_OUT, WRITE, NOTICE),
     (
-        step_invariant("NoOldWrite", no_old_write, "a write never follows one with a larger token", CITES),
-        reachable("SecondClientWrites", second_client_writes, "a write with the second token is possible", CITES),
+        step_invariant("NoOldWrite", no_old_write, "a write never follows one with a larger token", REFERENCE),
+        reachable("SecondClientWrites", second_client_writes, "a write with the second token is possible", REFERENCE),
     ),
     bound_sets=(BoundSet("two", {"clients": 2, "tokens": 3}, "two clients, three leases"),),
 )

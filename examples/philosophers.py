@@ -9,9 +9,9 @@ The problem and the cure, an order on the forks, are E. W. Dijkstra's (EWD310, 1
 
 from dataclasses import dataclass
 
-from kafka_spec import NONE, Bound, BoundSet, Constants, Each, Member, MemberOrNone, Rule, Spec, holds, invariant, recoverable
+from kafka_spec import NONE, ArrayOf, Bound, BoundSet, Constants, Member, MemberOrNone, Rule, Spec, field, invariant, recoverable
 
-CITES = "Dijkstra, EWD310"
+REFERENCE = "Dijkstra, EWD310"
 SEATS = Bound("philosophers", 2, 12, "philosophers around the table, and forks between them")
 
 
@@ -19,7 +19,7 @@ SEATS = Bound("philosophers", 2, 12, "philosophers around the table, and forks b
 class Table:
     """Fork i is on the left of philosopher i, and on the right of philosopher i - 1."""
 
-    forks: list[int] = holds(Each(MemberOrNone(SEATS, "philosopher"), SEATS, "fork"))
+    forks: list[int] = field(ArrayOf(MemberOrNone(SEATS, "philosopher"), SEATS, "fork"))
 
 
 def right_of(philosopher: int, k: Constants) -> int:
@@ -96,9 +96,9 @@ def neighbours_do_not_eat(s: Table, k: Constants) -> bool:
 
 WHO = {"philosopher": Member(SEATS, "philosopher")}
 ACTOR = "{philosopher}"
-TAKE_LEFT = Rule("TakeLeft", ACTOR, f"{ACTOR} takes the left fork", CITES, (take_left,), WHO, (left_is_free,))
-TAKE_RIGHT = Rule("TakeRight", ACTOR, f"{ACTOR} takes the right fork", CITES, (take_right,), WHO, (right_is_free, holds_left))
-PUT_DOWN = Rule("PutDown", ACTOR, f"{ACTOR} thinks", CITES, (put_down,), WHO, (eats,))
+TAKE_LEFT = Rule("TakeLeft", ACTOR, f"{ACTOR} takes the left fork", REFERENCE, (take_left,), WHO, (left_is_free,))
+TAKE_RIGHT = Rule("TakeRight", ACTOR, f"{ACTOR} takes the right fork", REFERENCE, (take_right,), WHO, (right_is_free, holds_left))
+PUT_DOWN = Rule("PutDown", ACTOR, f"{ACTOR} thinks", REFERENCE, (put_down,), WHO, (eats,))
 
 TABLE = Spec(
     "philosophers",
@@ -106,19 +106,19 @@ TABLE = Spec(
     Table,
     (TAKE_LEFT, TAKE_RIGHT, PUT_DOWN),
     (
-        invariant("NeighboursDoNotEat", neighbours_do_not_eat, "no two neighbours eat at once", CITES),
-        recoverable("SomebodyEats", somebody_eats, "it is always possible that somebody eats again", CITES),
+        invariant("NeighboursDoNotEat", neighbours_do_not_eat, "no two neighbours eat at once", REFERENCE),
+        recoverable("SomebodyEats", somebody_eats, "it is always possible that somebody eats again", REFERENCE),
     ),
     bound_sets=(BoundSet("five", {"philosophers": 5}, "Dijkstra's number"),),
 )
 
-LOWER_FIRST = Rule("TakeLeft", ACTOR, f"{ACTOR} takes the left fork", CITES, (take_left,), WHO, (left_is_free, holds_lower))
+LOWER_FIRST = Rule("TakeLeft", ACTOR, f"{ACTOR} takes the left fork", REFERENCE, (take_left,), WHO, (left_is_free, holds_lower))
 ORDERED = TABLE.replacing(
     "ordered_philosophers",
     "each takes the fork of the lower number first, so the last one begins at the right",
     rules=(
         LOWER_FIRST,
-        Rule("TakeRight", ACTOR, f"{ACTOR} takes the right fork", CITES, (take_right,), WHO, (right_is_free, holds_left_first)),
+        Rule("TakeRight", ACTOR, f"{ACTOR} takes the right fork", REFERENCE, (take_right,), WHO, (right_is_free, holds_left_first)),
     ),
 )
 CARELESS = ORDERED.replacing(

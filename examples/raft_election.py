@@ -15,10 +15,10 @@ from enum import IntEnum
 
 from kafka_spec import (
     NONE,
+    ArrayOf,
     Bound,
     BoundSet,
     Constants,
-    Each,
     ElementOf,
     Member,
     MemberOrNone,
@@ -28,16 +28,16 @@ from kafka_spec import (
     SetOf,
     Spec,
     add,
-    holds,
+    field,
     including,
     invariant,
     message,
-    only,
     reachable,
+    singleton,
     size,
 )
 
-CITES = "Ongaro and Ousterhout 2014, section 5.2"
+REFERENCE = "Ongaro and Ousterhout 2014, section 5.2"
 SERVERS = Bound("servers", 1, 5, "servers")
 TERMS = Bound("terms", 1, 3, "terms in which somebody stands for election")
 SENT = Bound("sent", 0, 40, "different messages that are sent")
@@ -64,28 +64,28 @@ class Kind(IntEnum):
 class Message:
     """A candidate asks for a vote in its term, or a server grants it."""
 
-    kind: Kind = holds(OneOf(Kind))
-    term: int = holds(Range(0, TERMS))
-    source: int = holds(ANY_SERVER)
-    target: int = holds(ANY_SERVER)
+    kind: Kind = field(OneOf(Kind))
+    term: int = field(Range(0, TERMS))
+    source: int = field(ANY_SERVER)
+    target: int = field(ANY_SERVER)
 
 
 @dataclass
 class Server:
     """A server: its term, its role, its vote in that term, and who voted for it."""
 
-    term: int = holds(Range(0, TERMS))
-    role: Role = holds(OneOf(Role))
-    voted_for: int = holds(MemberOrNone(SERVERS, "server"))
-    votes: int = holds(SetOf(ANY_SERVER))
+    term: int = field(Range(0, TERMS))
+    role: Role = field(OneOf(Role))
+    voted_for: int = field(MemberOrNone(SERVERS, "server"))
+    votes: int = field(SetOf(ANY_SERVER))
 
 
 @dataclass
 class Election:
     """The servers, and the messages that were ever sent."""
 
-    servers: list[Server] = holds(Each(Server, SERVERS, "server"))
-    messages: list[Message] = holds(SetOf(Message, SENT))
+    servers: list[Server] = field(ArrayOf(Server, SERVERS, "server"))
+    messages: list[Message] = field(SetOf(Message, SENT))
 
 
 def does_not_lead(s: Election, i: int) -> bool:
@@ -99,7 +99,7 @@ def stand(s: Election, k: Constants, i: int) -> None:
     me.term += 1
     me.role = Role.CANDIDATE
     me.voted_for = i
-    me.votes = only(i)
+    me.votes = singleton(i)
     for other in range(k.servers):
         if other != i:
             add(s.messages, kind=Kind.ASK, term=s.servers[i].term, source=i, target=other)
@@ -184,8 +184,8 @@ MESSAGE = {"m": ElementOf("messages")}
 STAND = Rule(
     "Stand",
     actor="{i}",
-    says="{i} stands for election in the next term",
-    cites=CITES,
+    summary="{i} stands for election in the next term",
+    reference=REFERENCE,
     params=SERVER,
     guards=(does_not_lead,),
     effects=(stand,),
@@ -193,8 +193,8 @@ STAND = Rule(
 FOLLOW = Rule(
     "Follow",
     actor="{m.target}",
-    says="{m.target} reads of term {m.term} and enters it",
-    cites=CITES,
+    summary="{m.target} reads of term {m.term} and enters it",
+    reference=REFERENCE,
     params=MESSAGE,
     guards=(is_newer,),
     effects=(follow,),
@@ -202,8 +202,8 @@ FOLLOW = Rule(
 VOTE = Rule(
     "Vote",
     actor="{m.target}",
-    says="{m.target} votes for {m.source} in term {m.term}",
-    cites=CITES,
+    summary="{m.target} votes for {m.source} in term {m.term}",
+    reference=REFERENCE,
     params=MESSAGE,
     guards=(asks_in_my_term, may_vote_for),
     effects=(vote,),
@@ -211,8 +211,8 @@ VOTE = Rule(
 COUNT = Rule(
     "Count",
     actor="{m.target}",
-    says="{m.target} counts the vote of {m.source} in term {m.term}",
-    cites=CITES,
+    summary="{m.target} counts the vote of {m.source} in term {m.term}",
+    reference=REFERENCE,
     params=MESSAGE,
     guards=(is_vote_for_candidate,),
     effects=(count_vote,),
@@ -220,8 +220,8 @@ COUNT = Rule(
 LEAD = Rule(
     "Lead",
     actor="{i}",
-    says="{i} has a majority and leads",
-    cites=CITES,
+    summary="{i} has a majority and leads",
+    reference=REFERENCE,
     params=SERVER,
     guards=(is_candidate, has_majority),
     effects=(lead,),
@@ -233,8 +233,8 @@ RAFT = Spec(
     Election,
     (STAND, FOLLOW, VOTE, COUNT, LEAD),
     (
-        invariant("OneLeaderInEachTerm", one_leader_in_each_term, "no two servers lead in the same term", CITES),
-        reachable("SomebodyLeads", somebody_leads, "a server can be elected", CITES),
+        invariant("OneLeaderInEachTerm", one_leader_in_each_term, "no two servers lead in the same term", REFERENCE),
+        reachable("SomebodyLeads", somebody_leads, "a server can be elected", REFERENCE),
     ),
     bound_sets=(
         BoundSet("two_terms", {"servers": 3, "terms": 2, "sent": 24}, "2,805 states; no more than 24 messages exist"),

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from kafka_spec import (
+    ArrayOf,
     Bound,
     BoundSet,
     Constants,
-    Each,
     Flag,
     Member,
     OneOf,
@@ -24,13 +24,13 @@ from kafka_spec import (
     Spec,
     Symmetric,
     contains,
-    holds,
+    field,
     including,
     invariant,
     reachable,
 )
 
-CITES = "Gray and Lamport 2006, module TwoPhase"
+REFERENCE = "Gray and Lamport 2006, module TwoPhase"
 RMS = Bound("resource_managers", 1, 8, "resource managers that take part")
 
 
@@ -58,13 +58,13 @@ class Decision(IntEnum):
 class Transaction:
     """The managers, and the messages that were ever sent."""
 
-    votes: list[Vote] = holds(Each(OneOf(Vote), RMS, "resource manager"))
-    decision: Decision = holds(OneOf(Decision))
-    prepared: int = holds(SetOf(A_MANAGER))
+    votes: list[Vote] = field(ArrayOf(OneOf(Vote), RMS, "resource manager"))
+    decision: Decision = field(OneOf(Decision))
+    prepared: int = field(SetOf(A_MANAGER))
     """The resource managers whose Prepared message the transaction manager has read."""
-    prepared_sent: int = holds(SetOf(A_MANAGER))
-    commit_sent: int = holds(Flag())
-    abort_sent: int = holds(Flag())
+    prepared_sent: int = field(SetOf(A_MANAGER))
+    commit_sent: int = field(Flag())
+    abort_sent: int = field(Flag())
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -157,16 +157,18 @@ def all_commit(s: Transaction) -> bool:
 # The protocol
 
 RM = {"rm": A_MANAGER}
-PREPARE = Rule("Prepare", "{rm}", "{rm} prepares", CITES, (prepare,), RM, (is_working,))
-ABORT_ALONE = Rule("AbortAlone", "{rm}", "{rm} aborts by itself", CITES, (abort_alone,), RM, (is_working,))
+PREPARE = Rule("Prepare", "{rm}", "{rm} prepares", REFERENCE, (prepare,), RM, (is_working,))
+ABORT_ALONE = Rule("AbortAlone", "{rm}", "{rm} aborts by itself", REFERENCE, (abort_alone,), RM, (is_working,))
 HEAR = Rule(
-    "HearPrepared", "manager", "the manager reads that {rm} is prepared", CITES, (count_prepared,), RM,
+    "HearPrepared", "manager", "the manager reads that {rm} is prepared", REFERENCE, (count_prepared,), RM,
     (is_undecided, has_sent_prepared),
 )  # fmt: skip
-COMMIT = Rule("Commit", "manager", "the manager decides to commit", CITES, (decide_commit,), {}, (is_undecided, all_are_prepared))
-ABORT = Rule("Abort", "manager", "the manager decides to abort", CITES, (decide_abort,), {}, (is_undecided,))
-OBEY_COMMIT = Rule("ObeyCommit", "{rm}", "{rm} commits as told", CITES, (commit,), RM, (commit_was_sent,))
-OBEY_ABORT = Rule("ObeyAbort", "{rm}", "{rm} aborts as told", CITES, (abort,), RM, (abort_was_sent,))
+COMMIT = Rule(
+    "Commit", "manager", "the manager decides to commit", REFERENCE, (decide_commit,), {}, (is_undecided, all_are_prepared)
+)
+ABORT = Rule("Abort", "manager", "the manager decides to abort", REFERENCE, (decide_abort,), {}, (is_undecided,))
+OBEY_COMMIT = Rule("ObeyCommit", "{rm}", "{rm} commits as told", REFERENCE, (commit,), RM, (commit_was_sent,))
+OBEY_ABORT = Rule("ObeyAbort", "{rm}", "{rm} aborts as told", REFERENCE, (abort,), RM, (abort_was_sent,))
 
 TWO_PHASE_COMMIT = Spec(
     "two_phase_commit",
@@ -174,8 +176,8 @@ TWO_PHASE_COMMIT = Spec(
     Transaction,
     (PREPARE, ABORT_ALONE, HEAR, COMMIT, ABORT, OBEY_COMMIT, OBEY_ABORT),
     (
-        invariant("Consistent", consistent, "no resource manager has committed while another has aborted", CITES),
-        reachable("AllCommit", all_commit, "a transaction can be committed everywhere", CITES),
+        invariant("Consistent", consistent, "no resource manager has committed while another has aborted", REFERENCE),
+        reachable("AllCommit", all_commit, "a transaction can be committed everywhere", REFERENCE),
     ),
     bound_sets=(
         BoundSet("three", {"resource_managers": 3}, "the size whose count every other checker gives: 288 states"),

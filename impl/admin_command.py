@@ -11,11 +11,11 @@ import sys
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from kafka_spec.spec.table import SpecError
+from kafka_spec.spec.vocabulary.table import SpecError
 
 if TYPE_CHECKING:
-    from kafka_spec.impl.coordination.interface import Session
     from kafka_spec.impl.run.tasks import RemoteCall
+    from kafka_spec.impl.zookeeper.coordination.interface import Session
 
 DONE, REFUSED, INCONCLUSIVE = 0, 1, 3
 PATIENCE = 15.0
@@ -34,13 +34,13 @@ def add_admin(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run one command to its end; return the exit code."""
-    from kafka_spec.impl.coordination import znodes
-    from kafka_spec.impl.coordination.admin import Admin
-    from kafka_spec.impl.coordination.interface import CoordinationError
-    from kafka_spec.impl.coordination.zookeeper import Servers
     from kafka_spec.impl.protocol.errors import KafkaError
     from kafka_spec.impl.run.admin_tasks import AdminTool
     from kafka_spec.impl.run.admin_words import begun
+    from kafka_spec.impl.zookeeper.coordination import znodes
+    from kafka_spec.impl.zookeeper.coordination.admin import Admin
+    from kafka_spec.impl.zookeeper.coordination.interface import CoordinationError
+    from kafka_spec.impl.zookeeper.coordination.zookeeper import Servers
 
     logging.getLogger("kazoo").addHandler(logging.NullHandler())  # kazoo must not log lost connections to stderr
     try:
@@ -67,10 +67,10 @@ def _call(session: Session, call: RemoteCall) -> Any:
     """Send a message to a broker at the address of its registration; return its answer, None if there is none in time."""
     import socket
 
-    from kafka_spec.impl.coordination import znodes
-    from kafka_spec.impl.coordination.broker_znode import decode_broker
-    from kafka_spec.impl.coordination.interface import NoNode
     from kafka_spec.impl.run import wire
+    from kafka_spec.impl.zookeeper.coordination import znodes
+    from kafka_spec.impl.zookeeper.coordination.broker_znode import decode_broker
+    from kafka_spec.impl.zookeeper.coordination.interface import NoNode
 
     try:
         registration = decode_broker(call.receiver, session.get(znodes.broker(call.receiver))[0])

@@ -15,13 +15,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from kafka_spec.impl.coordination.interface import CoordinationError
-from kafka_spec.spec.control.eras import SPECS
+from kafka_spec.impl.zookeeper.coordination.interface import CoordinationError
+from kafka_spec.spec.decisions.log import unflushed_may_be_lost
 from kafka_spec.spec.kraft.eras import ERAS as KRAFT
 from kafka_spec.spec.kraft.eras import SPECS as KRAFT_SPECS
 from kafka_spec.spec.kraft.fixed import FIXED as KRAFT_FIXED
-from kafka_spec.spec.log import unflushed_may_be_lost
-from kafka_spec.spec.table import Spec, SpecError
+from kafka_spec.spec.vocabulary.table import Spec, SpecError
+from kafka_spec.spec.zookeeper.eras import SPECS
 
 if TYPE_CHECKING:
     from kafka_spec.impl.run.admin_words import ScriptLine
@@ -103,17 +103,17 @@ def _seconds(text: str) -> float:
 
 
 def find_era(name: str) -> Spec:
-    """Return the era with this name, with or without `control/`; those of KRaft begin with `kraft_` or `kraft/`.
+    """Return the era with this name, with or without `zookeeper/`; those of KRaft begin with `kraft_` or `kraft/`.
 
     Raises:
         SpecError: the name is unknown, or the implementation has no switch for it.
     """
     if name.startswith(("kraft_", "kraft/")):
         return _find_kraft_era(name)
-    eras = {spec.name.removeprefix("control/"): spec for spec in SPECS}
-    short = name.removeprefix("control/")
+    eras = {spec.name.removeprefix("zookeeper/"): spec for spec in SPECS}
+    short = name.removeprefix("zookeeper/")
     if short in NOT_RUN:
-        raise SpecError(f"--era {name}: only the model has this; `kafka-spec check control/{short}` shows it")
+        raise SpecError(f"--era {name}: only the model has this; `kafka-spec check zookeeper/{short}` shows it")
     if short not in eras:
         known = ", ".join([*(one for one in eras if one not in NOT_RUN), *KRAFT_ERAS])
         raise SpecError(f"--era {name}: unknown; known are {known}")

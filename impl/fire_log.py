@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from kafka_spec.spec.table import Machine, SpecError
+from kafka_spec.spec.vocabulary.table import Machine, SpecError
 
 Entity: TypeAlias = tuple[Hashable, ...]
 

@@ -1,4 +1,4 @@
-"""Executes a table: a machine of spec/table/ on the methods of an actor, through the library `transitions`.
+"""Executes a table: a machine of spec/vocabulary/table/ on the methods of an actor, through the library `transitions`.
 
 The model binds the names of guards and effects to functions on its state; here each name is bound to the method of that name
 on an actor (a controller, a broker), which does the real work; row_functions.py marks and checks these methods.
@@ -22,7 +22,7 @@ import transitions
 
 from kafka_spec.impl.fire_log import Entity, FireLog, FireResult
 from kafka_spec.impl.row_functions import INPUTS, marked_methods, parameters_of
-from kafka_spec.spec.table import Machine, Overlap, Row, SpecError, name_of
+from kafka_spec.spec.vocabulary.table import Machine, Overlap, Row, SpecError, name_of
 
 Inputs = TypeVar("Inputs")
 Call: TypeAlias = Callable[[transitions.EventData], Any]

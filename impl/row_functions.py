@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, get_type_hints
 
-from kafka_spec.spec.table import Machine, Row, SpecError, name_of
+from kafka_spec.spec.vocabulary.table import Machine, Row, SpecError, name_of
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 INPUTS = "inputs"

@@ -16,122 +16,122 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kafka_spec.model_check.check import check as check
-    from kafka_spec.model_check.counterexample import trace_of as trace_of
     from kafka_spec.model_check.exploration import Budget as Budget
     from kafka_spec.model_check.exploration import Distribution as Distribution
     from kafka_spec.model_check.exploration import EngineError as EngineError
     from kafka_spec.model_check.exploration import Exploration as Exploration
     from kafka_spec.model_check.exploration import Finding as Finding
     from kafka_spec.model_check.spark.states_table import states_of as states_of
-    from kafka_spec.model_check.walk import Walk as Walk
+    from kafka_spec.model_check.traces.counterexample import trace_of as trace_of
+    from kafka_spec.model_check.traces.walk import Walk as Walk
     from kafka_spec.spec.brokers import Assignment as Assignment
     from kafka_spec.spec.brokers import Broker as Broker
     from kafka_spec.spec.brokers import BrokerOrNone as BrokerOrNone
     from kafka_spec.spec.brokers import PerBroker as PerBroker
-    from kafka_spec.spec.control.machines import CONTROLLER as CONTROLLER
-    from kafka_spec.spec.control.machines import ROLE as ROLE
-    from kafka_spec.spec.domain import NO_BROKERS as NO_BROKERS
-    from kafka_spec.spec.domain import NO_MEMBERS as NO_MEMBERS
-    from kafka_spec.spec.domain import NONE as NONE
-    from kafka_spec.spec.domain import BagOf as BagOf
-    from kafka_spec.spec.domain import Bound as Bound
-    from kafka_spec.spec.domain import Bounded as Bounded
-    from kafka_spec.spec.domain import BrokerSet as BrokerSet
-    from kafka_spec.spec.domain import Counters as Counters
-    from kafka_spec.spec.domain import Distinct as Distinct
-    from kafka_spec.spec.domain import Domain as Domain
-    from kafka_spec.spec.domain import Each as Each
-    from kafka_spec.spec.domain import Flag as Flag
-    from kafka_spec.spec.domain import MapOf as MapOf
-    from kafka_spec.spec.domain import Member as Member
-    from kafka_spec.spec.domain import MemberOrNone as MemberOrNone
-    from kafka_spec.spec.domain import MemberSet as MemberSet
-    from kafka_spec.spec.domain import OneOf as OneOf
-    from kafka_spec.spec.domain import Option as Option
-    from kafka_spec.spec.domain import Queue as Queue
-    from kafka_spec.spec.domain import Range as Range
-    from kafka_spec.spec.domain import SetOf as SetOf
-    from kafka_spec.spec.domain import SpecError as SpecError
-    from kafka_spec.spec.domain import Spent as Spent
-    from kafka_spec.spec.domain import StateOf as StateOf
-    from kafka_spec.spec.domain import add as add
-    from kafka_spec.spec.domain import append as append
-    from kafka_spec.spec.domain import assign as assign
-    from kafka_spec.spec.domain import contains as contains
-    from kafka_spec.spec.domain import count as count
-    from kafka_spec.spec.domain import drop as drop
-    from kafka_spec.spec.domain import excluding as excluding
-    from kafka_spec.spec.domain import first_brokers as first_brokers
-    from kafka_spec.spec.domain import first_members as first_members
-    from kafka_spec.spec.domain import has as has
-    from kafka_spec.spec.domain import holds as holds
-    from kafka_spec.spec.domain import including as including
-    from kafka_spec.spec.domain import members_of as members_of
-    from kafka_spec.spec.domain import message as message
-    from kafka_spec.spec.domain import only as only
-    from kafka_spec.spec.domain import pop_first as pop_first
-    from kafka_spec.spec.domain import present as present
-    from kafka_spec.spec.domain import put as put
-    from kafka_spec.spec.domain import remove as remove
-    from kafka_spec.spec.domain import reset as reset
-    from kafka_spec.spec.domain import set_of as set_of
-    from kafka_spec.spec.domain import size as size
-    from kafka_spec.spec.domain import tagged as tagged
-    from kafka_spec.spec.domain import truncate as truncate
-    from kafka_spec.spec.domain import value_of as value_of
-    from kafka_spec.spec.exchange import load_table as load_table
-    from kafka_spec.spec.exchange import table_text as table_text
-    from kafka_spec.spec.machines import MACHINES as MACHINES
-    from kafka_spec.spec.models import MODELS as MODELS
-    from kafka_spec.spec.partition import PARTITION as PARTITION
-    from kafka_spec.spec.replica import REPLICA as REPLICA
-    from kafka_spec.spec.replica import REPLICA_0_10 as REPLICA_0_10
-    from kafka_spec.spec.table import Abstraction as Abstraction
-    from kafka_spec.spec.table import Among as Among
-    from kafka_spec.spec.table import BoundSet as BoundSet
-    from kafka_spec.spec.table import Constants as Constants
-    from kafka_spec.spec.table import Decision as Decision
-    from kafka_spec.spec.table import ElementOf as ElementOf
-    from kafka_spec.spec.table import ItemOf as ItemOf
-    from kafka_spec.spec.table import Machine as Machine
-    from kafka_spec.spec.table import Overlap as Overlap
-    from kafka_spec.spec.table import Property as Property
-    from kafka_spec.spec.table import Row as Row
-    from kafka_spec.spec.table import Rule as Rule
-    from kafka_spec.spec.table import Spec as Spec
-    from kafka_spec.spec.table import Symmetric as Symmetric
-    from kafka_spec.spec.table import anywhere as anywhere
-    from kafka_spec.spec.table import fire as fire
-    from kafka_spec.spec.table import invariant as invariant
-    from kafka_spec.spec.table import leads_to as leads_to
-    from kafka_spec.spec.table import reachable as reachable
-    from kafka_spec.spec.table import recoverable as recoverable
-    from kafka_spec.spec.table import step_invariant as step_invariant
-    from kafka_spec.spec.trace import Action as Action
-    from kafka_spec.spec.trace import FieldChange as FieldChange
-    from kafka_spec.spec.trace import Step as Step
-    from kafka_spec.spec.trace import Trace as Trace
+    from kafka_spec.spec.catalogue.machines import MACHINES as MACHINES
+    from kafka_spec.spec.catalogue.models import MODELS as MODELS
+    from kafka_spec.spec.language.domain import NO_BROKERS as NO_BROKERS
+    from kafka_spec.spec.language.domain import NO_MEMBERS as NO_MEMBERS
+    from kafka_spec.spec.language.domain import NONE as NONE
+    from kafka_spec.spec.language.domain import ArrayOf as ArrayOf
+    from kafka_spec.spec.language.domain import BagOf as BagOf
+    from kafka_spec.spec.language.domain import Bound as Bound
+    from kafka_spec.spec.language.domain import BrokerSet as BrokerSet
+    from kafka_spec.spec.language.domain import Counters as Counters
+    from kafka_spec.spec.language.domain import Distinct as Distinct
+    from kafka_spec.spec.language.domain import Domain as Domain
+    from kafka_spec.spec.language.domain import Flag as Flag
+    from kafka_spec.spec.language.domain import MapOf as MapOf
+    from kafka_spec.spec.language.domain import Member as Member
+    from kafka_spec.spec.language.domain import MemberOrNone as MemberOrNone
+    from kafka_spec.spec.language.domain import MemberSet as MemberSet
+    from kafka_spec.spec.language.domain import OneOf as OneOf
+    from kafka_spec.spec.language.domain import Option as Option
+    from kafka_spec.spec.language.domain import Queue as Queue
+    from kafka_spec.spec.language.domain import Range as Range
+    from kafka_spec.spec.language.domain import SequenceOf as SequenceOf
+    from kafka_spec.spec.language.domain import SetOf as SetOf
+    from kafka_spec.spec.language.domain import SpecError as SpecError
+    from kafka_spec.spec.language.domain import Spent as Spent
+    from kafka_spec.spec.language.domain import StateOf as StateOf
+    from kafka_spec.spec.language.domain import add as add
+    from kafka_spec.spec.language.domain import append as append
+    from kafka_spec.spec.language.domain import assign as assign
+    from kafka_spec.spec.language.domain import contains as contains
+    from kafka_spec.spec.language.domain import count as count
+    from kafka_spec.spec.language.domain import drop as drop
+    from kafka_spec.spec.language.domain import excluding as excluding
+    from kafka_spec.spec.language.domain import field as field
+    from kafka_spec.spec.language.domain import first_brokers as first_brokers
+    from kafka_spec.spec.language.domain import first_members as first_members
+    from kafka_spec.spec.language.domain import has as has
+    from kafka_spec.spec.language.domain import including as including
+    from kafka_spec.spec.language.domain import members_of as members_of
+    from kafka_spec.spec.language.domain import message as message
+    from kafka_spec.spec.language.domain import pop_first as pop_first
+    from kafka_spec.spec.language.domain import present as present
+    from kafka_spec.spec.language.domain import put as put
+    from kafka_spec.spec.language.domain import remove as remove
+    from kafka_spec.spec.language.domain import reset as reset
+    from kafka_spec.spec.language.domain import set_of as set_of
+    from kafka_spec.spec.language.domain import singleton as singleton
+    from kafka_spec.spec.language.domain import size as size
+    from kafka_spec.spec.language.domain import tagged as tagged
+    from kafka_spec.spec.language.domain import truncate as truncate
+    from kafka_spec.spec.language.domain import value_of as value_of
+    from kafka_spec.spec.machines.partition import PARTITION as PARTITION
+    from kafka_spec.spec.machines.replica import REPLICA as REPLICA
+    from kafka_spec.spec.machines.replica import REPLICA_0_10 as REPLICA_0_10
+    from kafka_spec.spec.vocabulary.table import Abstraction as Abstraction
+    from kafka_spec.spec.vocabulary.table import Among as Among
+    from kafka_spec.spec.vocabulary.table import BoundSet as BoundSet
+    from kafka_spec.spec.vocabulary.table import Constants as Constants
+    from kafka_spec.spec.vocabulary.table import Decision as Decision
+    from kafka_spec.spec.vocabulary.table import ElementOf as ElementOf
+    from kafka_spec.spec.vocabulary.table import ItemOf as ItemOf
+    from kafka_spec.spec.vocabulary.table import Machine as Machine
+    from kafka_spec.spec.vocabulary.table import Overlap as Overlap
+    from kafka_spec.spec.vocabulary.table import Property as Property
+    from kafka_spec.spec.vocabulary.table import Row as Row
+    from kafka_spec.spec.vocabulary.table import Rule as Rule
+    from kafka_spec.spec.vocabulary.table import Spec as Spec
+    from kafka_spec.spec.vocabulary.table import Symmetric as Symmetric
+    from kafka_spec.spec.vocabulary.table import anywhere as anywhere
+    from kafka_spec.spec.vocabulary.table import fire as fire
+    from kafka_spec.spec.vocabulary.table import invariant as invariant
+    from kafka_spec.spec.vocabulary.table import leads_to as leads_to
+    from kafka_spec.spec.vocabulary.table import reachable as reachable
+    from kafka_spec.spec.vocabulary.table import recoverable as recoverable
+    from kafka_spec.spec.vocabulary.table import step_invariant as step_invariant
+    from kafka_spec.spec.vocabulary.table_json import load_table as load_table
+    from kafka_spec.spec.vocabulary.table_json import table_text as table_text
+    from kafka_spec.spec.vocabulary.trace import Action as Action
+    from kafka_spec.spec.vocabulary.trace import FieldChange as FieldChange
+    from kafka_spec.spec.vocabulary.trace import Step as Step
+    from kafka_spec.spec.vocabulary.trace import Trace as Trace
+    from kafka_spec.spec.zookeeper.machines import CONTROLLER as CONTROLLER
+    from kafka_spec.spec.zookeeper.machines import ROLE as ROLE
 
 _PLACES = {
     "model_check.check": "check",
-    "model_check.counterexample": "trace_of",
-    "model_check.spark.states_table": "states_of",
-    "model_check.walk": "Walk",
+    "model_check.traces.counterexample": "trace_of",
     "model_check.exploration": "Budget Distribution EngineError Exploration Finding",
-    "spec.control.machines": "CONTROLLER ROLE",
+    "model_check.spark.states_table": "states_of",
+    "model_check.traces.walk": "Walk",
     "spec.brokers": "Assignment Broker BrokerOrNone PerBroker",
-    "spec.domain": "NONE NO_BROKERS NO_MEMBERS BagOf Bound Bounded BrokerSet Counters Distinct Domain Each Flag MapOf Member "
-    "MemberOrNone MemberSet OneOf Option Queue Range SetOf SpecError Spent StateOf add append assign contains count drop "
-    "excluding first_brokers first_members has holds including members_of message only pop_first present put remove reset "
-    "set_of size tagged truncate value_of",
-    "spec.exchange": "load_table table_text",
-    "spec.machines": "MACHINES",
-    "spec.models": "MODELS",
-    "spec.partition": "PARTITION",
-    "spec.replica": "REPLICA REPLICA_0_10",
-    "spec.table": "Abstraction Among BoundSet Constants Decision ElementOf ItemOf Machine Overlap Property Row Rule Spec Symmetric "
-    "anywhere fire invariant leads_to reachable recoverable step_invariant",
-    "spec.trace": "Action FieldChange Step Trace",
+    "spec.zookeeper.machines": "CONTROLLER ROLE",
+    "spec.language.domain": "ArrayOf BagOf Bound BrokerSet Counters Distinct Domain Flag MapOf Member MemberOrNone MemberSet NONE "
+    "NO_BROKERS NO_MEMBERS OneOf Option Queue Range SequenceOf SetOf SpecError Spent StateOf add append "
+    "assign contains count drop excluding field first_brokers first_members has including members_of "
+    "message pop_first present put remove reset set_of singleton size tagged truncate value_of",
+    "spec.vocabulary.table_json": "load_table table_text",
+    "spec.catalogue.machines": "MACHINES",
+    "spec.catalogue.models": "MODELS",
+    "spec.machines.partition": "PARTITION",
+    "spec.machines.replica": "REPLICA REPLICA_0_10",
+    "spec.vocabulary.table": "Abstraction Among BoundSet Constants Decision ElementOf ItemOf Machine Overlap Property Row Rule "
+    "Spec Symmetric anywhere fire invariant leads_to reachable recoverable step_invariant",
+    "spec.vocabulary.trace": "Action FieldChange Step Trace",
 }
 """The public names by the module that defines them: the imports above, for use at run time."""
 
@@ -151,7 +151,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    from kafka_spec.spec.extras import MissingExtra, needing
+    from kafka_spec.spec.optional_dependencies import MissingExtra, needing
 
     place = _PLACE_OF[name]
     try:

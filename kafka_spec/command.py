@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from kafka_spec.model_check.coverage import Coverage
-    from kafka_spec.spec.table import Spec
+    from kafka_spec.spec.vocabulary.table import Spec
 
 
 @dataclass(frozen=True)
 class Command:
     """A subcommand: its purpose, the function that adds its options, and the extra that it requires."""
 
-    says: str
+    summary: str
     add_options: Callable[[argparse.ArgumentParser], None]
     extra: str | None = None
 
@@ -33,7 +33,7 @@ class Command:
 def _check(parser: argparse.ArgumentParser) -> None:
     from kafka_spec.diagrams.charts import CHARTS
     from kafka_spec.model_check.command.check import add_check
-    from kafka_spec.spec.models import MODELS
+    from kafka_spec.spec.catalogue.models import MODELS
 
     add_check(parser, MODELS, CHARTS)
 
@@ -41,14 +41,14 @@ def _check(parser: argparse.ArgumentParser) -> None:
 def _trace(parser: argparse.ArgumentParser) -> None:
     from kafka_spec.diagrams.charts import CHARTS
     from kafka_spec.model_check.command.check import add_trace
-    from kafka_spec.spec.models import MODELS
+    from kafka_spec.spec.catalogue.models import MODELS
 
     add_trace(parser, MODELS, CHARTS)
 
 
 def _coverage(parser: argparse.ArgumentParser) -> None:
     from kafka_spec.model_check.command.coverage import add_coverage
-    from kafka_spec.spec.models import MODELS
+    from kafka_spec.spec.catalogue.models import MODELS
 
     add_coverage(parser, MODELS, {"html": _coverage_page})
 
@@ -61,14 +61,14 @@ def _coverage_page(found: Coverage) -> str:
 
 def _states(parser: argparse.ArgumentParser) -> None:
     from kafka_spec.model_check.command.states import add_states
-    from kafka_spec.spec.models import MODELS
+    from kafka_spec.spec.catalogue.models import MODELS
 
     add_states(parser, MODELS)
 
 
 def _models(parser: argparse.ArgumentParser) -> None:
     from kafka_spec.model_check.command.models import add_models
-    from kafka_spec.spec.models import MODELS
+    from kafka_spec.spec.catalogue.models import MODELS
 
     add_models(parser, MODELS, {"html": _reference})
 
@@ -81,29 +81,29 @@ def _reference(specs: Sequence[Spec]) -> str:
 
 def _draw(parser: argparse.ArgumentParser) -> None:
     from kafka_spec.diagrams.command import add_draw
-    from kafka_spec.spec.machines import CHOICES, MACHINES
-    from kafka_spec.spec.models import MODELS
+    from kafka_spec.spec.catalogue.machines import CHOICES, MACHINES
+    from kafka_spec.spec.catalogue.models import MODELS
 
     add_draw(parser, MODELS, MACHINES, CHOICES)
 
 
 def _explore(parser: argparse.ArgumentParser) -> None:
     from kafka_spec.diagrams.explore.command import add_explore
-    from kafka_spec.spec.models import MODELS
+    from kafka_spec.spec.catalogue.models import MODELS
 
     add_explore(parser, MODELS)
 
 
 def _export(parser: argparse.ArgumentParser) -> None:
     from kafka_spec.diagrams.command import add_export
-    from kafka_spec.spec.machines import MACHINES
-    from kafka_spec.spec.models import MODELS
+    from kafka_spec.spec.catalogue.machines import MACHINES
+    from kafka_spec.spec.catalogue.models import MODELS
 
     add_export(parser, MODELS, MACHINES)
 
 
 def _run(parser: argparse.ArgumentParser) -> None:
-    from kafka_spec.conformance.real.command import add_kafka
+    from kafka_spec.conformance.kafka_clusters.command import add_kafka
     from kafka_spec.impl.command import add_run, run
 
     add_run(parser)
@@ -129,14 +129,14 @@ def _init(parser: argparse.ArgumentParser) -> None:
 
 
 def _conformance(parser: argparse.ArgumentParser) -> None:
-    from kafka_spec.conformance.classes.command import add_conformance
+    from kafka_spec.conformance.kafka_classes.command import add_conformance
 
     add_conformance(parser)
 
 
 def _completion(parser: argparse.ArgumentParser) -> None:
     from kafka_spec.model_check.command.completion import add_completion
-    from kafka_spec.spec.models import MODELS
+    from kafka_spec.spec.catalogue.models import MODELS
 
     add_completion(parser, lambda: parser_of(*COMMANDS), MODELS)
 
@@ -181,7 +181,7 @@ def parser_of(*chosen: str) -> argparse.ArgumentParser:
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, command in COMMANDS.items():
-        options = commands.add_parser(name, help=command.says)
+        options = commands.add_parser(name, help=command.summary)
         if name in chosen:
             command.add_options(options)
     return parser
@@ -205,7 +205,7 @@ def _nowhere() -> TextIO:
 
 
 def _run_command(command: Command, options: argparse.Namespace) -> int:
-    from kafka_spec.spec.extras import needing
+    from kafka_spec.spec.optional_dependencies import needing
 
     with needing(command.extra) if command.extra else nullcontext():
         code: int = options.run(options)
@@ -216,7 +216,7 @@ def _told(error: Exception) -> int:
     """Report an error, and return its exit code."""
     from kafka_spec.model_check.command.options import INCONCLUSIVE, INTERNAL, MISUSE, warn
     from kafka_spec.model_check.exploration import EngineError, Stopped
-    from kafka_spec.spec.table import SpecError
+    from kafka_spec.spec.vocabulary.table import SpecError
 
     if isinstance(error, BrokenPipeError):
         sys.stderr.close()

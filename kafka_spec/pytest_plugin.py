@@ -22,7 +22,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     if "kafka-spec" not in content.get("tool", {}):
         return None
     from kafka_spec.model_check.pytest_items import Manifest
-    from kafka_spec.spec.models import MODELS
+    from kafka_spec.spec.catalogue.models import MODELS
 
     manifest: pytest.Collector = Manifest.from_parent(parent, path=file_path, catalogue=MODELS)
     return manifest

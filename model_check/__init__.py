@@ -1,1 +1,1 @@
-"""Explores any spec of the vocabulary in spec/table/. Independent of Kafka."""
+"""Explores any spec of the vocabulary in spec/vocabulary/table/. Independent of Kafka."""

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from kafka_spec.model_check.exploration import Budget, Distribution, EngineError, Exploration, Progress, Verdict, quiet
-from kafka_spec.model_check.fingerprint import VERIFY_SEED
+from kafka_spec.model_check.record.fingerprint import VERIFY_SEED
 from kafka_spec.model_check.within import limited
-from kafka_spec.spec.extras import needing
-from kafka_spec.spec.listing import refuse_unlisted
-from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
-from kafka_spec.spec.trace import Trace
+from kafka_spec.spec.optional_dependencies import needing
+from kafka_spec.spec.vocabulary.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
+from kafka_spec.spec.vocabulary.trace import Trace
+from kafka_spec.spec.vocabulary.unlisted_rules import refuse_unlisted
 
 if TYPE_CHECKING:
     from kafka_spec.model_check.random_walks.batches import Walks
@@ -103,8 +103,8 @@ def _unlike(result: Exploration, name: str, states: int) -> list[str]:
     if set(met.values()) == {states}:
         return []
     if len(set(met.values())) > 1:
-        told = ", ".join(f"{one} {length or 'no counterexample'}" for one, length in met.items())
-        return [f"{name}: its bindings differ ({told}); name them in traces"]
+        reported = ", ".join(f"{one} {length or 'no counterexample'}" for one, length in met.items())
+        return [f"{name}: its bindings differ ({reported}); name them in traces"]
     return [f"{name}: the counterexample has {next(iter(met.values()), None) or 'no'} states, expected {states}"]
 
 
@@ -125,7 +125,7 @@ class Outcome:
     def traces(self) -> Mapping[str, Trace]:
         """The traces of all violations and of all reached goals, by property."""
         with needing("check"):
-            from kafka_spec.model_check.counterexample import trace_of
+            from kafka_spec.model_check.traces.counterexample import trace_of
         found = {name: trace_of(self.result, name) for name in self.result.findings}
         return {name: trace for name, trace in found.items() if trace is not None}
 
@@ -207,18 +207,19 @@ def check(
         )
         return explored
 
-    def search(which: Engine, seed: int | None = None, anew: bool = False) -> Exploration:
+    def search(which: Engine, seed: int | None = None, fresh: bool = False) -> Exploration:
         with needing("check"):
-            from kafka_spec.model_check import embedded, oracle
+            from kafka_spec.model_check.oracle import oracle
+            from kafka_spec.model_check.search import embedded
         kept, resume = (distribution.state_dir, distribution.resume) if distribution is not None else (None, False)
         compiled = functools.partial(
             embedded.explore,
             threads=threads,
-            anew=anew,
+            fresh=fresh,
             traces=traces,
             state_dir=kept,
             resume=resume,
-            fast_from=0 if anew else embedded.LARGE_SEARCH,  # so that --verify compares quick code with fast code
+            fast_from=0 if fresh else embedded.LARGE_SEARCH,  # so that --verify compares quick code with fast code
         )
         explore = oracle.explore if which == "oracle" else compiled
         return explore(
@@ -235,12 +236,12 @@ def check(
     first: Engine = "oracle" if engine == "oracle" else "embedded"
     if verify_normal_form:
         with needing("check"):
-            from kafka_spec.model_check.normal_form import compared
+            from kafka_spec.model_check.search.normal_form import compared
         result = compared(spec, values, properties=claims, threads=threads, deadlock=deadlock, budget=budget, progress=progress)
     else:
         result = search(first)
     if verify and not result.stopped:
-        compare(result, search(first, VERIFY_SEED, anew=True), "another seed", exact=False)
+        compare(result, search(first, VERIFY_SEED, fresh=True), "another seed", exact=False)
     if engine == "both" and not result.stopped:
         compare(result, search("oracle"), "the oracle", exact=True)
     return result

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kafka_spec.model_check.exploration import Exploration
-from kafka_spec.spec.lint import Function, Source, source_of
-from kafka_spec.spec.table import Among, Machine, Row, Rule, Spec, first_line
+from kafka_spec.spec.language import Function, Source, source_of
+from kafka_spec.spec.vocabulary.table import Among, Machine, Row, Rule, Spec, first_line
 
 Judged = Literal["both", "never refuses", "always refuses", "never asked"]
 
@@ -28,7 +28,7 @@ class Condition:
     """A guard of a rule, or a condition of a row: how often it was asked, and how often it refused."""
 
     name: str
-    says: str
+    summary: str
     asked: int
     refused: int
 
@@ -161,7 +161,7 @@ def sources(spec: Spec, claims: Iterable[Function]) -> Iterator[Source]:
     first: list[Function] = [
         function
         for rule in spec.rules
-        for function in (*rule.guards, *rule.within, *rule.effects, *_among(rule))
+        for function in (*rule.guards, *rule.bound_guards, *rule.effects, *_among(rule))
     ]  # fmt: skip
     rows = [row for machine in spec.machines for row in machine.rows]
     first += [function for row in rows for function in (*row.looks, *row.effects) if callable(function)]
@@ -182,8 +182,8 @@ def _among(rule: Rule) -> list[Function]:
 def statements(source: Source) -> list[int]:
     """Return the lines on which the statements of a function begin, without its docstring."""
     nodes = [node for node in ast.walk(source.tree) if isinstance(node, ast.stmt) and node is not source.tree]
-    told = [node for node in nodes if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))]
-    return sorted({node.lineno for node in told})
+    reported = [node for node in nodes if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))]
+    return sorted({node.lineno for node in reported})
 
 
 # ---------------------------------------------------------------------------------------------------------------------

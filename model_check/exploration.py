@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from kafka_spec.model_check.fingerprint import collision_probability
-from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Property, Spec
+from kafka_spec.model_check.record.fingerprint import collision_probability
+from kafka_spec.spec.vocabulary.table import DEADLOCK, TYPE_INVARIANT, Property, Spec
 
 INTERRUPTED = "interrupted"
 """The reason of a search that Ctrl-C has stopped."""
@@ -44,27 +44,27 @@ class Finding:
     actions: tuple[int, ...]
     met: int = -1
     back: int = -1
-    untold: int = 0
+    unreported: int = 0
     """The number of actions, where a search does not keep them; `start` is -1 then, and there is no trace."""
     shortest: bool = True
     """Whether there is no shorter one; the end of a random walk has shorter ways."""
 
-    def going_on(self, lead: tuple[int, ...], circle: tuple[int, ...]) -> Finding:
+    def going_on(self, lead: tuple[int, ...], cycle: tuple[int, ...]) -> Finding:
         """Return the finding of a leads-to property whose antecedent is met at the end of this path."""
         if self.start < 0:
             return self
         met = len(self.actions)
-        return Finding(self.start, (*self.actions, *lead, *circle), met, met + len(lead))
+        return Finding(self.start, (*self.actions, *lead, *cycle), met, met + len(lead))
 
     @property
     def states(self) -> int:
         """The number of states on the path; the state in which a cycle closes counts once."""
-        return self.untold + len(self.actions) + (self.back < 0 or self.back == len(self.actions))
+        return self.unreported + len(self.actions) + (self.back < 0 or self.back == len(self.actions))
 
     @property
     def searched(self) -> int:
         """How many of the actions form a shortest path: all, or those up to the state that meets the antecedent."""
-        return self.met if self.met >= 0 else self.untold + len(self.actions)
+        return self.met if self.met >= 0 else self.unreported + len(self.actions)
 
 
 @dataclass

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kafka_spec.model_check.exploration import Exploration
-from kafka_spec.spec.table import Spec, SpecError
+from kafka_spec.spec.vocabulary.table import Spec, SpecError
 
 UNKNOWN_GROWTH = 4.0
 """The growth that is assumed of a bound that was never raised."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from kafka_spec.model_check.check import ENGINES, Engine, Expectation, check, judged_by_spec
 from kafka_spec.model_check.exploration import Budget, Distribution, Exploration, Progress, quiet
-from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
+from kafka_spec.spec.vocabulary.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
 
 KEYS: dict[str, tuple[type, ...]] = {
     "name": (str,),
@@ -109,7 +109,7 @@ class NamedCheck:
         )
 
 
-def read_manifest(path: Path, model: Callable[[str], Spec], only: Collection[str] | None = None) -> list[NamedCheck]:
+def read_manifest(path: Path, model: Callable[[str], Spec], singleton: Collection[str] | None = None) -> list[NamedCheck]:
     """Return the checks of a manifest, in order, or only those of some names; `model` returns the spec with a name.
 
     All checks must be well-formed; models, bounds and properties are looked up for those that are returned.
@@ -149,7 +149,7 @@ def read_manifest(path: Path, model: Callable[[str], Spec], only: Collection[str
     return [
         _check({"all_properties_tested": tested and table["verdict"] == "holds", **table}, place, model, untestable)
         for table, place in zip(tables, places, strict=True)
-        if only is None or table["name"] in only
+        if singleton is None or table["name"] in singleton
     ]
 
 

@@ -17,8 +17,8 @@ from kafka_spec.model_check.command.find import Models
 from kafka_spec.model_check.command.options import cores
 from kafka_spec.model_check.manifest import NamedCheck, read_manifest
 from kafka_spec.model_check.report.text import trace_text
-from kafka_spec.spec.extras import MissingExtra, needing
-from kafka_spec.spec.table import Spec, SpecError
+from kafka_spec.spec.optional_dependencies import MissingExtra, needing
+from kafka_spec.spec.vocabulary.table import Spec, SpecError
 
 
 class Unexpected(Exception):  # noqa: N818 - says what happened
@@ -38,7 +38,7 @@ class Manifest(pytest.File):
             sys.path.insert(0, str(self.path.parent))
         try:
             with needing("check"):
-                from kafka_spec.model_check import embedded  # noqa: F401
+                from kafka_spec.model_check.search import embedded  # noqa: F401
         except MissingExtra as error:
             # one failing item: an error at collection would prevent the project's own tests from running
             yield Missing.from_parent(self, name="checks", why=str(error))

@@ -88,11 +88,11 @@ def _work(work: Callable[[], object], writer: int, parent: int) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         end_with(parent)
         try:
-            told: tuple[object, BaseException | None] = work(), None
+            reported: tuple[object, BaseException | None] = work(), None
         except Exception as error:
-            told = None, error
+            reported = None, error
         with os.fdopen(writer, "wb") as pipe:
-            pickle.dump(told, pipe)
+            pickle.dump(reported, pipe)
     finally:
         os._exit(0)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafka_spec.spec.domain import Distinct, Domain, Each, Member, MemberOrNone, Number
+from kafka_spec.spec.language.domain import ArrayOf, Distinct, Domain, Member, MemberOrNone, Number
 
 
 class Broker(Member):
@@ -19,7 +19,7 @@ class BrokerOrNone(MemberOrNone):
         super().__init__(brokers, "broker")
 
 
-class PerBroker(Each):
+class PerBroker(ArrayOf):
     """One item for each broker."""
 
     def __init__(self, item: Domain | type, brokers: Number) -> None:
@@ -33,7 +33,7 @@ class PartitionIndex(Member):
         super().__init__(partitions)
 
 
-class PerPartition(Each):
+class PerPartition(ArrayOf):
     """One item for each partition."""
 
     def __init__(self, item: Domain | type, partitions: Number) -> None:

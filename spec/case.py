@@ -13,17 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from kafka_spec.spec.family import Family
-from kafka_spec.spec.table import (
-    Check,
-    Decision,
-    Machine,
-    Property,
-    Rule,
-    Spec,
-    Untestable,
-    beginning_with,
-    check_name,
-)
+from kafka_spec.spec.vocabulary.table import Check, Decision, Machine, Property, Rule, Spec, Untestable, beginning_with, check_name
 
 Releases: TypeAlias = tuple[str, str] | None
 """The first and the last release of Kafka that have something; None: no release has it.
@@ -41,7 +31,7 @@ def has(releases: Releases, release: str) -> bool:
     return first <= asked and asked[: len(last)] <= last
 
 
-def told(releases: Releases) -> str:
+def reported(releases: Releases) -> str:
     """Return the releases in words."""
     if releases is None:
         return "in no release"
@@ -95,7 +85,7 @@ class Case:
     """
 
     name: str
-    says: str
+    summary: str
     releases: Releases = None
     decides: Mapping[Decision, enum.IntEnum] = field(default_factory=dict)
     shows: tuple[Shown, ...] = ()
@@ -154,7 +144,7 @@ class Era:
     """
 
     name: str
-    says: str
+    summary: str
     release: str
     shows: tuple[Shown, ...]
     cannot_test: tuple[Untestable, ...] = ()
@@ -198,17 +188,17 @@ class Suite:
     def spec_with(self, case: Case) -> Spec:
         """Return `fixed` with one case."""
         first = beginning_with(case.bounds, self.fixed.bound_sets)
-        return self._with(case.name, case.says, (case,), properties=case.claims, bound_sets=first)
+        return self._with(case.name, case.summary, (case,), properties=case.claims, bound_sets=first)
 
     def spec_of(self, era: Era) -> Spec:
         """Return the model of an era."""
-        return self._with(era.name, era.says, self.of(era))
+        return self._with(era.name, era.summary, self.of(era))
 
-    def _with(self, name: str, says: str, cases: tuple[Case, ...], **other: Any) -> Spec:
+    def _with(self, name: str, summary: str, cases: tuple[Case, ...], **other: Any) -> Spec:
         decisions = {name: value for case in cases for name, value in case.decisions.items()}
         return self.fixed.replacing(
             f"{self.fixed.name.partition('/')[0]}/{name}",
-            says,
+            summary,
             decisions=decisions,
             rules=tuple(rule for case in cases for rule in case.rules),
             machines=tuple(machine for case in cases for machine in case.machines),
@@ -225,10 +215,12 @@ class Suite:
                 why = shown.why or (
                     "what it breaks" if shown.violates else case.breaks_nothing and f"it breaks nothing {case.breaks_nothing}"
                 )
-                yield self._of(f"{world}/{case.name}", shown, f"{case.says} ({told(case.releases)})" + (f"; {why}" if why else ""))
+                yield self._of(
+                    f"{world}/{case.name}", shown, f"{case.summary} ({reported(case.releases)})" + (f"; {why}" if why else "")
+                )
         for era in self.eras:
             for shown in era.shows:
-                yield self._of(f"{world}/{era.name}", shown, f"what {era.says} violates there", era.cannot_test)
+                yield self._of(f"{world}/{era.name}", shown, f"what {era.summary} violates there", era.cannot_test)
 
     def _of_fixed(self, family: Family) -> Check:
         return Check(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kafka_spec.spec.table import BoundSet, Name, Untestable
-from kafka_spec.spec.table import family as bound_set
+from kafka_spec.spec.vocabulary.table import BoundSet, Name, Untestable
+from kafka_spec.spec.vocabulary.table import family as bound_set
 
 
 @dataclass(frozen=True)

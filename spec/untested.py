@@ -5,7 +5,7 @@ A check that tests such a property after all fails, so none of these can be wron
 
 from __future__ import annotations
 
-from kafka_spec.spec.table import Untestable
+from kafka_spec.spec.vocabulary.table import Untestable
 
 WHILE_ZERO: tuple[Untestable, ...] = (
     Untestable(

@@ -16,15 +16,16 @@ import pytest
 from _pytest.mark import ParameterSet
 from hypothesis import Phase, settings
 
-from kafka_spec.model_check import embedded, oracle
+from kafka_spec.model_check.code.memo import VERIFIES
 from kafka_spec.model_check.exploration import Exploration
-from kafka_spec.model_check.known_code import VERIFIES
 from kafka_spec.model_check.manifest import NamedCheck, read_manifest
-from kafka_spec.spec.models import MODELS
+from kafka_spec.model_check.oracle import oracle
+from kafka_spec.model_check.search import embedded
+from kafka_spec.spec.catalogue.models import MODELS
 
 if TYPE_CHECKING:
-    from kafka_spec.impl.broker.broker_process import BrokerProcess
-    from kafka_spec.impl.coordination.server import ZooKeeperServer
+    from kafka_spec.impl.zookeeper.broker.broker_process import BrokerProcess
+    from kafka_spec.impl.zookeeper.coordination.server import ZooKeeperServer
 
 ROOT = Path(__file__).parent.parent
 GOLDEN = Path(__file__).parent / "golden"
@@ -89,8 +90,8 @@ def answer(broker: BrokerProcess, request: Any) -> Any:
     """Return a broker's only answer to a request, which it has at once."""
     answers: list[Any] = []
     broker.serve(request, answers.append)
-    (only,) = answers
-    return only
+    (singleton,) = answers
+    return singleton
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -100,7 +101,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for name, value in report.user_properties:
             if name == "replayed" and report.when == "call":
                 era, *counts = value
-                era = era if "/" in era else f"control/{era}"
+                era = era if "/" in era else f"zookeeper/{era}"
                 total[era] = [a + b for a, b in zip(total.get(era, [0, 0, 0]), counts, strict=True)]
     for era, (edges, states, refused) in total.items():
         refusals = f"; {refused:,} of them it refuses, see conformance/replay/rules.py" if refused else ""
@@ -125,7 +126,7 @@ def compiled_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperServer]:
     """Return a ZooKeeper server that all tests of this process share; each uses its own path."""
-    from kafka_spec.impl.coordination.server import ZooKeeperServer
+    from kafka_spec.impl.zookeeper.coordination.server import ZooKeeperServer
 
     with ZooKeeperServer(tmp_path_factory.mktemp("zookeeper")) as running:
         yield running
@@ -134,16 +135,16 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperServer
 @pytest.fixture(autouse=True)
 def errors_of_controllers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """An unexpected error in a controller, after which it resigns, fails the test, unless the test has the mark."""
-    from kafka_spec.impl.controller.controller import KafkaController
+    from kafka_spec.impl.zookeeper.controller.controller import KafkaController
 
     met: list[Exception] = []
     move = KafkaController._move
 
-    def told(self: KafkaController, error: Exception) -> None:
+    def reported(self: KafkaController, error: Exception) -> None:
         met.append(error)
         move(self, error)
 
-    monkeypatch.setattr(KafkaController, "_move", told)
+    monkeypatch.setattr(KafkaController, "_move", reported)
     yield
     if met and not request.node.get_closest_marker("unexpected_errors"):
         raise met[0]

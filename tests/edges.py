@@ -20,17 +20,17 @@ from kafka_spec.conformance.replay.core import replay as replay_edges
 from kafka_spec.conformance.replay.ensemble import ModelEnsemble
 from kafka_spec.conformance.replay.projection import Projection
 from kafka_spec.conformance.replay.rules import STEPS
-from kafka_spec.impl.cluster import Cluster
 from kafka_spec.impl.protocol.settings import Settings
-from kafka_spec.model_check import embedded
-from kafka_spec.model_check.embedded import Search
+from kafka_spec.impl.zookeeper.cluster import Cluster
 from kafka_spec.model_check.exploration import Budget, Exploration
-from kafka_spec.model_check.layout import Layout, Packed, get
-from kafka_spec.model_check.oracle import ExecutableSpec as Model
-from kafka_spec.spec.control.state import World
-from kafka_spec.spec.domain import Array, Record
+from kafka_spec.model_check.interpreter.interpreter import Interpreter as Model
+from kafka_spec.model_check.record.layout import Layout, Packed, get
+from kafka_spec.model_check.search import embedded
+from kafka_spec.model_check.search.embedded import Search
 from kafka_spec.spec.kraft.state import KRaft
-from kafka_spec.spec.table import Property, Spec
+from kafka_spec.spec.language.domain import Array, Record
+from kafka_spec.spec.vocabulary.table import Property, Spec
+from kafka_spec.spec.zookeeper.state import World
 
 FEW = 5
 """The number of edges of each rule that a sample has at least, if there are as many."""

@@ -5,8 +5,23 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from kafka_spec.spec.domain import BagOf, Bound, Each, Flag, OneOf, Range, SetOf, add, count, has, holds, message, remove, tagged
-from kafka_spec.spec.table import BoundSet, Constants, ElementOf, Rule, Spec, invariant, reachable
+from kafka_spec.spec.language.domain import (
+    ArrayOf,
+    BagOf,
+    Bound,
+    Flag,
+    OneOf,
+    Range,
+    SetOf,
+    add,
+    count,
+    field,
+    has,
+    message,
+    remove,
+    tagged,
+)
+from kafka_spec.spec.vocabulary.table import BoundSet, Constants, ElementOf, Rule, Spec, invariant, reachable
 
 TOY = "a toy"
 LETTERS = Bound("letters", 0, 6, "different letters")
@@ -18,17 +33,17 @@ ROOM = Bound("room", 0, 9, "letters at a time")
 class Letter:
     """A letter."""
 
-    name: int = holds(Range(0, 5))
-    answers: int = holds(Flag())
+    name: int = field(Range(0, 5))
+    answers: int = field(Flag())
 
 
 @dataclass
 class Post:
     """Letters that are under way, each once, and in another place any number of times."""
 
-    once: list[Letter] = holds(SetOf(Letter, ROOM))
-    often: list[Letter] = holds(BagOf(Letter, ROOM))
-    order: int = holds(Range(0, 728))
+    once: list[Letter] = field(SetOf(Letter, ROOM))
+    often: list[Letter] = field(BagOf(Letter, ROOM))
+    order: int = field(Range(0, 728))
 
 
 def exists(name: int, k: Constants) -> bool:
@@ -96,10 +111,10 @@ COUNTS = invariant("CountsAgree", counts_agree, "has, count and loops agree", TO
 TWICE = reachable("Twice", both_copies, "a letter can be there twice", TOY)
 
 
-def post(name: str, says: str, *rules: Rule, letters: int, room: int) -> Spec:
+def post(name: str, summary: str, *rules: Rule, letters: int, room: int) -> Spec:
     """Return a spec of these rules."""
     sets = (BoundSet("hand", {"letters": letters, "room": room}, "counted by hand"),)
-    return Spec(name, says, Post, rules, (COUNTS,), more_bounds=(LETTERS,), bound_sets=sets)
+    return Spec(name, summary, Post, rules, (COUNTS,), more_bounds=(LETTERS,), bound_sets=sets)
 
 
 SETS = post("sets", "each letter is there or not: 2^4 states", SEND_ONCE, letters=4, room=4)
@@ -128,16 +143,16 @@ class Kind(enum.IntEnum):
 class Said:
     """A message whose kind says which fields it has."""
 
-    kind: Kind = holds(OneOf(Kind))
-    what: int = holds(Range(0, 2))
+    kind: Kind = field(OneOf(Kind))
+    what: int = field(Range(0, 2))
 
 
 @dataclass
 class Inboxes:
     """An inbox for each of two."""
 
-    inboxes: list[list[Said]] = holds(Each(SetOf(Said, 2), 2, "reader"))
-    heard: list[int] = holds(Each(Range(0, 2), 2, "reader"))
+    inboxes: list[list[Said]] = field(ArrayOf(SetOf(Said, 2), 2, "reader"))
+    heard: list[int] = field(ArrayOf(Range(0, 2), 2, "reader"))
 
 
 def has_room(s: Inboxes, reader: int) -> bool:

@@ -9,10 +9,10 @@ from typing import Any
 from edges import AnyStage, broken, plain, stage, steps
 
 from kafka_spec.conformance.replay.core import difference
-from kafka_spec.model_check.counterexample import REPLAYED_WAYS
-from kafka_spec.model_check.layout import Layout
-from kafka_spec.model_check.oracle import ExecutableSpec
-from kafka_spec.spec.table import Property, Spec
+from kafka_spec.model_check.interpreter.interpreter import Interpreter
+from kafka_spec.model_check.record.layout import Layout
+from kafka_spec.model_check.traces.counterexample import REPLAYED_WAYS
+from kafka_spec.spec.vocabulary.table import Property, Spec
 
 Action = tuple[str, tuple[int, ...]]
 """The name of a rule, and its parameters."""
@@ -22,7 +22,7 @@ class LedCluster:
     """Follows actions in a model, and on the implementation beside it."""
 
     def __init__(self, spec: Spec, bounds: Mapping[str, int], start: int, on: AnyStage) -> None:
-        self.model = ExecutableSpec(spec, bounds)
+        self.model = Interpreter(spec, bounds)
         self.state = self.model.initial()[start]
         self._root = Layout(self.model.space).root
         self._steps = steps(spec)

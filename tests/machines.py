@@ -7,8 +7,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from kafka_spec.spec.exchange import Unbound
-from kafka_spec.spec.table import Machine, Row
+from kafka_spec.spec.vocabulary.table import Machine, Row
+from kafka_spec.spec.vocabulary.table_json import Unbound
 
 NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True)
 PROSE = st.text(st.characters(exclude_categories=("Cs",)), max_size=20)
@@ -19,7 +19,7 @@ def named(names: st.SearchStrategy[str]) -> st.SearchStrategy[Unbound]:
 
     def unbound(name: str) -> Unbound:
         made = Unbound(name)
-        made.says = f"It is {name}." if len(name) % 2 else ""
+        made.summary = f"It is {name}." if len(name) % 2 else ""
         return made
 
     return names.map(unbound)
@@ -42,11 +42,11 @@ def machines(draw: Any) -> Machine:
         rows.append(row_of(draw, "stay", (members[0],), members[0]))
     split = draw(st.sampled_from(rows))
     first, second = Unbound("yes"), Unbound("no")
-    first.says = second.says = ""
+    first.summary = second.summary = ""
     rows.append(Row("split", split.sources, split.target, (first,)))
     rows.append(Row("split", split.sources, split.target, (second,), kind="initialisation"))
     entity = tuple(draw(st.lists(NAMES, max_size=2, unique=True)))
-    return Machine("Random", states, members[0], tuple(rows), entity, cites=draw(PROSE), era=draw(PROSE))
+    return Machine("Random", states, members[0], tuple(rows), entity, reference=draw(PROSE), era=draw(PROSE))
 
 
 def row_of(draw: Any, trigger: str, sources: tuple[enum.IntEnum, ...], target: enum.IntEnum) -> Row:

@@ -25,9 +25,9 @@ from typing import Any
 
 import pyspark
 
-from kafka_spec.model_check import embedded
 from kafka_spec.model_check.exploration import Exploration
-from kafka_spec.spec.models import MODELS
+from kafka_spec.model_check.search import embedded
+from kafka_spec.spec.catalogue.models import MODELS
 
 ROOT = Path(__file__).parent.parent
 MODEL = MODELS["replication/kip_320"]
@@ -102,7 +102,7 @@ def check(output: str, errors: str, code: int, truth: Exploration) -> None:
     """Raise unless a run has the correct result."""
     if code != 0:
         raise Differs(f"a run ended with {code}: {errors.strip() or output[-500:]}")
-    told = json.loads(output)
+    reported = json.loads(output)
     expected = {
         "verdict": "holds",
         "levels": truth.levels,
@@ -111,8 +111,8 @@ def check(output: str, errors: str, code: int, truth: Exploration) -> None:
         "graph_digest": f"{truth.digest:016x}",
     }
     for name, value in expected.items():
-        if told[name] != value:
-            raise Differs(f"{name} is {told[name]}, and the embedded engine has {value}")
+        if reported[name] != value:
+            raise Differs(f"{name} is {reported[name]}, and the embedded engine has {value}")
 
 
 def processes() -> dict[int, tuple[int, str]]:

@@ -25,10 +25,10 @@ def run(until: float, seed: int) -> tuple[int, int | None, str]:
     """Run one seed; return it with the exit code and what was printed. None: it is too late to begin."""
     if time.monotonic() > until:
         return seed, None, ""
-    told = io.StringIO()
-    with redirect_stdout(told), redirect_stderr(told):
+    reported = io.StringIO()
+    with redirect_stdout(reported), redirect_stderr(reported):
         code = kafka_spec(["run", "--operations", "all", "--seed", str(seed), "--quiet"])
-    return seed, code, told.getvalue()
+    return seed, code, reported.getvalue()
 
 
 def main() -> int:
@@ -44,11 +44,11 @@ def main() -> int:
     began, alarms, ran = time.monotonic(), 0, 0
     seeds = range(options.first, options.first + options.seeds)
     with multiprocessing.get_context("spawn").Pool(options.jobs, maxtasksperchild=RUNS) as pool:
-        for seed, code, told in pool.imap_unordered(partial(run, began + 60 * options.minutes), seeds):
+        for seed, code, reported in pool.imap_unordered(partial(run, began + 60 * options.minutes), seeds):
             ran += code is not None
             if code:
                 alarms += 1
-                print(f"seed {seed} ends with {code}:\n{told}", flush=True)
+                print(f"seed {seed} ends with {code}:\n{reported}", flush=True)
             elif sys.stderr.isatty():
                 print(f"\r{ran} of {options.seeds} seeds", end="", file=sys.stderr, flush=True)
     took = time.monotonic() - began

@@ -6,14 +6,14 @@ from random import Random
 
 import pytest
 
-from kafka_spec.impl.coordination import znodes
-from kafka_spec.impl.coordination.admin import COLLISION_WARNING, Admin, RackMode, assign
-from kafka_spec.impl.coordination.broker_znode import encode_broker
-from kafka_spec.impl.coordination.interface import Session
-from kafka_spec.impl.coordination.memory import Ensemble
-from kafka_spec.impl.coordination.topic_checks import parse_assignment, validate_config, validate_name
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
+from kafka_spec.impl.zookeeper.coordination import znodes
+from kafka_spec.impl.zookeeper.coordination.admin import COLLISION_WARNING, Admin, RackMode, assign
+from kafka_spec.impl.zookeeper.coordination.broker_znode import encode_broker
+from kafka_spec.impl.zookeeper.coordination.interface import Session
+from kafka_spec.impl.zookeeper.coordination.memory import Ensemble
+from kafka_spec.impl.zookeeper.coordination.topic_checks import parse_assignment, validate_config, validate_name
 
 
 class Tools:
@@ -34,9 +34,9 @@ class Tools:
         return znodes.Topic.decode(name, self.session.get(znodes.topic(name))[0])
 
 
-def refusal(code: ErrorCode, says: str) -> pytest.RaisesExc[KafkaError]:
+def refusal(code: ErrorCode, summary: str) -> pytest.RaisesExc[KafkaError]:
     """Expect a refusal with a code and a text."""
-    return pytest.RaisesExc(KafkaError, match=says, check=lambda error: error.code == code)
+    return pytest.RaisesExc(KafkaError, match=summary, check=lambda error: error.code == code)
 
 
 def test_manual_assignment_is_parsed() -> None:
@@ -46,7 +46,7 @@ def test_manual_assignment_is_parsed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "summary"),
     [
         ("1:1,2:3", "may not contain duplicate entries: 1"),
         ("1:2,3", "Partition 1 has different replication factor"),
@@ -56,9 +56,9 @@ def test_manual_assignment_is_parsed() -> None:
         ("-1:2", "is not a list of brokers"),
     ],
 )
-def test_manual_assignment_is_refused(text: str, says: str) -> None:
+def test_manual_assignment_is_refused(text: str, summary: str) -> None:
     """Duplicates, lists of different lengths, and entries that are not numbers are refused."""
-    with refusal(ErrorCode.UNKNOWN_SERVER_ERROR, says):
+    with refusal(ErrorCode.UNKNOWN_SERVER_ERROR, summary):
         parse_assignment(text)
 
 
@@ -120,7 +120,7 @@ def test_no_broker_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("assignment", "says"),
+    ("assignment", "summary"),
     [
         ({}, "no partition"),
         ({0: (1, 2), 1: (3,)}, "same number of replicas"),
@@ -131,9 +131,9 @@ def test_no_broker_is_told() -> None:
         ({0: (1,), 2: (1,)}, "consecutive 0-based"),
     ],
 )
-def test_assignments_are_checked(assignment: dict[int, tuple[int, ...]], says: str) -> None:
+def test_assignments_are_checked(assignment: dict[int, tuple[int, ...]], summary: str) -> None:
     """Lists are of one length, not empty, without duplicates; partitions count from 0."""
-    with refusal(ErrorCode.INVALID_REPLICA_ASSIGNMENT, says):
+    with refusal(ErrorCode.INVALID_REPLICA_ASSIGNMENT, summary):
         Tools({}).admin.create_topic_with_assignment("orders", assignment)
 
 
@@ -216,7 +216,7 @@ def test_partitions_are_added() -> None:
 
 
 @pytest.mark.parametrize(
-    ("total", "assignment", "code", "says"),
+    ("total", "assignment", "code", "summary"),
     [
         (2, None, ErrorCode.INVALID_PARTITIONS, "would not be an increase"),
         (3, {2: (0, 9)}, ErrorCode.BROKER_NOT_AVAILABLE, "not available: 9"),
@@ -227,12 +227,12 @@ def test_partitions_are_added() -> None:
     ],
 )
 def test_partitions_that_cannot_be_added(
-    total: int, assignment: dict[int, tuple[int, ...]] | None, code: ErrorCode, says: str
+    total: int, assignment: dict[int, tuple[int, ...]] | None, code: ErrorCode, summary: str
 ) -> None:
     """A topic only grows; lists of new partitions are checked against the brokers and against partition 0."""
     tools = Tools(dict.fromkeys(range(3)))
     tools.admin.create_topic_with_assignment("orders", {0: (1, 2), 1: (2, 0)})
-    with refusal(code, says):
+    with refusal(code, summary):
         tools.admin.add_partitions("orders", total, assignment)
 
     assert len(tools.topic("orders").partitions) == 2

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_spec.spec.alter_partition import (
+from kafka_spec.spec.decisions.alter_partition import (
     Reaction,
     answer_to_epochs,
     answer_to_isr,
@@ -17,11 +17,11 @@ from kafka_spec.spec.alter_partition import (
     is_eligible,
     reaction,
 )
-from kafka_spec.spec.decisions import Checked
-from kafka_spec.spec.domain import BrokerSet
+from kafka_spec.spec.decisions.log import end_of_epoch, fetch_diverges, truncation_after_answer
+from kafka_spec.spec.decisions.partition_change import RecoveryState
+from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.error_codes import ErrorCode
-from kafka_spec.spec.log import end_of_epoch, fetch_diverges, truncation_after_answer
-from kafka_spec.spec.partition_change import RecoveryState
+from kafka_spec.spec.language.domain import BrokerSet
 
 YES, NO = Checked.YES, Checked.NO
 

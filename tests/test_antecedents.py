@@ -14,17 +14,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafka_spec import MODELS, check
-from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.check import Expectation, Outcome
 from kafka_spec.model_check.exploration import Exploration
+from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.manifest import read_manifest
-from kafka_spec.model_check.oracle import ExecutableSpec
+from kafka_spec.model_check.oracle import oracle
 from kafka_spec.model_check.report.ci import github_text, markdown_text
 from kafka_spec.model_check.report.plain import model_plain, result_plain
 from kafka_spec.model_check.report.text import model_text, result_text
-from kafka_spec.spec.domain import Bound, Range, holds
-from kafka_spec.spec.table import Property, Rule, Spec, SpecError, invariant, reachable, recoverable, step_invariant
-from tests import toys
+from kafka_spec.model_check.search import embedded
+from kafka_spec.spec.language.domain import Bound, Range, field
+from kafka_spec.spec.vocabulary.table import Property, Rule, Spec, SpecError, invariant, reachable, recoverable, step_invariant
+from tests import sample_specs
 
 PAGE = ROOT / "docs" / "kafka" / "tested.md"
 
@@ -36,7 +37,7 @@ def counts(result: Exploration) -> dict[str, int | None]:
 
 def test_a_claim_is_made_of_what_meets_its_antecedent(explore: Explore) -> None:
     """Claims are violated, and tested, only in states that meet their antecedents; counting continues after a violation."""
-    result = explore(toys.TESTED, {"limit": 5}, everything=True)
+    result = explore(sample_specs.TESTED, {"limit": 5}, everything=True)
 
     assert result.violated == ["OddIsLow", "OverIsUp", "OddIsStuck"]
     assert {name: len(result.findings[name].actions) for name in result.violated} == {"OddIsLow": 3, "OverIsUp": 6, "OddIsStuck": 1}
@@ -49,7 +50,7 @@ def test_a_claim_is_made_of_what_meets_its_antecedent(explore: Explore) -> None:
 
 def test_a_search_that_stops_counts_what_it_judged(explore: Explore) -> None:
     """A search that ends with a violation has counted the levels up to that one."""
-    result = explore(toys.TESTED, {"limit": 5})
+    result = explore(sample_specs.TESTED, {"limit": 5})
 
     assert (result.distinct, result.violated) == (4, ["OddIsLow"])
     assert (counts(result)["OddIsLow"], counts(result)["CountsUp"], result.untested) == (2, 3, ["PastIsLow", "OverIsUp"])
@@ -57,12 +58,12 @@ def test_a_search_that_stops_counts_what_it_judged(explore: Explore) -> None:
 
 def test_goals_are_not_tested(explore: Explore) -> None:
     """A goal is reached or not, and claims nothing of each state: it has no number of tests, and may have no antecedent."""
-    assert counts(explore(toys.COUNTER, {"limit": 5}))["Arrives"] is None
+    assert counts(explore(sample_specs.COUNTER, {"limit": 5}))["Arrives"] is None
     with pytest.raises(SpecError, match="a goal has no antecedent; make is_odd a part of its predicate"):
-        Property("Goal", "reachable", toys.is_high, "", "", toys.is_odd)
+        Property("Goal", "reachable", sample_specs.is_high, "", "", sample_specs.is_odd)
 
 
-def writes(s: toys.Count) -> bool:
+def writes(s: sample_specs.Count) -> bool:
     """Write, where it may only look."""
     s.value = 1
     return True
@@ -71,25 +72,25 @@ def writes(s: toys.Count) -> bool:
 def test_an_antecedent_is_checked_like_a_predicate() -> None:
     """An antecedent takes the predicate's parameters, and may not write."""
     with pytest.raises(SpecError, match="takes before, which property P does not have"):
-        invariant("P", toys.is_high, "", "", when=toys.starts_over)
+        invariant("P", sample_specs.is_high, "", "", when=sample_specs.starts_over)
     with pytest.raises(SpecError, match="guards look, effects write"):
-        invariant("P", toys.is_high, "", "", when=writes)
+        invariant("P", sample_specs.is_high, "", "", when=writes)
 
 
-def divides(s: toys.Count) -> bool:
+def divides(s: sample_specs.Count) -> bool:
     """Cannot be evaluated at 3."""
     return 12 // (s.value - 3) > 100
 
 
 def test_an_antecedent_that_cannot_be_evaluated_is_told(explore: Explore) -> None:
     """A fault of an antecedent is a fault of its property; if the antecedent is not met, the predicate is not evaluated."""
-    faulty = invariant("Faulty", toys.is_high, "", "", when=divides)
-    spared = invariant("Spared", divides, "", "", when=toys.is_past_limit)
-    rules = (toys.COUNT_UP,)
+    faulty = invariant("Faulty", sample_specs.is_high, "", "", when=divides)
+    spared = invariant("Spared", divides, "", "", when=sample_specs.is_past_limit)
+    rules = (sample_specs.COUNT_UP,)
 
     with pytest.raises(SpecError, match="Faulty: divides cannot be executed"):
-        explore(Spec("faulty", "", toys.Count, rules, (faulty,)), {"limit": 5})
-    assert explore(Spec("spared", "", toys.Count, rules, (spared,)), {"limit": 5}).verdict == "holds"
+        explore(Spec("faulty", "", sample_specs.Count, rules, (faulty,)), {"limit": 5})
+    assert explore(Spec("spared", "", sample_specs.Count, rules, (spared,)), {"limit": 5}).verdict == "holds"
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -102,7 +103,7 @@ NODES = 6
 class Node:
     """Where in a graph somebody is; edges and claims are in the constants, a bit for each."""
 
-    at: int = holds(Range(0, NODES - 1))
+    at: int = field(Range(0, NODES - 1))
 
 
 def start_anywhere(s: Node, at: int) -> None:
@@ -207,7 +208,7 @@ def test_random_graphs(bounds: dict[str, int]) -> None:
 # Kafka's properties
 
 WHOLE = {
-    "control": (
+    "zookeeper": (
         "OneLeaderInEachEpoch", "EpochsNeverGoBack", "NoStaleRequest", "OneControllerInEachEpoch", "IsrAssigned",
         "DeadStayOutOfIsr", "Committed", "HighWatermarkGrows",
     ),
@@ -220,8 +221,8 @@ WHOLE = {
 @pytest.mark.parametrize(
     ("model", "bounds"),
     [
-        ("control/fixed", "crash_and_expiry"),
-        ("control/era_0_10", "old_epochs"),
+        ("zookeeper/fixed", "crash_and_expiry"),
+        ("zookeeper/era_0_10", "old_epochs"),
         ("replication/high_watermark", "small"),
         ("replication/kip_279", "three_replicas"),
     ],
@@ -247,7 +248,7 @@ def test_every_promise_of_the_models_has_an_antecedent() -> None:
 @pytest.mark.slow
 def test_engines_count_the_same_of_a_model() -> None:
     """Oracle and compiled code count the same states and steps of every property of the control plane."""
-    spec = MODELS["control/fixed"]
+    spec = MODELS["zookeeper/fixed"]
     values = next(chosen.values for chosen in spec.bound_sets if chosen.name == "lossy")
     one, other = (explore(spec, values) for explore in (oracle.explore, embedded.explore))
 
@@ -261,25 +262,27 @@ def test_engines_count_the_same_of_a_model() -> None:
 
 def test_reports() -> None:
     """Text and JSON give the number of tests and the antecedent of each property, Markdown those of all checks."""
-    result = embedded.explore(toys.TESTED, {"limit": 5}, everything=True)
-    told = {claim["name"]: (claim["antecedent"], claim["tested"]) for claim in result_plain(result, {})["properties"]}
+    result = embedded.explore(sample_specs.TESTED, {"limit": 5}, everything=True)
+    reported = {claim["name"]: (claim["antecedent"], claim["tested"]) for claim in result_plain(result, {})["properties"]}
     text = result_text(result, {}, timing=False)
     outcome = Outcome("tested", result, Expectation("violated"))
 
-    assert told["OddIsLow"] == ("is_odd", 3) and told["Within"] == (None, 6) and told["PastIsLow"] == ("is_past_limit", 0)
+    assert (
+        reported["OddIsLow"] == ("is_odd", 3) and reported["Within"] == (None, 6) and reported["PastIsLow"] == ("is_past_limit", 0)
+    )
     assert result_plain(result, {})["never_tested"] == ["PastIsLow"]
     assert "  HighIsWithin         invariant       holds             -             3  what is high" in text
     assert "  PastIsLow            invariant       holds             -         never  what is past" in text
     assert "| tested | PastIsLow | OverIsUp 1, OddArrives 2," in markdown_text([outcome])
-    assert model_plain(toys.TESTED)["properties"][0]["antecedent"] == "is_high"
-    assert "      tested where the value is 3 or more (is_high)" in model_text(toys.TESTED)
+    assert model_plain(sample_specs.TESTED)["properties"][0]["antecedent"] == "is_high"
+    assert "      tested where the value is 3 or more (is_high)" in model_text(sample_specs.TESTED)
 
 
 def test_github_is_warned(tmp_path: Path) -> None:
     """A check that passes while a property was never tested is a warning at its place in the manifest."""
     manifest = tmp_path / "pyproject.toml"
     manifest.write_text('x = 1\nname = "tested"\n')
-    result = check(toys.TESTED, properties=["PastIsLow", "Within"])
+    result = check(sample_specs.TESTED, properties=["PastIsLow", "Within"])
 
     text = github_text([Outcome("tested", result, Expectation())], manifest)
     assert text.startswith(
@@ -290,7 +293,7 @@ def test_github_is_warned(tmp_path: Path) -> None:
 MANIFEST = """
 [[tool.kafka-spec.checks]]
 name = "one"
-model = "tests.toys:TESTED"
+model = "tests.sample_specs:TESTED"
 verdict = "holds"
 properties = ["PastIsLow", "HighIsWithin"]
 {more}
@@ -329,7 +332,7 @@ LEFT_OUT = 'not_tested = { "PAST" = ["PastIsLow"] }'
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("more", "code", "told"),
+    ("more", "code", "reported"),
     [
         (LEFT_OUT, 0, ""),
         (f"{LEFT_OUT}\nall_properties_tested = true", 0, ""),
@@ -338,13 +341,13 @@ LEFT_OUT = 'not_tested = { "PAST" = ["PastIsLow"] }'
         ('not_tested = { "why" = "PastIsLow" }', 2, "not_tested.'why' is not a list of names of properties"),
     ],
 )
-def test_what_is_left_out_is_named(kafka_spec: Command, tmp_path: Path, more: str, code: int, told: str) -> None:
+def test_what_is_left_out_is_named(kafka_spec: Command, tmp_path: Path, more: str, code: int, reported: str) -> None:
     """A property that the manifest names as not tested gives no warning, and is a failure once it is tested."""
     (tmp_path / "pyproject.toml").write_text(MANIFEST.format(more=more))
     run = kafka_spec("check", cwd=tmp_path)
 
     assert run.returncode == code, run.stderr
-    assert told in run.stdout + run.stderr and "never tested" not in run.stdout + run.stderr
+    assert reported in run.stdout + run.stderr and "never tested" not in run.stdout + run.stderr
 
 
 @pytest.mark.slow
@@ -363,8 +366,8 @@ def test_table_of_what_was_tested(kafka_spec: Command, tmp_path: Path) -> None:
 def test_command_line(kafka_spec: Command) -> None:
     """`check` warns of it, and with --all-properties-tested ends with 1."""
     claims = ("--property", "PastIsLow", "--property", "HighIsWithin")
-    plain = kafka_spec("check", "tests.toys:TESTED", *claims, "--engine", "both", "--format", "json")
-    strict = kafka_spec("check", "tests.toys:TESTED", *claims, "--all-properties-tested")
+    plain = kafka_spec("check", "tests.sample_specs:TESTED", *claims, "--engine", "both", "--format", "json")
+    strict = kafka_spec("check", "tests.sample_specs:TESTED", *claims, "--all-properties-tested")
 
     assert (plain.returncode, strict.returncode) == (0, 1)
     assert json.loads(plain.stdout)["never_tested"] == ["PastIsLow"]
@@ -373,11 +376,11 @@ def test_command_line(kafka_spec: Command) -> None:
 
 def test_a_reachable_predicate_keeps_its_form() -> None:
     """An antecedent changes the claim's meaning, not its name or kind."""
-    claim = recoverable("Back", toys.is_at_limit, "says", "cites", when=toys.is_odd)
+    claim = recoverable("Back", sample_specs.is_at_limit, "summary", "reference", when=sample_specs.is_odd)
 
-    assert (claim.name, claim.kind, claim.when) == ("Back", "recoverable", toys.is_odd)
-    assert reachable("Goal", toys.is_high, "", "").when is None
-    assert ExecutableSpec(toys.TESTED, {"limit": 5}).judge(toys.TESTED.property("PastIsLow"), toys.Count(5)), (
+    assert (claim.name, claim.kind, claim.when) == ("Back", "recoverable", sample_specs.is_odd)
+    assert reachable("Goal", sample_specs.is_high, "", "").when is None
+    assert Interpreter(sample_specs.TESTED, {"limit": 5}).judge(sample_specs.TESTED.property("PastIsLow"), sample_specs.Count(5)), (
         "its antecedent is not met"
     )
 
@@ -385,7 +388,7 @@ def test_a_reachable_predicate_keeps_its_form() -> None:
 SHARED = """
 [[tool.kafka-spec.checks]]
 name = "one"
-model = "control/fixed"
+model = "zookeeper/fixed"
 verdict = "holds"
 bounds = "reassigned"
 properties = ["Committed", "OneWriter"]
@@ -439,16 +442,16 @@ def cells_of(line: str) -> list[str]:
 def test_the_page_of_what_is_tested_is_that_of_the_manifest() -> None:
     """docs/kafka/tested.md has every family of `fixed` with its counts, and a 0 exactly where the manifest has a reason."""
     checks = {one.name: one for one in named_checks()}
-    families = {name: one for name, one in checks.items() if one.spec.name in ("control/fixed", "kraft/fixed")}
+    families = {name: one for name, one in checks.items() if one.spec.name in ("zookeeper/fixed", "kraft/fixed")}
     families = {name: one for name, one in families.items() if one.expected.verdict == "holds"}
     tables = [[cells_of(line) for line in table.splitlines()] for table in PAGE.read_text(encoding="utf-8").split("\n\n")]
-    told: dict[str, dict[str, str]] = {}
+    reported: dict[str, dict[str, str]] = {}
     for head, _, *rows in (table for table in tables if table[0][0] == "check"):
         for name, *values in rows:
-            told.setdefault(name, {}).update(zip(head[1:], values, strict=True))
+            reported.setdefault(name, {}).update(zip(head[1:], values, strict=True))
 
-    assert list(told) == list(families), "write the page again: make tested"
-    for name, row in told.items():
+    assert list(reported) == list(families), "write the page again: make tested"
+    for name, row in reported.items():
         expected = families[name].expected
         counts = {key: int(row.pop(key).replace(",", "")) for key in ("states searched", "all states", "levels")}
         assert counts["states searched"] == expected.distinct, f"{name}: write the page again: make tested"

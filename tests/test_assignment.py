@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_spec.spec.assignment import alternate_racks, assign_rack_aware, assign_rack_unaware, start_for_new_partitions
+from kafka_spec.spec.decisions.assignment import alternate_racks, assign_rack_aware, assign_rack_unaware, start_for_new_partitions
 
 RACKS = {0: "rack1", 1: "rack3", 2: "rack3", 3: "rack2", 4: "rack2", 5: "rack1"}
 

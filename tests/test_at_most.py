@@ -9,29 +9,30 @@ from typing import Any
 
 import pytest
 
-from kafka_spec.model_check import embedded, oracle
-from kafka_spec.model_check.counterexample import trace_of
 from kafka_spec.model_check.exploration import Exploration
+from kafka_spec.model_check.oracle import oracle
 from kafka_spec.model_check.report.plain import model_plain
 from kafka_spec.model_check.report.text import model_text
-from kafka_spec.spec.bounds.control import HAPPENINGS, SETTINGS, SIZES
-from kafka_spec.spec.control.fixed import FIXED
-from kafka_spec.spec.domain import (
+from kafka_spec.model_check.search import embedded
+from kafka_spec.model_check.traces.counterexample import trace_of
+from kafka_spec.spec.catalogue.models import MODELS
+from kafka_spec.spec.language.domain import (
+    ArrayOf,
     BadAccess,
     Bound,
     Counters,
-    Each,
     Flag,
     OutOfBound,
     Range,
     Spent,
     assign,
     count_firing,
-    holds,
+    field,
     reset,
 )
-from kafka_spec.spec.models import MODELS
-from kafka_spec.spec.table import DEADLOCK, BoundSet, Rule, Spec, SpecError, invariant
+from kafka_spec.spec.vocabulary.table import DEADLOCK, BoundSet, Rule, Spec, SpecError, invariant
+from kafka_spec.spec.zookeeper.families import HAPPENINGS, SETTINGS, SIZES
+from kafka_spec.spec.zookeeper.fixed import FIXED
 
 Explore = Callable[..., Exploration]
 ENGINES = pytest.mark.parametrize("explore", [oracle.explore, embedded.explore], ids=["oracle", "embedded"])
@@ -44,47 +45,47 @@ KICKS = Bound("kicks", 0, 9, "times that somebody kicks")
 class Swing:
     """Where two swings are."""
 
-    place: list[int] = holds(Each(Range(0, 2), 2, "swing"))
+    place: list[int] = field(ArrayOf(Range(0, 2), 2, "swing"))
 
 
 @dataclass
 class Tally:
     """Counters written by hand, as `at_most` derives them."""
 
-    pushes: int = holds(Range(0, PUSHES))
-    kicks: int = holds(Range(0, KICKS))
+    pushes: int = field(Range(0, PUSHES))
+    kicks: int = field(Range(0, KICKS))
 
 
 @dataclass
 class CountedSwing:
     """Where two swings are, and how often they were pushed and kicked."""
 
-    place: list[int] = holds(Each(Range(0, 2), 2, "swing"))
-    spent: Tally = holds(Tally)
+    place: list[int] = field(ArrayOf(Range(0, 2), 2, "swing"))
+    spent: Tally = field(Tally)
 
 
 @dataclass
 class PlacedSwing:
     """The same with the counters in front."""
 
-    spent: Spent = holds(Counters())
-    place: list[int] = holds(Each(Range(0, 2), 2, "swing"))
+    spent: Spent = field(Counters())
+    place: list[int] = field(ArrayOf(Range(0, 2), 2, "swing"))
 
 
 @dataclass
 class OtherSpent:
     """A state that has a field of the counters' name."""
 
-    spent: int = holds(Flag())
-    place: list[int] = holds(Each(Range(0, 2), 2, "swing"))
+    spent: int = field(Flag())
+    place: list[int] = field(ArrayOf(Range(0, 2), 2, "swing"))
 
 
 @dataclass
 class MisplacedSwing:
     """A state with counters under another name."""
 
-    place: list[int] = holds(Each(Range(0, 2), 2, "swing"))
-    counts: Spent = holds(Counters())
+    place: list[int] = field(ArrayOf(Range(0, 2), 2, "swing"))
+    counts: Spent = field(Counters())
 
 
 def push(s: Swing, swing: int) -> None:
@@ -146,8 +147,8 @@ BY_HAND = replace(
     SWINGS,
     state=CountedSwing,
     rules=(
-        replace(PUSH, at_most=(), within=(a_push_is_left,), effects=(push, count_push)),
-        replace(KICK, at_most=(), within=(a_kick_is_left, a_push_is_left), effects=(count_kick, count_push, kick)),
+        replace(PUSH, at_most=(), bound_guards=(a_push_is_left,), effects=(push, count_push)),
+        replace(KICK, at_most=(), bound_guards=(a_kick_is_left, a_push_is_left), effects=(count_kick, count_push, kick)),
         SETTLE,
     ),
 )
@@ -198,7 +199,7 @@ def test_a_rule_that_is_off_tells_a_rest_from_a_deadlock(explore: Explore) -> No
 
 def test_a_step_is_counted_after_its_effects() -> None:
     """The counters begin at 0, each firing counts once for each of its bounds, and rules may share one; others do not count."""
-    world = oracle.ExecutableSpec(SWINGS, SWINGS.bound_values({}))
+    world = oracle.Interpreter(SWINGS, SWINGS.bound_values({}))
     (state,) = world.initial()
     pushed = world.apply(PUSH, state, (1,))
     kicked = world.apply(KICK, pushed, ())
@@ -298,7 +299,7 @@ def test_wrong_limits_are_refused() -> None:
     with pytest.raises(SpecError, match=r"MisplacedSwing\.counts: counters must be in a field spent of the whole state"):
         replace(SWINGS, state=MisplacedSwing)
     with pytest.raises(BadAccess, match=r"Spent\.pushes counts firings"):
-        oracle.ExecutableSpec(SWINGS, SWINGS.bound_values({})).space.fresh().spent.pushes = 1
+        oracle.Interpreter(SWINGS, SWINGS.bound_values({})).space.fresh().spent.pushes = 1
 
 
 def test_a_version_without_the_rule_keeps_the_bound() -> None:
@@ -322,5 +323,5 @@ def test_the_control_plane_counts_nothing_by_hand() -> None:
 
     assert counted == set(FIXED.bounds) - SIZES.keys() - SETTINGS.keys()
     assert [bound.name for bound in FIXED.counted] == [name for name in FIXED.bounds if name in counted] == list(HAPPENINGS)
-    for spec in (spec for spec in MODELS.values() if spec.name.startswith("control/")):
-        assert not any(rule.within for rule in spec.rules) and spec.counted == FIXED.counted
+    for spec in (spec for spec in MODELS.values() if spec.name.startswith("zookeeper/")):
+        assert not any(rule.bound_guards for rule in spec.rules) and spec.counted == FIXED.counted

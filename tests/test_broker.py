@@ -9,10 +9,6 @@ from typing import Any
 
 import pytest
 
-from kafka_spec.impl.cluster import Cluster
-from kafka_spec.impl.coordination import znodes
-from kafka_spec.impl.coordination.interface import ConnectionLost, NodeExists, SessionExpired
-from kafka_spec.impl.coordination.memory import Ensemble, Loss, MemorySession
 from kafka_spec.impl.log import batches
 from kafka_spec.impl.protocol.controller_requests import NO_EPOCH
 from kafka_spec.impl.protocol.data_requests import (
@@ -35,6 +31,10 @@ from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.responses import FetchResponse, ListOffsetsResponse, OffsetsForLeaderEpochResponse, ProduceResponse
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.impl.zookeeper.cluster import Cluster
+from kafka_spec.impl.zookeeper.coordination import znodes
+from kafka_spec.impl.zookeeper.coordination.interface import ConnectionLost, NodeExists, SessionExpired
+from kafka_spec.impl.zookeeper.coordination.memory import Ensemble, Loss, MemorySession
 
 P = TopicPartition("orders", 0)
 

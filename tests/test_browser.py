@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import toys
+import sample_specs
 from conftest import ROOT
 from playwright.sync_api import Browser, Page, sync_playwright
 from test_charts import doors, kip_279
@@ -20,7 +20,7 @@ from kafka_spec.command import run as kafka_spec
 from kafka_spec.diagrams.dot import machine_dot, render
 from kafka_spec.diagrams.page import page_html
 from kafka_spec.diagrams.reference import reference_html
-from kafka_spec.spec.machines import MACHINES
+from kafka_spec.spec.catalogue.machines import MACHINES
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +133,7 @@ def test_keys_and_buttons(browser: Browser, counterexample: Path) -> None:
 def test_the_page_of_a_model_is_as_wide_as_the_screen(browser: Browser, tmp_path: Path) -> None:
     """Long names break, and no table is wider than three screens, at 500 pixels."""
     file = tmp_path / "model.html"
-    file.write_text(reference_html([MODELS["control/fixed"]]), encoding="utf-8")
+    file.write_text(reference_html([MODELS["zookeeper/fixed"]]), encoding="utf-8")
     page = browser.new_page(viewport={"width": 500, "height": 900})
     page.goto(file.as_uri())
 
@@ -236,7 +236,7 @@ def test_hostile_text_stays_text(browser: Browser, tmp_path: Path) -> None:
 
     trace, spec = doors()
     evil = "</script><script>document.title='owned'</script><img src=x onerror=alert(1)>"
-    steps = tuple(dataclasses.replace(step, says=evil, actor="b\u2028 <b>") for step in trace.steps)
+    steps = tuple(dataclasses.replace(step, summary=evil, actor="b\u2028 <b>") for step in trace.steps)
     file = tmp_path / "evil.html"
     file.write_text(page_html(dataclasses.replace(trace, steps=steps), spec), encoding="utf-8")
     opened = Opened(browser, file, fragment="#step=2")
@@ -350,10 +350,10 @@ def test_a_trace_of_a_violation_in_the_initial_state(browser: Browser, tmp_path:
     """A trace of one state is a page too: it has no further step, and its state is both the first and the last."""
     import dataclasses
 
-    trace = trace_of(check(toys.DOORS, toys.bounds_of(toys.DOORS)), "BothLocked")
+    trace = trace_of(check(sample_specs.DOORS, sample_specs.bounds_of(sample_specs.DOORS)), "BothLocked")
     assert trace is not None
     file = tmp_path / "one.html"
-    file.write_text(page_html(dataclasses.replace(trace, steps=()), toys.DOORS), encoding="utf-8")
+    file.write_text(page_html(dataclasses.replace(trace, steps=()), sample_specs.DOORS), encoding="utf-8")
     opened = Opened(browser, file)
 
     assert text(opened.page, "#where") == "state 1 of 1"

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from kafka_spec import MODELS
-from kafka_spec.spec.case import Case, Suite, has, told
-from kafka_spec.spec.control import eras as control
+from kafka_spec.spec.case import Case, Suite, has, reported
 from kafka_spec.spec.kraft import eras as kraft
+from kafka_spec.spec.zookeeper import eras as control
 
 SUITES = {"control": control.SUITE, "kraft": kraft.SUITE}
 WORLDS = pytest.mark.parametrize("world", SUITES)
@@ -24,7 +24,7 @@ def test_releases_enclose() -> None:
 
 def test_releases_in_words() -> None:
     """Releases are told by the first and the last."""
-    assert (told(None), told(("1.1", "2.0")), told(("4.0", "4.0"))) == ("in no release", "in 1.1 to 2.0", "in 4.0")
+    assert (reported(None), reported(("1.1", "2.0")), reported(("4.0", "4.0"))) == ("in no release", "in 1.1 to 2.0", "in 4.0")
 
 
 @WORLDS

@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-import toys
+import sample_specs
 from conftest import ROOT, Command, named_checks
 from hypothesis import given, settings
 from lxml import etree
@@ -24,11 +24,11 @@ from kafka_spec.diagrams.page import page_html, page_plain
 from kafka_spec.diagrams.sequence import chart_svg, width_of, wrapped
 from kafka_spec.model_check.command.options import cores
 from kafka_spec.model_check.command.side_by_side import outcomes
-from kafka_spec.model_check.explain import reasons
 from kafka_spec.model_check.manifest import NamedCheck
-from kafka_spec.spec.machines import CHOICES, MACHINES
-from kafka_spec.spec.table import Spec
-from kafka_spec.spec.trace import Action, FieldChange, MessageItem, Step, Trace
+from kafka_spec.model_check.traces.explain import reasons
+from kafka_spec.spec.catalogue.machines import CHOICES, MACHINES
+from kafka_spec.spec.vocabulary.table import Spec
+from kafka_spec.spec.vocabulary.trace import Action, FieldChange, MessageItem, Step, Trace
 
 Golden = Callable[[str, str], None]
 
@@ -44,9 +44,9 @@ def kip_279() -> tuple[Trace, Spec]:
 
 def doors(claim: str = "BothLocked") -> tuple[Trace, Spec]:
     """Return a trace of the toy with machines."""
-    trace = trace_of(check(toys.DOORS, toys.bounds_of(toys.DOORS)), claim)
+    trace = trace_of(check(sample_specs.DOORS, sample_specs.bounds_of(sample_specs.DOORS)), claim)
     assert trace is not None
-    return trace, toys.DOORS
+    return trace, sample_specs.DOORS
 
 
 def test_counterexample(golden: Golden) -> None:
@@ -89,7 +89,7 @@ def test_whom_a_step_asks_is_an_arrow() -> None:
 
 def long_trace() -> Trace:
     """Return a behaviour of the counter that is longer than what a chart shows in full."""
-    trace = trace_of(check(toys.COUNTER, {"limit": LONG + 5}), "Arrives")
+    trace = trace_of(check(sample_specs.COUNTER, {"limit": LONG + 5}), "Arrives")
     assert trace is not None and len(trace.steps) == LONG + 5
     return trace
 
@@ -100,11 +100,11 @@ def test_a_long_chart_is_folded() -> None:
     chart = chart_of(trace)
     early, late = chart.events[:-UNFOLDED], chart.events[-UNFOLDED:]
 
-    assert [event.says for event in chart.events] == [step.says for step in trace.steps]
+    assert [event.summary for event in chart.events] == [step.summary for step in trace.steps]
     assert not any(event.changed or event.fired for event in early)
     assert all(event.changed for event in late)
     assert early[0].marks == (f"states 2 to {early[-1].number} are folded: without fields and machines, which `--html` shows",)
-    assert "are folded: without fields and machines, which the steps above show" in page_html(trace, toys.COUNTER)
+    assert "are folded: without fields and machines, which the steps above show" in page_html(trace, sample_specs.COUNTER)
     short = chart_of(dataclasses.replace(trace, steps=trace.steps[:LONG]))
     assert all(event.changed for event in short.events) and not short.events[0].marks
     shown = dataclasses.replace(trace, steps=tuple(dataclasses.replace(step, shows=(("a", "1"),)) for step in trace.steps))
@@ -197,8 +197,8 @@ def test_reasons_lead_from_the_property_to_the_logs() -> None:
 
 def test_a_conjunct_is_named() -> None:
     """If a predicate returns a conjunction, the reason is its false part; if no loop found anything, the reason says so."""
-    for spec in (toys.BREAKS_AT_THREE, toys.GOES_BACK, toys.GRID):
-        result = check(spec, toys.bounds_of(spec), everything=True)
+    for spec in (sample_specs.BREAKS_AT_THREE, sample_specs.GOES_BACK, sample_specs.GRID):
+        result = check(spec, sample_specs.bounds_of(spec), everything=True)
         for claim in result.violated:
             trace = trace_of(result, claim)
             assert trace is not None

@@ -10,15 +10,16 @@ from typing import Any
 import pytest
 from conftest import Command
 
-from kafka_spec.model_check import code as compiled
-from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.check import Expectation, check, compare
-from kafka_spec.model_check.counterexample import trace_of
+from kafka_spec.model_check.code import compiled as compiled
 from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding
-from kafka_spec.model_check.fingerprint import DEFAULT_SEED
-from kafka_spec.model_check.machine_code import CodeText, Tier
-from kafka_spec.spec.table import SpecError
-from tests import toys
+from kafka_spec.model_check.llvm.machine_code import CodeText, Tier
+from kafka_spec.model_check.oracle import oracle
+from kafka_spec.model_check.record.fingerprint import DEFAULT_SEED
+from kafka_spec.model_check.search import embedded
+from kafka_spec.model_check.traces.counterexample import trace_of
+from kafka_spec.spec.vocabulary.table import SpecError
+from tests import sample_specs
 from tests.test_constraint_and_view import VIEWED
 
 Change = Callable[[Exploration], None]
@@ -26,7 +27,7 @@ Change = Callable[[Exploration], None]
 
 def explored() -> Exploration:
     """Return the expected findings in a toy."""
-    return embedded.explore(toys.GRID_TRAP, {"limit": 3}, everything=True)
+    return embedded.explore(sample_specs.GRID_TRAP, {"limit": 3}, everything=True)
 
 
 @pytest.mark.parametrize("engine", ["embedded", "oracle"])
@@ -42,7 +43,7 @@ def test_verify_takes_another_seed(engine: Any, monkeypatch: pytest.MonkeyPatch)
         return result
 
     monkeypatch.setattr(module, "explore", watched)
-    result = check(toys.GRID_TRAP, {"limit": 3}, engine=engine, verify=True)
+    result = check(sample_specs.GRID_TRAP, {"limit": 3}, engine=engine, verify=True)
 
     assert result.compared == ["another seed"]
     assert len(seeds) == len(set(seeds)) == len(set(digests)) == 2
@@ -53,14 +54,14 @@ def test_verify_compiles_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     loaded: list[tuple[CodeText, bool]] = []
     load = compiled.load
 
-    def watched(text: CodeText, k: tuple[int, ...], tier: Tier, anew: bool) -> Any:
-        loaded.append((text, anew))
-        return load(text, k, tier, anew)
+    def watched(text: CodeText, k: tuple[int, ...], tier: Tier, fresh: bool) -> Any:
+        loaded.append((text, fresh))
+        return load(text, k, tier, fresh)
 
     monkeypatch.setattr(compiled, "load", watched)
-    check(toys.GRID_TRAP, {"limit": 3}, verify=True)
+    check(sample_specs.GRID_TRAP, {"limit": 3}, verify=True)
 
-    assert [anew for _, anew in loaded] == [False, True]
+    assert [fresh for _, fresh in loaded] == [False, True]
     assert loaded[0][0].text == loaded[1][0].text and loaded[0][0].text is not loaded[1][0].text
 
 
@@ -153,7 +154,9 @@ def test_another_seed_may_explore_other_states_of_one_view(change: Change) -> No
 
 def test_a_property_that_is_named_twice_is_judged_once() -> None:
     """Each engine counts a tested property once, so the engines agree."""
-    results = [check(toys.TESTED, properties=names, engine="both", everything=True) for names in (["OverIsUp"], ["OverIsUp"] * 2)]
+    results = [
+        check(sample_specs.TESTED, properties=names, engine="both", everything=True) for names in (["OverIsUp"], ["OverIsUp"] * 2)
+    ]
 
     assert results[0].tested == results[1].tested != {}
 
@@ -162,7 +165,7 @@ def test_a_property_that_is_named_twice_is_judged_once() -> None:
 def test_a_bound_that_is_no_integer_is_refused(value: Any) -> None:
     """A value of another type is refused by name, before anything is searched."""
     with pytest.raises(SpecError, match=r"bound limit=.* is no integer"):
-        check(toys.GRID, {"limit": value})
+        check(sample_specs.GRID, {"limit": value})
 
 
 def test_a_comparison_that_is_cut_short() -> None:
@@ -179,7 +182,7 @@ def test_a_comparison_that_is_cut_short() -> None:
 @pytest.mark.parametrize("explore", [oracle.explore, embedded.explore], ids=["oracle", "embedded"])
 def test_a_budget_of_states(explore: Callable[..., Exploration]) -> None:
     """A search that reaches its maximum number of states stops at the end of the level and says so."""
-    result = explore(toys.GRID, {"limit": 9}, budget=Budget(max_states=15))
+    result = explore(sample_specs.GRID, {"limit": 9}, budget=Budget(max_states=15))
 
     assert (result.levels, result.verdict) == ([1, 4, 10], "inconclusive")
     assert result.stopped == "the budget of 15 states is spent"
@@ -187,7 +190,7 @@ def test_a_budget_of_states(explore: Callable[..., Exploration]) -> None:
 
 def test_a_way_must_be_legal() -> None:
     """A finding with a step that a guard forbids is not a counterexample, even if its last state is the expected one."""
-    result = embedded.explore(toys.GOES_BACK, {"limit": 5})
+    result = embedded.explore(sample_specs.GOES_BACK, {"limit": 5})
     assert result.findings["NeverDown"].actions == (0,) * 5 + (1,)
     result.findings["NeverDown"] = Finding(0, (0, 1))
 
@@ -197,7 +200,7 @@ def test_a_way_must_be_legal() -> None:
 
 def test_a_rule_that_never_fires_fails_a_check() -> None:
     """If a check says that all rules fire, one that does not is named; otherwise none is expected to fire."""
-    result = embedded.explore(toys.DEAD_RULE, {"limit": 5})
+    result = embedded.explore(sample_specs.DEAD_RULE, {"limit": 5})
 
     assert Expectation(all_rules_fire=True).unmet(result) == ["rules that never fire: Jump"]
     assert Expectation().unmet(result) == []
@@ -205,7 +208,7 @@ def test_a_rule_that_never_fires_fails_a_check() -> None:
 
 def test_every_violation_is_expected_by_name() -> None:
     """An expected violation that names its traces fails if another property is violated, too; without traces any may be."""
-    result = check(toys.UNFAIR_LOCK, everything=True)
+    result = check(sample_specs.UNFAIR_LOCK, everything=True)
     lengths = {name: result.findings[name].states for name in result.violated}
     assert set(lengths) == {"Granted", "Freed"}
     granted = {"Granted": lengths["Granted"]}
@@ -219,7 +222,7 @@ def test_every_violation_is_expected_by_name() -> None:
 
 def test_a_mistake_in_a_model_is_no_expected_violation() -> None:
     """Where any violation is expected, TypeInvariant is a failure: a typo in a rule is not the bug that is looked for."""
-    result = check(toys.WALKS_AWAY, properties=())
+    result = check(sample_specs.WALKS_AWAY, properties=())
     assert result.violated == ["TypeInvariant"]
 
     assert Expectation("violated").unmet(result) == [
@@ -232,9 +235,7 @@ def test_a_mistake_in_a_model_is_no_expected_violation() -> None:
 def test_a_deadlock_is_expected_by_its_name(more: str, code: int, inside: Command, tmp_path: Path) -> None:
     """A check that expects some violation does not accept a deadlock, unless it names it."""
     manifest = tmp_path / "pyproject.toml"
-    entry = (
-        f'[[tool.kafka-spec.checks]]\nname = "stuck"\nmodel = "tests.toys:COUNTER"\nverdict = "violated"\ndeadlock = true\n{more}\n'
-    )
+    entry = f'[[tool.kafka-spec.checks]]\nname = "stuck"\nmodel = "tests.sample_specs:COUNTER"\nverdict = "violated"\ndeadlock = true\n{more}\n'
     manifest.write_text(entry, encoding="utf-8")
     run = inside("check", "-q", "--manifest", str(manifest))
     assert run.returncode == code, run.stdout

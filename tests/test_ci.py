@@ -17,7 +17,7 @@ from lxml import etree
 from kafka_spec.model_check.check import Expectation, Outcome, check
 from kafka_spec.model_check.exploration import Budget
 from kafka_spec.model_check.report.ci import github_text, junit_text, markdown_text
-from kafka_spec.spec.models import MODELS
+from kafka_spec.spec.catalogue.models import MODELS
 
 pytest_plugins = ["pytester"]
 Golden = Callable[[str, str], None]
@@ -76,8 +76,8 @@ def junit(text: str) -> etree._Element:
     for element in (root, root[0]):
         cases = root.findall(".//testcase")
         counted = {name: len(root.findall(f".//{name}")) for name in ("failure", "error", "skipped")}
-        told = {name: int(element.get(f"{name}s") or element.get(name) or 0) for name in counted}
-        assert (int(element.get("tests") or 0), told) == (len(cases), counted)
+        reported = {name: int(element.get(f"{name}s") or element.get(name) or 0) for name in counted}
+        assert (int(element.get("tests") or 0), reported) == (len(cases), counted)
     return root
 
 

@@ -18,8 +18,8 @@ from kafka_spec.__main__ import main
 from kafka_spec.command import run as run_command
 from kafka_spec.model_check.exploration import Budget
 from kafka_spec.model_check.manifest import read_manifest
-from kafka_spec.spec.models import MODELS
-from kafka_spec.spec.table import Spec
+from kafka_spec.spec.catalogue.models import MODELS
+from kafka_spec.spec.vocabulary.table import Spec
 
 TINY = ("--bound", "replicas=2", "--bound", "log_size=1", "--bound", "max_records=1", "--bound", "max_leader_epoch=1")
 THREE = ("--bound", "replicas=3", "--bound", "log_size=1", "--bound", "max_records=1", "--bound", "max_leader_epoch=1")
@@ -153,14 +153,14 @@ def test_own_module(kafka_spec: Command, tmp_path: Path) -> None:
     [
         (("check", "nonsense"), "model 'nonsense' is unknown; `kafka-spec models` lists them, module:NAME is one of your own"),
         (("check", "claim/old-records-servd"), "perhaps claim/old-records-served or"),
-        (("check", "control/KAFKA-53"), "model 'control/KAFKA-53' is unknown; perhaps control/KAFKA-532 or"),
+        (("check", "zookeeper/KAFKA-53"), "model 'zookeeper/KAFKA-53' is unknown; perhaps zookeeper/KAFKA-532 or"),
         (("check", "replication/kip_320", "--bound", "brokers=3"), "bound 'brokers' is unknown; there is replicas, log_size"),
         (("check", "replication/kip_320", "--bound", "replicas=77"), "bound replicas=77 is outside 2..6"),
         (("check", "replication/kip_320", "--bound", "replicas=many"), "write NAME=N with an integer N"),
         (("check", "replication/kip_320", "--bound", "replicas"), "write NAME=N with an integer N"),
         (("check", "replication/kip_320", "--bounds", "cosy"), "has no bound set 'cosy'; it has small, tiny"),
         (
-            ("check", "control/fixed", "--bound", "replicas=3"),
+            ("check", "zookeeper/fixed", "--bound", "replicas=3"),
             "there is no initial state: Start needs that there is a broker for each replica; ",
         ),
         (("check", "replication/kip_320", "--property", "Nice"), "property 'Nice' is unknown; there is WeakIsr"),
@@ -172,8 +172,8 @@ def test_own_module(kafka_spec: Command, tmp_path: Path) -> None:
         (("check", "kip_320-small", "--bound", "replicas=2"), "--bound: a named check has its own"),
         (("check", "kip_320-small", "--manifest", "nowhere.toml"), "nowhere.toml: No such file or directory"),
         (("check", "no_such_module:SPEC"), "No module named 'no_such_module'"),
-        (("check", "kafka_spec.spec.models:NOTHING"), "module kafka_spec.spec.models has no NOTHING"),
-        (("check", "kafka_spec.spec.models:MODELS"), "is Catalogue, and a Spec is needed"),
+        (("check", "kafka_spec.spec.catalogue.models:NOTHING"), "module kafka_spec.spec.catalogue.models has no NOTHING"),
+        (("check", "kafka_spec.spec.catalogue.models:MODELS"), "is Catalogue, and a Spec is needed"),
         (("check", "replication/kip_320", *TINY, "--output", "/nowhere/at/all"), "name a file that can be written"),
         (("check", "--manifest", "nowhere.toml"), "nowhere.toml: No such file or directory"),
         (("trace", "replication/kip_320", "--property", "Nice"), "property 'Nice' is unknown"),
@@ -284,8 +284,8 @@ def test_interrupt() -> None:
     [
         ("kafka_spec.command", "check"),
         ("argparse", "--help"),
-        ("kafka_spec.spec.models", "check"),
-        ("kafka_spec.spec.domain", "draw replica"),
+        ("kafka_spec.spec.catalogue.models", "check"),
+        ("kafka_spec.spec.language.domain", "draw replica"),
         ("numpy", "check"),
         ("llvmlite.binding", "trace replication/kip_279"),
         ("kafka_spec.model_check.progress", "check examples.tutorial:LOCK"),
@@ -376,10 +376,10 @@ def test_interrupt_in_the_first_second(seconds: float) -> None:
         time.sleep(seconds)
         process.send_signal(signal.SIGINT)
         output, errors = process.communicate(timeout=60)
-    told = [line for line in errors.splitlines() if not line.startswith("import time:")]
+    reported = [line for line in errors.splitlines() if not line.startswith("import time:")]
 
     assert process.returncode == 3, errors
-    assert told == ["kafka-spec: interrupted"] or "INCONCLUSIVE: interrupted" in output
+    assert reported == ["kafka-spec: interrupted"] or "INCONCLUSIVE: interrupted" in output
     assert "Traceback" not in errors
 
 
@@ -551,7 +551,7 @@ def test_a_check_imports_what_it_needs() -> None:
 import sys
 from kafka_spec.command import run
 code = run(["check", "replication/kip_320", "--bound", "max_leader_epoch=1", "--output", "/dev/null"])
-print(code, *(name for name in sys.modules if name in ("rich", "networkx", "kafka_spec.spec.control", "kafka_spec.spec.kraft")))
+print(code, *(name for name in sys.modules if name in ("rich", "networkx", "kafka_spec.spec.zookeeper", "kafka_spec.spec.kraft")))
 """
     ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
 

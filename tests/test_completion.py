@@ -57,4 +57,4 @@ def test_zsh_has_the_same_words(capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     assert text.startswith("#compdef kafka-spec")
     assert all(word in text for word in ("--property", "explore", "replication/kip_320"))
-    assert f"    run:'{COMMANDS['run'].says}'" in text, "zsh tells each command in its line of the list"
+    assert f"    run:'{COMMANDS['run'].summary}'" in text, "zsh tells each command in its line of the list"

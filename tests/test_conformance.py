@@ -19,11 +19,11 @@ from typing import Any
 import pytest
 from conftest import ROOT
 
-from kafka_spec.conformance.classes import jars, report
-from kafka_spec.conformance.classes.comparison import Chosen, Comparison, Subject, SubjectResult, run_subject
-from kafka_spec.conformance.classes.controller_ours import run_ours
-from kafka_spec.conformance.classes.controller_scenarios import EPOCH, PartitionSetup, Scenario
-from kafka_spec.conformance.classes.event_scenarios import (
+from kafka_spec.conformance.kafka_classes import jars, report
+from kafka_spec.conformance.kafka_classes.comparison import Chosen, Comparison, Subject, SubjectResult, run_subject
+from kafka_spec.conformance.kafka_classes.controller_ours import run_ours
+from kafka_spec.conformance.kafka_classes.controller_scenarios import EPOCH, PartitionSetup, Scenario
+from kafka_spec.conformance.kafka_classes.event_scenarios import (
     BrokerFails,
     DeletionAsked,
     EventCourse,
@@ -31,15 +31,15 @@ from kafka_spec.conformance.classes.event_scenarios import (
     cluster,
     late_answer,
 )
-from kafka_spec.conformance.classes.events_ours import OurCourse
-from kafka_spec.conformance.classes.jars import BROKERS, VERSIONS, checked_jars
-from kafka_spec.impl.coordination.znodes import State
+from kafka_spec.conformance.kafka_classes.events_ours import OurCourse
+from kafka_spec.conformance.kafka_classes.jars import BROKERS, VERSIONS, checked_jars
 from kafka_spec.impl.protocol.controller_requests import Leadership
 from kafka_spec.impl.protocol.errors import ErrorCode
-from kafka_spec.spec.election import Strategy
-from kafka_spec.spec.partition import PartitionState
-from kafka_spec.spec.replica import ReplicaState
-from kafka_spec.spec.table import SpecError
+from kafka_spec.impl.zookeeper.coordination.znodes import State
+from kafka_spec.spec.decisions.election import Strategy
+from kafka_spec.spec.machines.partition import PartitionState
+from kafka_spec.spec.machines.replica import ReplicaState
+from kafka_spec.spec.vocabulary.table import SpecError
 
 WANTED = Chosen("wanted", "since we want it")
 KAFKA = SimpleNamespace(version="2.8.2")
@@ -142,9 +142,9 @@ def test_isr_members_that_are_not_assigned() -> None:
 
 def test_a_stopping_replica_without_its_directory() -> None:
     """A broker that shuts down is told of its successor, but not for a replica whose log directory is lost, as in Kafka."""
-    for failed, told in ((), ["LeaderAndIsr", "UpdateMetadata"]), (((1, 0),), ["UpdateMetadata"]):
+    for failed, reported in ((), ["LeaderAndIsr", "UpdateMetadata"]), (((1, 0),), ["UpdateMetadata"]):
         stop = online(brokers=("live", "stopping"), isr=(1, 0), strategy=Strategy.CONTROLLED_SHUTDOWN, failed_dirs=failed)
-        assert [request[0] for request in run_ours(stop, "t").requests[1]] == told
+        assert [request[0] for request in run_ours(stop, "t").requests[1]] == reported
 
 
 def test_an_election_for_a_reassignment() -> None:
@@ -219,7 +219,7 @@ FINDINGS = {
 def test_findings_on_real_brokers(finding: str) -> None:
     """Real brokers of Kafka 2.8.2, once 2.7.2, show the finding, and the script tells what clients lost."""
     environment = {**os.environ, jars.VARIABLE: str(ROOT / jars.FOLDER)}
-    script = [sys.executable, "-m", f"kafka_spec.conformance.findings.{finding}"]
+    script = [sys.executable, "-m", f"kafka_spec.conformance.reproductions.{finding}"]
     done = subprocess.run(script, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     assert FINDINGS[finding] in done.stdout
@@ -242,7 +242,7 @@ KRAFT_FINDINGS = {
 def test_findings_on_a_kraft_cluster(script: tuple[str, ...]) -> None:
     """A KRaft cluster of real brokers shows the finding, and the script tells what clients lost."""
     environment = {**os.environ, jars.VARIABLE: str(ROOT / jars.FOLDER)}
-    command = [sys.executable, "-m", f"kafka_spec.conformance.findings.{script[0]}", *script[1:]]
+    command = [sys.executable, "-m", f"kafka_spec.conformance.reproductions.{script[0]}", *script[1:]]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     assert KRAFT_FINDINGS[script] in done.stdout
@@ -253,7 +253,7 @@ def test_findings_on_a_kraft_cluster(script: tuple[str, ...]) -> None:
 def test_elr_outside_replicas_on_kafkas_controller(version: str, replaced: str) -> None:
     """Kafka's controller elects a broker that was removed in between, cleanly; since 4.3 also without fewer replicas."""
     environment = {**os.environ, jars.VARIABLE: str(ROOT / jars.FOLDER)}
-    script = [sys.executable, "-m", "kafka_spec.conformance.findings.elr_in_controller", "--kafka", version]
+    script = [sys.executable, "-m", "kafka_spec.conformance.reproductions.elr_in_controller", "--kafka", version]
     done = subprocess.run(script, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{version} fewer_replicas: shown" in done.stdout
@@ -266,7 +266,7 @@ def test_elr_outside_replicas_on_kafkas_controller(version: str, replaced: str) 
 def test_reassignments_on_kafkas_controller(version: str, given_up: str) -> None:
     """Kafka's controller removes who was asked for again, since 4.3 never ends a reassignment, and cancels in two wrong ways."""
     environment = {**os.environ, jars.VARIABLE: str(ROOT / jars.FOLDER)}
-    script = [sys.executable, "-m", "kafka_spec.conformance.findings.reassignments_in_controller", "--kafka", version]
+    script = [sys.executable, "-m", "kafka_spec.conformance.reproductions.reassignments_in_controller", "--kafka", version]
     done = subprocess.run(script, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{version} given_up: {given_up}" in done.stdout
@@ -274,17 +274,17 @@ def test_reassignments_on_kafkas_controller(version: str, given_up: str) -> None
 
 
 DECIDED = (
-    "from kafka_spec.conformance.classes import kraft_ours as ours\nfrom kafka_spec.spec.decisions import *\n"
+    "from kafka_spec.conformance.kafka_classes import kraft_ours as ours\nfrom kafka_spec.spec.decisions.variants import *\n"
     "ours.DECISIONS = {'4.4.0': {**ours.DECISIONS['4.4.0'], "
 )
 """The beginning of a mistake that decides something otherwise than Kafka 4.4.0 does."""
 MUTATIONS = {
-    "predecessors": "from kafka_spec.spec.table import Machine\nMachine.legal_pairs = frozenset()",
+    "predecessors": "from kafka_spec.spec.vocabulary.table import Machine\nMachine.legal_pairs = frozenset()",
     "elections": "from kafka_spec.spec import election\nelection.elect_preferred = election.elect_reassigned",
     "assignments": "from kafka_spec.spec import assignment\nassignment._follower_index = lambda f, s, p, n: (f + 1 + p) % n",
-    "deletion": "from kafka_spec.impl.controller import deletion as ours\nours.failure_halts_deletion = lambda *_: False",
+    "deletion": "from kafka_spec.impl.zookeeper.controller import deletion as ours\nours.failure_halts_deletion = lambda *_: False",
     "gates": "from kafka_spec.impl.broker import replica_manager as ours\nours.answer_to_stop_replica = lambda *_: 74",
-    "reassignment": "from kafka_spec.impl.controller import reassignment_rows as ours\nours.leader_has_to_move = lambda *_: False",
+    "reassignment": "from kafka_spec.impl.zookeeper.controller import reassignment_rows as ours\nours.leader_has_to_move = lambda *_: False",
     "kraft-changes": f"{DECIDED}'last_known_acceptable': Checked.NO}}}}",
     "kraft-records": "from dataclasses import replace\nfrom kafka_spec.impl.kraft.record_schemas import SCHEMAS\n"
     "SCHEMAS[2] = replace(SCHEMAS[2], fields=SCHEMAS[2].fields[::-1])",
@@ -293,7 +293,7 @@ MUTATIONS = {
     "kraft-requests cancel": f"{DECIDED}'emptied_isr': EmptiedIsr.REFUSED}}}}",
     "kraft-requests completion": f"{DECIDED}'reassignment_completion': ReassignmentCompletion.ALL_IN_ISR}}}}",
     "kraft-requests create_topic": f"{DECIDED}'new_isr_active': Checked.NO}}}}",
-    "kraft-requests delete_topic": "from kafka_spec.conformance.classes.kraft_ours import OurKRaft as ours\n"
+    "kraft-requests delete_topic": "from kafka_spec.conformance.kafka_classes.kraft_ours import OurKRaft as ours\n"
     "ours.delete_topic = lambda _: 'NONE'",
 }
 """For some subjects mistakes of ours, in Python; the name begins with the subject."""
@@ -303,7 +303,7 @@ MUTATIONS = {
 @pytest.mark.parametrize("mistake", [pytest.param(one, marks=[pytest.mark.slow] if " " in one else []) for one in MUTATIONS])
 def test_kafka_disagrees_with_mistakes(mistake: str) -> None:
     """A mistake on our side is a difference, and the exit code is 1."""
-    from kafka_spec.conformance.classes.subjects import SUBJECTS
+    from kafka_spec.conformance.kafka_classes.subjects import SUBJECTS
 
     subject = mistake.split()[0]
     version = SUBJECTS[subject].versions[-1]

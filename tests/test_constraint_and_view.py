@@ -10,26 +10,36 @@ import pytest
 from test_tla import agree
 
 from kafka_spec.diagrams.tla.files import spec_files
-from kafka_spec.model_check import embedded, frontier
 from kafka_spec.model_check.check import Expectation, check
-from kafka_spec.model_check.counterexample import trace_of
 from kafka_spec.model_check.exploration import Distribution, EngineError
 from kafka_spec.model_check.report.as_test import test_text as as_test
 from kafka_spec.model_check.report.plain import result_plain
 from kafka_spec.model_check.report.text import check_line, result_text
+from kafka_spec.model_check.search import embedded, frontier
 from kafka_spec.model_check.spark.engine import explore as on_spark
-from kafka_spec.spec.domain import Bounded, Flag, Range, append, holds
-from kafka_spec.spec.table import Ranks, Rule, Spec, SpecError, invariant, leads_to, reachable, recoverable, step_invariant
+from kafka_spec.model_check.traces.counterexample import trace_of
+from kafka_spec.spec.language.domain import Flag, Range, SequenceOf, append, field
+from kafka_spec.spec.vocabulary.table import (
+    Ranks,
+    Rule,
+    Spec,
+    SpecError,
+    invariant,
+    leads_to,
+    reachable,
+    recoverable,
+    step_invariant,
+)
 
 
 @dataclass
 class Pair:
     """Two counters, and who counted last."""
 
-    a: int = holds(Range(0, 9))
-    b: int = holds(Range(0, 9))
-    last: int = holds(Flag())
-    seen: list[int] = holds(Bounded(Range(0, 9), 2))
+    a: int = field(Range(0, 9))
+    b: int = field(Range(0, 9))
+    last: int = field(Flag())
+    seen: list[int] = field(SequenceOf(Range(0, 9), 2))
 
 
 def is_below_nine(s: Pair, which: int) -> bool:
@@ -154,7 +164,7 @@ def has_neither(s: Pair) -> bool:
 class Times:
     """A clock."""
 
-    now: int = holds(Range(0, 3, name="time"))
+    now: int = field(Range(0, 3, name="time"))
 
 
 def tick(s: Times) -> None:

@@ -34,9 +34,9 @@ def test_the_worked_example_works(tmp_path: Path, record_property: pytest.Record
     assert 1 < len(files) <= MOST_FILES
     record_property("files of the worked example", len(files))
 
-    checked = run(copy, "-m", "kafka_spec", "check", "control/fixed-controller-deleted", "-q")
+    checked = run(copy, "-m", "kafka_spec", "check", "zookeeper/fixed-controller-deleted", "-q")
     assert checked.returncode == 0, checked.stdout + checked.stderr
-    assert "DeleteController" in run(copy, "-m", "kafka_spec", "models", "control/fixed").stdout
+    assert "DeleteController" in run(copy, "-m", "kafka_spec", "models", "zookeeper/fixed").stdout
 
     replayed = run(copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_replay.py", "-k", "deleted and fixed")
     assert replayed.returncode == 0, replayed.stdout + replayed.stderr

@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 from conftest import sampled
 
-from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.exploration import Exploration
-from kafka_spec.spec.control.fixed import FIXED
-from kafka_spec.spec.table import Machine, Row, Spec, SpecError, name_of
+from kafka_spec.model_check.oracle import oracle
+from kafka_spec.model_check.search import embedded
+from kafka_spec.spec.vocabulary.table import Machine, Row, Spec, SpecError, name_of
+from kafka_spec.spec.zookeeper.fixed import FIXED
 
 Guard = tuple[str, str]
 """A rule's name, or a row as `row_name` has it; and the guard, or `not` and the guard that must not hold."""
@@ -96,7 +97,7 @@ UNNOTICED: dict[Guard, str] = {
         "leader_and_isr_is_news",
     ): "one controller's requests come in order and older ones' are refused: at worst it follows the same leader again",
     ("BecomeFollower", "named_leader_is_alive"): "following a dead leader, or none, breaks no promise; that Kafka does not is seen "
-    "in control/old-leader-without-successor",
+    "in zookeeper/old-leader-without-successor",
     ("LeaderIsUnavailable", "request_is_leader_and_isr"): "an UpdateMetadata has no leader epoch that is news; a StopReplica under "
     "a new one comes after its LeaderAndIsr",
     ("LeaderIsUnavailable", "request_is_taken"): "the request changes nothing but the controller epoch seen, which only grows",
@@ -105,10 +106,10 @@ UNNOTICED: dict[Guard, str] = {
     (
         "StopReplica",
         "replica_may_be_stopped",
-    ): "requests of one controller come in order, older ones' are refused; control/KAFKA-9539 holds for the same reason",
+    ): "requests of one controller come in order, older ones' are refused; zookeeper/KAFKA-9539 holds for the same reason",
     ("IgnoreStopReplica", "request_is_taken"): "ignoring what is to be refused is refusing it: only the answer differs",
     (NEW_REPLICA, "not replica_is_cached_leader"): "a replica becomes new with its topic, or as added: it leads nothing yet",
-    (LEADERLESS, "leaderless_replicas_go_offline"): "a decision of the era: `control/KAFKA-6650` is its other value",
+    (LEADERLESS, "leaderless_replicas_go_offline"): "a decision of the era: `zookeeper/KAFKA-6650` is its other value",
     (LEADERLESS_NEW, "leaderless_replicas_go_offline"): "the same decision",
     (LEADERLESS_NEW, "not leadership_is_known"): "a new replica of a known leader is taken offline by the rows above",
 }
@@ -132,14 +133,14 @@ def weakened(mutant: Guard) -> Spec:
         SpecError: the table without the guard is none.
     """
     name, guard = mutant
-    name_, says = "control/weakened", f"fixed without {guard}"
+    name_, summary = "zookeeper/weakened", f"fixed without {guard}"
     if name in GATES:
-        return FIXED.replacing(name_, says, rules=(FIXED.rule(name).without_guard(guard),))
+        return FIXED.replacing(name_, summary, rules=(FIXED.rule(name).without_guard(guard),))
     ((machine, row),) = [(machine, row) for machine, row in rows_in_use() if row_name(row) == name]
     guards = tuple(g for g in row.guards if name_of(g) != guard)
     weak = replace(row, guards=guards, unless=tuple(g for g in row.unless if f"not {name_of(g)}" != guard))
     rows = tuple(weak if other is row else other for other in machine.rows)
-    return FIXED.replacing(name_, says, machines=(replace(machine, rows=rows),))
+    return FIXED.replacing(name_, summary, machines=(replace(machine, rows=rows),))
 
 
 ORACLE_BOUNDS = ("first_look", "bounce", "lone_replica")

@@ -18,23 +18,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from test_log import MEMORY
 
-from kafka_spec.impl import cluster as impl_cluster
-from kafka_spec.impl.broker.broker_process import BrokerProcess
-from kafka_spec.impl.controller.broker_changes import BrokerChange, LeaderAndIsrResponseReceived
-from kafka_spec.impl.controller.channels import Channels
-from kafka_spec.impl.controller.context import ControllerContext
-from kafka_spec.impl.controller.controlled_shutdown import ControlledShutdown
-from kafka_spec.impl.controller.controller_election import ControllerChange
-from kafka_spec.impl.controller.preferred_election import PreferredElection
-from kafka_spec.impl.controller.request_batch import RequestBatch
-from kafka_spec.impl.controller.state_changes import ChangeReplicas
-from kafka_spec.impl.controller.zk_client import ControllerZkClient
-from kafka_spec.impl.coordination import znodes
-from kafka_spec.impl.coordination.admin import Admin
-from kafka_spec.impl.coordination.interface import NotEmpty
-from kafka_spec.impl.coordination.memory import Ensemble, Loss, MemorySession
-from kafka_spec.impl.coordination.server import ZooKeeperServer
-from kafka_spec.impl.coordination.zookeeper import Servers
 from kafka_spec.impl.protocol.controller_requests import (
     NO_EPOCH,
     LeaderAndIsrRequest,
@@ -50,12 +33,29 @@ from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.state_change_log import LogLevel, StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8
-from kafka_spec.spec.control.fixed import FIXED
-from kafka_spec.spec.control.machines import ControllerState
-from kafka_spec.spec.partition import PartitionState
-from kafka_spec.spec.replica import ReplicaState
-from kafka_spec.spec.table import Spec
+from kafka_spec.impl.zookeeper import cluster as impl_cluster
+from kafka_spec.impl.zookeeper.broker.broker_process import BrokerProcess
+from kafka_spec.impl.zookeeper.controller.broker_changes import BrokerChange, LeaderAndIsrResponseReceived
+from kafka_spec.impl.zookeeper.controller.channels import Channels
+from kafka_spec.impl.zookeeper.controller.context import ControllerContext
+from kafka_spec.impl.zookeeper.controller.controlled_shutdown import ControlledShutdown
+from kafka_spec.impl.zookeeper.controller.controller_election import ControllerChange
+from kafka_spec.impl.zookeeper.controller.preferred_election import PreferredElection
+from kafka_spec.impl.zookeeper.controller.request_batch import RequestBatch
+from kafka_spec.impl.zookeeper.controller.state_changes import ChangeReplicas
+from kafka_spec.impl.zookeeper.controller.zk_client import ControllerZkClient
+from kafka_spec.impl.zookeeper.coordination import znodes
+from kafka_spec.impl.zookeeper.coordination.admin import Admin
+from kafka_spec.impl.zookeeper.coordination.interface import NotEmpty
+from kafka_spec.impl.zookeeper.coordination.memory import Ensemble, Loss, MemorySession
+from kafka_spec.impl.zookeeper.coordination.server import ZooKeeperServer
+from kafka_spec.impl.zookeeper.coordination.zookeeper import Servers
+from kafka_spec.spec.machines.partition import PartitionState
+from kafka_spec.spec.machines.replica import ReplicaState
+from kafka_spec.spec.vocabulary.table import Spec
+from kafka_spec.spec.zookeeper.eras import ERA_0_10, ERA_2_8
+from kafka_spec.spec.zookeeper.fixed import FIXED
+from kafka_spec.spec.zookeeper.machines import ControllerState
 
 P = TopicPartition("orders", 0)
 Q = TopicPartition("orders", 1)
@@ -120,7 +120,7 @@ class SteppedCluster(impl_cluster.Cluster):
         return self
 
 
-def told(request: Request, partition: TopicPartition = P) -> Any:
+def reported(request: Request, partition: TopicPartition = P) -> Any:
     """Return the part of a request for a partition, abbreviated."""
     state = request.partitions.get(partition)
     if isinstance(request, LeaderAndIsrRequest):
@@ -134,7 +134,7 @@ def told(request: Request, partition: TopicPartition = P) -> Any:
 
 def all_told(requests: list[Request]) -> list[Any]:
     """Return what some requests say of the first partition."""
-    return [told(request) for request in requests]
+    return [reported(request) for request in requests]
 
 
 @pytest.mark.parametrize("era", [FIXED, ERA_2_8, ERA_0_10], ids=lambda era: era.name)
@@ -328,7 +328,7 @@ def test_a_newer_controllers_state_is_left_alone() -> None:
     cluster.settle()
 
     assert cluster.state() == (1, 5, (1, 2), 9)
-    assert [told(request)[0] for request in cluster.sent(2)] == ["stop", "stop"]
+    assert [reported(request)[0] for request in cluster.sent(2)] == ["stop", "stop"]
     assert cluster.active.replicas.state_of(P, 2) == ReplicaState.ONLINE
     assert any("StateChangeFailedException: no_newer_controller_wrote" in line for line in cluster.lines)
 
@@ -439,8 +439,8 @@ def test_a_broker_shuts_down() -> None:
     assert (cluster.state(P)[:3], cluster.state(Q)[:3], cluster.state(R)[:3]) == ((2, 1, (2,)), (2, 1, (2,)), (1, 0, (1,)))
     assert answers == [(ErrorCode.NONE, (R,))]
     requests = cluster.sent(1)
-    assert [told(r, P) for r in requests if isinstance(r, LeaderAndIsrRequest)] == [("lead", 2, 1, (2,), False)]
-    assert [told(r, Q) for r in requests if isinstance(r, StopReplicaRequest)] == [("stop", 0, False)] * 2
+    assert [reported(r, P) for r in requests if isinstance(r, LeaderAndIsrRequest)] == [("lead", 2, 1, (2,), False)]
+    assert [reported(r, Q) for r in requests if isinstance(r, StopReplicaRequest)] == [("stop", 0, False)] * 2
 
 
 def test_shutdowns_that_are_refused() -> None:

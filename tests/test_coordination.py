@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kafka_spec.impl.coordination.interface import (
+from kafka_spec.impl.zookeeper.coordination.interface import (
     ANY,
     BadVersion,
     Check,
@@ -34,9 +34,9 @@ from kafka_spec.impl.coordination.interface import (
     Set,
     Stat,
 )
-from kafka_spec.impl.coordination.memory import Ensemble, Loss, MemorySession
-from kafka_spec.impl.coordination.server import NoServer, ZooKeeperServer
-from kafka_spec.impl.coordination.zookeeper import KazooSession, Servers
+from kafka_spec.impl.zookeeper.coordination.memory import Ensemble, Loss, MemorySession
+from kafka_spec.impl.zookeeper.coordination.server import NoServer, ZooKeeperServer
+from kafka_spec.impl.zookeeper.coordination.zookeeper import KazooSession, Servers
 
 
 @pytest.fixture(params=["memory", "real"])

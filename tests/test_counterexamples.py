@@ -16,10 +16,10 @@ import pytest
 from conftest import GOLDEN, named_checks
 from led import Action, fails_in_the_same_way, survives
 
-from kafka_spec.model_check.counterexample import REPLAYED_WAYS
+from kafka_spec.model_check.interpreter.interpreter import Interpreter as Model
 from kafka_spec.model_check.manifest import NamedCheck
-from kafka_spec.model_check.oracle import ExecutableSpec as Model
-from kafka_spec.spec.control.fixed import FIXED
+from kafka_spec.model_check.traces.counterexample import REPLAYED_WAYS
+from kafka_spec.spec.zookeeper.fixed import FIXED
 
 FILE = "counterexamples.json"
 CHECKS = {
@@ -45,14 +45,14 @@ def found_actions(check: NamedCheck) -> dict[str, Any]:
     """Return the checker's counterexamples, in the golden file's form."""
     result = check.run()
     model = Model(check.spec, result.bounds)
-    told = {}
+    reported = {}
     for claim in check.expected.traces:
         finding = result.findings[result.shown_by(claim) or claim]
         actions = [model.actions.decode(number) for number in finding.actions]
-        told[claim] = {"start": finding.start, "actions": [[rule.name, *binding] for rule, binding in actions]}
+        reported[claim] = {"start": finding.start, "actions": [[rule.name, *binding] for rule, binding in actions]}
         if finding.back >= 0:
-            told[claim] |= {"met": finding.met, "back": finding.back}
-    return told
+            reported[claim] |= {"met": finding.met, "back": finding.back}
+    return reported
 
 
 def actions_of(found: Mapping[str, Any]) -> list[Action]:
@@ -83,18 +83,18 @@ def test_fixed_survives(name: str, claim: str) -> None:
 def test_the_golden_counterexamples_are_the_checkers(golden: Callable[[str, str], None], request: pytest.FixtureRequest) -> None:
     """The checker's counterexamples equal the golden file, for all bugs with a short search; `--update-golden` runs them all."""
     known = {} if request.config.getoption("--update-golden") else json.loads((GOLDEN / FILE).read_text(encoding="utf-8"))
-    told = {
+    reported = {
         name: found_actions(check) if name not in known or (check.expected.distinct or 0) <= QUICK else known[name]
         for name, check in CHECKS.items()
         if check.expected.traces
     }
-    golden(FILE, compact(told))
+    golden(FILE, compact(reported))
 
 
-def compact(told: Mapping[str, Mapping[str, Any]]) -> str:
+def compact(reported: Mapping[str, Mapping[str, Any]]) -> str:
     """Return JSON with an action to a line."""
-    text = json.dumps(told, indent=1)
-    for claims in told.values():
+    text = json.dumps(reported, indent=1)
+    for claims in reported.values():
         for found in claims.values():
             for action in found["actions"]:
                 text = text.replace(json.dumps(action, indent=1).replace("\n", "\n    "), json.dumps(action))

@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Any
 
 import pytest
-import toys
+import sample_specs
 from conftest import ROOT
 
 from examples.raft_election import RAFT
@@ -22,18 +22,19 @@ from examples.two_phase_commit import TWO_PHASE_COMMIT
 from kafka_spec import MODELS, Spec
 from kafka_spec.command import run as kafka_spec
 from kafka_spec.diagrams.coverage import coverage_html
-from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.coverage import Coverage, coverage_of, coverage_plain, coverage_text
 from kafka_spec.model_check.exploration import Exploration
-from kafka_spec.spec.domain import SpecError
+from kafka_spec.model_check.oracle import oracle
+from kafka_spec.model_check.search import embedded
+from kafka_spec.spec.language.domain import SpecError
 
 SPECS: Mapping[str, tuple[Spec, Mapping[str, int]]] = {
     "two_phase_commit": (TWO_PHASE_COMMIT, {}),
     "raft": (RAFT, {"terms": 1}),
-    "house": (toys.DOORS, {}),
-    "dead rule": (toys.DEAD_RULE, {"limit": 5}),
-    "counter": (toys.COUNTER, {"limit": 5}),
-    "kafka": (MODELS["control/fixed"], {"crashes": 0, "bounces": 0}),
+    "house": (sample_specs.DOORS, {}),
+    "dead rule": (sample_specs.DEAD_RULE, {"limit": 5}),
+    "counter": (sample_specs.COUNTER, {"limit": 5}),
+    "kafka": (MODELS["zookeeper/fixed"], {"crashes": 0, "bounces": 0}),
 }
 
 
@@ -79,7 +80,7 @@ def test_the_lines_that_run_are_those_that_python_runs(name: str) -> None:
         oracle.explore(spec, spec.bound_values(bounds), everything=True)
 
     with traced(found.lines) as (at_start, _):
-        oracle.ExecutableSpec(spec, spec.bound_values(bounds)).initial()
+        oracle.Interpreter(spec, spec.bound_values(bounds)).initial()
     for file, counts in found.lines.items():
         ran = {line for line, count in counts.items() if count}
         # the start rule is plain Python; it may share functions with the others
@@ -184,5 +185,5 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
 
     assert kafka_spec(["coverage", "high_watermark-small", "-q", "--max-states", "50"]) == 3
     assert "not complete: the budget of 50 states is spent" in capsys.readouterr().out
-    assert kafka_spec(["coverage", "control/fixd", "-q"]) == 2
-    assert "perhaps control/fixed" in capsys.readouterr().err
+    assert kafka_spec(["coverage", "zookeeper/fixd", "-q"]) == 2
+    assert "perhaps zookeeper/fixed" in capsys.readouterr().err

@@ -25,7 +25,7 @@ from kafka_spec.impl.log.manager import LogManager
 from kafka_spec.impl.protocol.data_requests import Produced
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.settings import Settings
-from kafka_spec.spec.control.fixed import FIXED
+from kafka_spec.spec.zookeeper.fixed import FIXED
 
 Kind = Literal["make", "create", "write", "truncate", "unlink", "rename", "sync"]
 Values = list[bytes | None]

@@ -10,14 +10,9 @@ from typing import Any
 import pytest
 from test_log import MEMORY, batch, values
 
-from kafka_spec.impl.broker.data_plane import DataPlane
 from kafka_spec.impl.broker.fetcher import FollowersRequest
 from kafka_spec.impl.broker.isr_manager import IsrWrite
 from kafka_spec.impl.broker.partition import UNKNOWN_END, Follower, HostedPartition
-from kafka_spec.impl.broker.replica_manager import ReplicaManager
-from kafka_spec.impl.coordination import znodes
-from kafka_spec.impl.coordination.broker_znode import encode_broker
-from kafka_spec.impl.coordination.memory import Ensemble, Loss, MemorySession
 from kafka_spec.impl.log.log_config import LogConfig
 from kafka_spec.impl.protocol.controller_requests import (
     LeaderAndIsrRequest,
@@ -47,10 +42,15 @@ from kafka_spec.impl.protocol.responses import ControllerResponse
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.state_change_log import StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8
-from kafka_spec.spec.control.fixed import FIXED
-from kafka_spec.spec.models import MODELS
-from kafka_spec.spec.table import Spec
+from kafka_spec.impl.zookeeper.broker.data_plane import DataPlane
+from kafka_spec.impl.zookeeper.broker.replica_manager import ReplicaManager
+from kafka_spec.impl.zookeeper.coordination import znodes
+from kafka_spec.impl.zookeeper.coordination.broker_znode import encode_broker
+from kafka_spec.impl.zookeeper.coordination.memory import Ensemble, Loss, MemorySession
+from kafka_spec.spec.catalogue.models import MODELS
+from kafka_spec.spec.vocabulary.table import Spec
+from kafka_spec.spec.zookeeper.eras import ERA_0_10, ERA_2_8
+from kafka_spec.spec.zookeeper.fixed import FIXED
 
 P = TopicPartition("orders", 0)
 BROKERS = (1, 2, 3)
@@ -103,7 +103,9 @@ class DataPlanes:
         state = UpdateMetadataState(Leadership(-1, self.epoch, (), 0, 7), BROKERS, ())
         self.planes[number].replicas.handle(UpdateMetadataRequest(5, 7, -1, {P: state}, live), 0)
 
-    def elect(self, leader: int, isr: tuple[int, ...] = BROKERS, told: tuple[int, ...] = BROKERS) -> dict[int, ControllerResponse]:
+    def elect(
+        self, leader: int, isr: tuple[int, ...] = BROKERS, reported: tuple[int, ...] = BROKERS
+    ) -> dict[int, ControllerResponse]:
         """Write the state znode with the next leader epoch, and send it to some brokers, the leader first."""
         self.epoch += 1
         state = znodes.State(leader, self.epoch, isr, 7)
@@ -115,7 +117,7 @@ class DataPlanes:
         told_state = LeaderAndIsrState(Leadership(leader, self.epoch, isr, stat.version, 7), BROKERS, False)
         request = LeaderAndIsrRequest(5, 7, -1, {P: told_state}, ())
         self.requests.append(request)
-        first = sorted((number for number in told if number in self.planes), key=lambda number: number != leader)
+        first = sorted((number for number in reported if number in self.planes), key=lambda number: number != leader)
         return {number: self.planes[number].replicas.handle(request, self.now, 12) for number in first}
 
     def partition(self, number: int) -> HostedPartition:
@@ -246,7 +248,7 @@ def test_alone_in_the_isr(brokers: Start) -> None:
 def test_produce_is_refused(brokers: Start) -> None:
     """Nothing is appended for a partition that is unknown, not hosted, led by another, or for junk; each has Kafka's code."""
     cluster = brokers()
-    cluster.elect(1, told=(1, 2))
+    cluster.elect(1, reported=(1, 2))
     assert cluster.produce(1, b"a", partition=TopicPartition("none", 0)) == [Produced(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)]
     assert cluster.produce(3, b"a") == cluster.produce(2, b"a") == [Produced(ErrorCode.NOT_LEADER_OR_FOLLOWER)]
     for junk, code in ((b"junk", ErrorCode.CORRUPT_MESSAGE), (b"", ErrorCode.INVALID_RECORD)):
@@ -282,7 +284,7 @@ def test_a_produce_waits_in_vain(brokers: Start) -> None:
     cluster.planes[1].tick(cluster.now + 1_000)
     assert late == [Produced(ErrorCode.REQUEST_TIMED_OUT)]
     lost = cluster.produce(1, b"b", acks=-1)
-    cluster.elect(2, told=(1,))
+    cluster.elect(2, reported=(1,))
     assert lost == [Produced(ErrorCode.NOT_LEADER_OR_FOLLOWER)]
     cluster.planes[1].tick(cluster.now + 9_000)
     assert (len(late), len(lost)) == (1, 1)
@@ -339,7 +341,7 @@ def test_a_fetch_hears_that_leadership_is_lost(brokers: Start, change: str) -> N
     cluster = brokers()
     cluster.elect(1)
     answers = cluster.consume(1, max_wait_ms=100_000, epoch=-1 if change == "leader" else 0)
-    cluster.elect(2 if change == "leader" else 1, told=(1,))
+    cluster.elect(2 if change == "leader" else 1, reported=(1,))
     code = ErrorCode.NOT_LEADER_OR_FOLLOWER if change == "leader" else ErrorCode.FENCED_LEADER_EPOCH
     assert [fetched.error for fetched in answers] == [code]
 
@@ -373,7 +375,7 @@ def test_leader_epochs_are_compared(brokers: Start, era: Spec, checked: bool) ->
     """In eras that compare the fetcher's leader epoch, that comes before the check of leadership; an unknown epoch passes."""
     cluster = brokers(era)
     for _ in range(3):
-        cluster.elect(1, told=(1, 2))
+        cluster.elect(1, reported=(1, 2))
     for leader, otherwise in ((1, ErrorCode.NONE), (2, ErrorCode.NOT_LEADER_OR_FOLLOWER)):
         for epoch, refusal in (
             (-1, otherwise),
@@ -540,7 +542,7 @@ def test_an_isr_write_meets_another_version(brokers: Start, era: Spec) -> None:
 @pytest.mark.parametrize(("reads_back", "loss"), [(True, Loss.REPLY), (False, Loss.REPLY), (False, Loss.REQUEST)])
 def test_an_isr_write_is_not_answered(brokers: Start, reads_back: bool, loss: Loss) -> None:
     """A write without an answer stays pending, and counts for both; tried again, it is known for done (KAFKA-1382), or skipped."""
-    cluster = brokers(FIXED if reads_back else MODELS["control/KAFKA-1382"])
+    cluster = brokers(FIXED if reads_back else MODELS["zookeeper/KAFKA-1382"])
     cluster.elect(1, isr=(1, 2))
     plane, partition = cluster.planes[1], cluster.partition(1)
     cluster.produce(1, b"a")
@@ -561,7 +563,7 @@ def test_an_isr_write_is_not_answered(brokers: Start, reads_back: bool, loss: Lo
 @pytest.mark.parametrize("counts", [True, False])
 def test_an_unanswered_write_is_overtaken(brokers: Start, counts: bool) -> None:
     """A leader adds a follower without an answer, and another writes: since 2.8 it goes on to wait for that follower."""
-    cluster = brokers(FIXED if counts else MODELS["control/unanswered-expansion-forgotten"])
+    cluster = brokers(FIXED if counts else MODELS["zookeeper/unanswered-expansion-forgotten"])
     cluster.elect(1, isr=(1,))
     plane, partition = cluster.planes[1], cluster.partition(1)
     plane.note_fetch(P, 2, 0, cluster.planes[2].replicas.broker_epoch, cluster.now)
@@ -606,7 +608,7 @@ def test_who_may_join(brokers: Start, era: Spec, lacks: str) -> None:
     cluster.produce(1, b"a")
     cluster.sync(2)
     cluster.produce(1, b"b")
-    cluster.elect(1, isr=(1, 2), told=(1,))
+    cluster.elect(1, isr=(1, 2), reported=(1,))
     partition, plane = cluster.partition(1), cluster.planes[1]
     assert (partition.high_watermark, partition.epoch_start) == (1, 2)
     if lacks == "life":
@@ -617,9 +619,9 @@ def test_who_may_join(brokers: Start, era: Spec, lacks: str) -> None:
     end = {"high watermark": 0, "epoch start": 1}.get(lacks, 2)
     plane.note_fetch(P, 3, end, epoch, cluster.now)
     kept_out = {
-        "control/fixed": ("high watermark", "epoch start", "life", "generation", "registration"),
-        "control/era_2_8": ("high watermark", "epoch start"),
-        "control/era_0_10": ("high watermark",),
+        "zookeeper/fixed": ("high watermark", "epoch start", "life", "generation", "registration"),
+        "zookeeper/era_2_8": ("high watermark", "epoch start"),
+        "zookeeper/era_0_10": ("high watermark",),
     }[era.name]
     assert plane.try_expand_isr(P, 3, cluster.now) == (IsrWrite.NOT_NEEDED if lacks in kept_out else IsrWrite.WRITTEN)
     assert (3 in cluster.state().isr) == (lacks not in kept_out)
@@ -631,33 +633,33 @@ def test_isr_changes_are_told(brokers: Start) -> None:
     cluster.elect(1)
     plane, start = cluster.planes[1], cluster.now
 
-    def told() -> list[str]:
+    def reported() -> list[str]:
         plane.isr.propagate(cluster.now)
         return cluster.tools.children(znodes.ISR_CHANGE_NOTIFICATION)
 
-    assert told() == []
+    assert reported() == []
     plane.try_shrink_isr(P, (3,), cluster.now)
     cluster.now = start + 5_000
-    assert told() == []
+    assert reported() == []
     cluster.now = start + 5_001
     cluster.sessions[1].lose(Loss.REQUEST)
-    assert told() == []
-    (name,) = told()
+    assert reported() == []
+    (name,) = reported()
     path = f"{znodes.ISR_CHANGE_NOTIFICATION}/{name}"
     assert (name, znodes.decode_partitions(path, cluster.tools.get(path)[0])) == ("isr_change_0000000000", (P,))
-    assert len(told()) == 1
+    assert len(reported()) == 1
     for step in range(1, 21):
         cluster.now = start + 5_001 + 3_000 * step
         plane.try_shrink_isr(P, (2,), cluster.now)
         plane.isr.changed_at = cluster.now
-        assert len(told()) == 1
+        assert len(reported()) == 1
     cluster.now += 1
-    assert len(told()) == 2
+    assert len(reported()) == 2
 
 
 def test_eras_have_all_of_it(brokers: Start) -> None:
     """A record reaches all logs in every era."""
-    for era in (FIXED, ERA_2_8, ERA_0_10, MODELS["control/KIP-101"]):
+    for era in (FIXED, ERA_2_8, ERA_0_10, MODELS["zookeeper/KIP-101"]):
         cluster = brokers(era)
         cluster.elect(1)
         cluster.produce(1, b"a")

@@ -1,6 +1,6 @@
 """Each named decision of an era is evaluated in one place: model and implementation pass it to the same function.
 
-A use of `k.NAME` is *passed on* if it is an argument of a function of spec/election.py, log.py, gates.py, reassignment.py or
+A use of `k.NAME` is *passed on* if it is an argument of a function of spec/decisions/election.py, log.py, gates.py, reassignment.py or
 deletion.py, next to an argument that the decision applies to. Any other use is a *branch*: a comparison, an alias, or an argument
 of a function that takes only the decision. `python -m tests.test_decisions_once` prints the branches.
 """
@@ -12,12 +12,12 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from kafka_spec.spec.control.fixed import FIXED
+from kafka_spec.spec.zookeeper.fixed import FIXED
 
 ROOT = Path(__file__).parent.parent
 NAMES = frozenset(decision.name for decision in FIXED.decisions)
 SHARED = tuple(f"kafka_spec.spec.{module}" for module in ("election", "log", "gates", "reassignment", "deletion"))
-MODEL, IMPLEMENTATION = "spec/control", "impl"
+MODEL, IMPLEMENTATION = "spec/zookeeper", "impl"
 
 BRANCHED_TWICE = {
     "controller_election": "which operations ZooKeeper is asked for, in how many steps: what is done, and what replay compares",
@@ -71,7 +71,7 @@ def branches(folder: str) -> dict[str, list[str]]:
 def test_a_comparison_is_a_branch_and_an_argument_is_none() -> None:
     """A comparison, an alias and a function of only the decision are branches; a decision that is passed on is not."""
     text = """
-from kafka_spec.spec.log import may_join_isr
+from kafka_spec.spec.decisions.log import may_join_isr
 from elsewhere import other
 may_join_isr(end, 0, self.k.truncation, int(k.follower_skip))
 other(end, k.dead_replicas)

@@ -10,20 +10,21 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_control import bounds_of, essence
+from test_zookeeper import bounds_of, essence
 
 from kafka_spec import MODELS
-from kafka_spec.model_check import embedded, oracle
-from kafka_spec.spec.control.broker.requests import delete_named_replica
-from kafka_spec.spec.control.cases import CASE
-from kafka_spec.spec.control.controller.deletion_events import RULES
-from kafka_spec.spec.control.deletion_properties import DELETION, DELETION_ENDS
-from kafka_spec.spec.control.eras import ERA_0_10
-from kafka_spec.spec.control.fixed import FIXED
-from kafka_spec.spec.control.state import World
-from kafka_spec.spec.decisions import FailedDeletions, LateAnswers
-from kafka_spec.spec.deletion import Resumption, resumed, started_by_deletion
-from kafka_spec.spec.domain import BrokerSet
+from kafka_spec.model_check.oracle import oracle
+from kafka_spec.model_check.search import embedded
+from kafka_spec.spec.decisions.deletion import Resumption, resumed, started_by_deletion
+from kafka_spec.spec.decisions.variants import FailedDeletions, LateAnswers
+from kafka_spec.spec.language.domain import BrokerSet
+from kafka_spec.spec.zookeeper.broker.requests import delete_named_replica
+from kafka_spec.spec.zookeeper.cases import CASE
+from kafka_spec.spec.zookeeper.controller.deletion_events import RULES
+from kafka_spec.spec.zookeeper.eras import ERA_0_10
+from kafka_spec.spec.zookeeper.fixed import FIXED
+from kafka_spec.spec.zookeeper.properties.deletion import DELETION, DELETION_ENDS
+from kafka_spec.spec.zookeeper.state import World
 
 BROKERS = st.sets(st.integers(0, 4)).map(BrokerSet.of)
 
@@ -62,18 +63,18 @@ def test_engines_agree_on_deletions(spec: Any, name: str) -> None:
 def test_a_late_error_needs_both(alone: dict[str, IntEnum]) -> None:
     """A deletion of which nothing is left ends if errors halt deletions, and if late answers count; not if both do."""
     both = CASE["late-deletion-answer"]
-    spec = FIXED.replacing("control/alone", "", decisions=alone, properties=both.claims)
+    spec = FIXED.replacing("zookeeper/alone", "", decisions=alone, properties=both.claims)
     values = bounds_of("deletion_fails_and_bounce")
 
     assert "DeletedTopicsGo" not in embedded.explore(spec, values).violated
-    assert "DeletedTopicsGo" in embedded.explore(MODELS["control/late-deletion-answer"], values).violated
+    assert "DeletedTopicsGo" in embedded.explore(MODELS["zookeeper/late-deletion-answer"], values).violated
 
 
 @pytest.mark.slow
 def test_a_deletion_that_fails_without_a_reason_breaks_no_promise() -> None:
     """Where nothing is left to delete, and the answer is an error all the same, `fixed` keeps all promises and deletions end."""
     rule = FIXED.rule("FailToDelete").without_guard("there_is_something_to_delete")
-    spec = FIXED.replacing("control/fails", "", rules=(rule,))
+    spec = FIXED.replacing("zookeeper/fails", "", rules=(rule,))
 
     for name in ("deletion_fails", "deletion_fails_and_bounce"):
         with_reason, without = (embedded.explore(one, bounds_of(name)) for one in (FIXED, spec))

@@ -12,7 +12,7 @@ from typing import Any
 
 import networkx
 import pytest
-import toys
+import sample_specs
 from conftest import Command
 from hypothesis import given, settings
 from lxml import etree
@@ -35,13 +35,13 @@ from kafka_spec.diagrams.explored import (
 from kafka_spec.diagrams.markdown import changes_markdown, machine_markdown
 from kafka_spec.diagrams.mermaid import escaped, machine_mermaid
 from kafka_spec.diagrams.positions import PLACES
-from kafka_spec.model_check import oracle
-from kafka_spec.model_check.oracle import ExecutableSpec
-from kafka_spec.spec.machines import MACHINES
-from kafka_spec.spec.partition import PARTITION
-from kafka_spec.spec.reassignment_steps import REASSIGNMENT_0_10, REASSIGNMENT_2_8
-from kafka_spec.spec.replica import REPLICA, REPLICA_0_10
-from kafka_spec.spec.table import Machine, SpecError
+from kafka_spec.model_check.interpreter.interpreter import Interpreter
+from kafka_spec.model_check.oracle import oracle
+from kafka_spec.spec.catalogue.machines import MACHINES
+from kafka_spec.spec.machines.partition import PARTITION
+from kafka_spec.spec.machines.reassignment import REASSIGNMENT_0_10, REASSIGNMENT_2_8
+from kafka_spec.spec.machines.replica import REPLICA, REPLICA_0_10
+from kafka_spec.spec.vocabulary.table import Machine, SpecError
 
 Golden = Callable[[str, str], None]
 TINY = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
@@ -166,7 +166,7 @@ def test_the_usual_way_is_straight() -> None:
             assert places.points[state][0] > path[-1][0]
 
 
-@pytest.mark.parametrize("machine", [PARTITION, toys.DOOR], ids=["partition", "door"])
+@pytest.mark.parametrize("machine", [PARTITION, sample_specs.DOOR], ids=["partition", "door"])
 def test_formats(machine: Machine, golden: Golden) -> None:
     """Mermaid, DOT and Markdown of a placed machine, and of one that Graphviz lays out, read as they did."""
     name = machine.name.lower()
@@ -261,9 +261,9 @@ def test_wrong_requests(inside: Command) -> None:
         ("nobody",): "'nobody' is neither a machine nor a model; there is partition",
         ("replica", "--by", "x"): "--by, --bound and --bounds apply to models",
         ("replica", "--check"): "leave out the name",
-        ("toys:DOORS", "--format", "markdown"): "a model is not drawn as markdown; take mermaid",
-        ("toys:DOORS", "--against", "replica"): "--against compares machines",
-        ("toys:Door",): "a Machine is needed",
+        ("sample_specs:DOORS", "--format", "markdown"): "a model is not drawn as markdown; take mermaid",
+        ("sample_specs:DOORS", "--against", "replica"): "--against compares machines",
+        ("sample_specs:Door",): "a Machine is needed",
         ("replica", "--output", "svg:"): "it names no file; write svg:FILE",
     }
     for arguments, message in cases.items():
@@ -284,14 +284,14 @@ def test_mermaid_escapes() -> None:
 def test_a_model_of_many_states_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What has too many states to be drawn is counted by compiled code: plain Python explores no more than the first of them."""
     applied = 0
-    apply = ExecutableSpec.apply
+    apply = Interpreter.apply
 
-    def counted(world: ExecutableSpec, *arguments: Any, **more: Any) -> Any:
+    def counted(world: Interpreter, *arguments: Any, **more: Any) -> Any:
         nonlocal applied
         applied += 1
         return apply(world, *arguments, **more)
 
-    monkeypatch.setattr(ExecutableSpec, "apply", counted)
+    monkeypatch.setattr(Interpreter, "apply", counted)
     monkeypatch.setattr(explored, "SLOW", 20)
     spec = MODELS["replication/kip_320"]
 
@@ -303,8 +303,8 @@ def test_a_model_of_many_states_is_refused_at_once(monkeypatch: pytest.MonkeyPat
 
 def test_a_small_model_is_drawn_whole() -> None:
     """The graph of a small model has a node for each state and an edge for each step that the oracle counts."""
-    result = oracle.explore(toys.DOORS, toys.bounds_of(toys.DOORS), everything=True)
-    graph = explored_graph(toys.DOORS, toys.bounds_of(toys.DOORS))
+    result = oracle.explore(sample_specs.DOORS, sample_specs.bounds_of(sample_specs.DOORS), everything=True)
+    graph = explored_graph(sample_specs.DOORS, sample_specs.bounds_of(sample_specs.DOORS))
 
     assert graph.number_of_nodes() == result.distinct
     assert sum(edge["count"] for _, _, edge in graph.edges(data=True)) == result.generated
@@ -372,7 +372,7 @@ def test_what_is_wrong_with_a_state_is_marked() -> None:
 def test_machines_are_what_a_large_model_is_grouped_by(monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
     """Above the limit a model with machines becomes its quotient by their states."""
     monkeypatch.setattr("kafka_spec.diagrams.explored.NODES", 10)
-    graph = explored_graph(toys.DOORS, toys.bounds_of(toys.DOORS))
+    graph = explored_graph(sample_specs.DOORS, sample_specs.bounds_of(sample_specs.DOORS))
 
     assert {path for _, node in graph.nodes(data=True) for path, _ in node["fields"]} == {"doors[0]", "doors[1]"}
     golden("doors-explored.dot", explored_dot(graph))

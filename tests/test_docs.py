@@ -20,7 +20,7 @@ import kafka_spec as kafka_spec_package
 from kafka_spec.command import run as kafka_spec
 from kafka_spec.model_check.command.options import AS_EXPECTED, INCONCLUSIVE, INTERNAL, MISUSE, VIOLATED
 from kafka_spec.model_check.manifest import KEYS
-from kafka_spec.spec.table import SpecError
+from kafka_spec.spec.vocabulary.table import SpecError
 
 sys.path.insert(0, str(ROOT / "docs"))
 from commands import page as commands_page
@@ -199,6 +199,6 @@ def test_the_book_builds(tmp_path: Path) -> None:
     assert "<!-- properties" not in kraft and kraft.count("<tr>") > 20 and "LeaderIsElected" in kraft
     assert "QuietReplicasKnowTheEpoch" in chapter and "bug-KAFKA-1188.svg" in chapter
     reference = (tmp_path / "site" / "api.html").read_text(encoding="utf-8")
-    assert 'id="kafka_spec.model_check.walk.Walk.act"' in reference
+    assert 'id="kafka_spec.model_check.traces.walk.Walk.act"' in reference
     for name in ("SetOf", "BagOf", "MapOf", "Among", "ElementOf", "BoundSet", "add", "put", "including", "holds", "Symmetric"):
         assert f'id="{getattr(kafka_spec_package, name).__module__}.{name}"' in reference, name

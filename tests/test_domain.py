@@ -11,16 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafka_spec.model_check.layout import Actions, Layout, packed
+from kafka_spec.model_check.record.layout import Actions, Layout, packed
 from kafka_spec.spec.brokers import Assignment, Broker, BrokerOrNone, PerBroker
-from kafka_spec.spec.domain import (
+from kafka_spec.spec.language.domain import (
     NONE,
     Array,
+    ArrayOf,
     BadAccess,
     Bound,
-    Bounded,
     BrokerSet,
-    Each,
     Flag,
     OneOf,
     OutOfBound,
@@ -30,6 +29,7 @@ from kafka_spec.spec.domain import (
     Record,
     Scalar,
     Sequence,
+    SequenceOf,
     SetOf,
     Space,
     SpecError,
@@ -39,20 +39,20 @@ from kafka_spec.spec.domain import (
     contains,
     domain_of,
     excluding,
+    field,
     first_brokers,
-    holds,
     including,
-    only,
     plain_value,
     pop_first,
     reset,
     show_path,
     show_set,
     show_value,
+    singleton,
     tagged,
     truncate,
 )
-from tests import toys
+from tests import sample_specs
 
 BROKERS = Bound("brokers", 1, 5, "brokers")
 SIZE = Bound("size", 0, 4, "entries")
@@ -72,44 +72,44 @@ class Kind(enum.IntEnum):
 class Letter:
     """A message."""
 
-    kind: int = holds(OneOf(Kind))
-    value: int = holds(Range(-5, 5, 0))
-    sender: int = holds(BrokerOrNone(BROKERS))
+    kind: int = field(OneOf(Kind))
+    value: int = field(Range(-5, 5, 0))
+    sender: int = field(BrokerOrNone(BROKERS))
 
 
 @dataclass
 class Entry:
     """An entry of a log."""
 
-    record: int = holds(Range(0, SIZE))
-    epoch: int = holds(Range(-1, 300))
+    record: int = field(Range(0, SIZE))
+    epoch: int = field(Range(-1, 300))
 
 
 @dataclass
 class Node:
     """A broker."""
 
-    log: list[Entry] = holds(Bounded(Entry, SIZE, "offset"))
-    up: int = holds(Flag())
-    isr: int = holds(SetOf(BROKERS))
-    seen: list[int] = holds(Each(Range(0, 70000), 2))
+    log: list[Entry] = field(SequenceOf(Entry, SIZE, "offset"))
+    up: int = field(Flag())
+    isr: int = field(SetOf(BROKERS))
+    seen: list[int] = field(ArrayOf(Range(0, 70000), 2))
 
 
 @dataclass
 class World:
     """One of everything."""
 
-    nodes: list[Node] = holds(PerBroker(Node, BROKERS))
-    leader: int = holds(BrokerOrNone(BROKERS))
-    first: int = holds(Broker(BROKERS))
-    everyone: int = holds(SetOf(BROKERS, full=True), kept_by="ZooKeeper")
-    channel: list[Letter] = holds(Queue(Letter, SIZE + 1))
-    replicas: list[int] = holds(Assignment(BROKERS))
-    last: Entry = holds(Entry, kept_by="controller")
-    clock: int = holds(Range(-100000, 100000, 7))
-    kind: int = holds(OneOf(Kind))
-    few: list[int] = holds(Bounded(Range(0, 3), 2))
-    paths: list[list[int]] = holds(Each(Bounded(Range(0, 9), 2), 2))
+    nodes: list[Node] = field(PerBroker(Node, BROKERS))
+    leader: int = field(BrokerOrNone(BROKERS))
+    first: int = field(Broker(BROKERS))
+    everyone: int = field(SetOf(BROKERS, full=True), kept_by="ZooKeeper")
+    channel: list[Letter] = field(Queue(Letter, SIZE + 1))
+    replicas: list[int] = field(Assignment(BROKERS))
+    last: Entry = field(Entry, kept_by="controller")
+    clock: int = field(Range(-100000, 100000, 7))
+    kind: int = field(OneOf(Kind))
+    few: list[int] = field(SequenceOf(Range(0, 3), 2))
+    paths: list[list[int]] = field(ArrayOf(SequenceOf(Range(0, 9), 2), 2))
 
 
 SPACE = Space(World, BOUNDS)
@@ -215,14 +215,14 @@ def test_wrong_tags_are_refused() -> None:
 
     @dataclass
     class Note:
-        kind: int = holds(OneOf(toys.Kind))
+        kind: int = field(OneOf(sample_specs.Kind))
 
     with pytest.raises(SpecError, match="Note: tag PING names colour, which is not a field of it"):
-        tagged("kind", {toys.Kind.PING: ("colour",), toys.Kind.PONG: (), toys.Kind.STOP: ()})(Note)
+        tagged("kind", {sample_specs.Kind.PING: ("colour",), sample_specs.Kind.PONG: (), sample_specs.Kind.STOP: ()})(Note)
     with pytest.raises(SpecError, match="Note: tag PING names sort, which is not a field of it"):
-        tagged("sort", {toys.Kind.PING: (), toys.Kind.PONG: (), toys.Kind.STOP: ()})(Note)
+        tagged("sort", {sample_specs.Kind.PING: (), sample_specs.Kind.PONG: (), sample_specs.Kind.STOP: ()})(Note)
     with pytest.raises(SpecError, match="Note: tag STOP is not mentioned"):
-        tagged("kind", {toys.Kind.PING: (), toys.Kind.PONG: ()})(Note)
+        tagged("kind", {sample_specs.Kind.PING: (), sample_specs.Kind.PONG: ()})(Note)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -303,14 +303,14 @@ def test_state_of_a_machine_is_changed_by_fire_alone() -> None:
 
     @dataclass
     class Doors:
-        front: int = holds(StateOf(toys.Door, "Front"))
-        others: list[int] = holds(Each(StateOf(toys.Door, "Other"), 2))
+        front: int = field(StateOf(sample_specs.Door, "Front"))
+        others: list[int] = field(ArrayOf(StateOf(sample_specs.Door, "Other"), 2))
 
     s = Space(Doors, {}).fresh()
     with pytest.raises(BadAccess, match=r"Doors.front is the state of a machine; change it with fire\(\)"):
-        s.front = toys.Door.OPEN
+        s.front = sample_specs.Door.OPEN
     with pytest.raises(BadAccess, match=r"Doors.others\[1\] is the state of a machine; change it with fire\(\)"):
-        s.others[1] = toys.Door.OPEN
+        s.others[1] = sample_specs.Door.OPEN
     assert (s.front, list(s.others)) == (0, [0, 0])
 
 
@@ -460,7 +460,7 @@ def test_copies_share_nothing(s: Any) -> None:
 @settings(deadline=None, derandomize=True, database=None)
 def test_sets_of_brokers(members: set[int], broker: int) -> None:
     """Bit masks behave like the sets that they represent."""
-    mask = sum(only(member) for member in members)
+    mask = sum(singleton(member) for member in members)
     assert contains(mask, broker) == (broker in members)
     assert including(mask, broker) == sum(1 << member for member in members | {broker})
     assert excluding(mask, broker) == sum(1 << member for member in members - {broker})
@@ -634,9 +634,9 @@ def test_scalars_take_the_fewest_bytes(low: int, high: int, size: int, signed: b
 
 def test_actions_are_numbered_without_gaps() -> None:
     """The actions of a spec are numbered 0, 1, 2, ... and each number is decoded to its rule and binding."""
-    actions = Actions(toys.CHANNEL, Space(toys.Network, {}), {})
+    actions = Actions(sample_specs.CHANNEL, Space(sample_specs.Network, {}), {})
     assert actions.count == 1 + 2 * 2 + 2
     decoded = [actions.decode(number) for number in range(actions.count)]
-    names = [rule.name for rule in toys.CHANNEL.rules]
+    names = [rule.name for rule in sample_specs.CHANNEL.rules]
     assert [actions.number(names.index(rule.name), binding) for rule, binding in decoded] == list(range(actions.count))
     assert [binding for rule, binding in decoded if rule.name == "AnswerPing"] == [(0, 0), (0, 1), (1, 0), (1, 1)]

@@ -16,17 +16,18 @@ from test_tla import agree, by_tlc
 
 from kafka_spec import MODELS
 from kafka_spec.diagrams.tla.module import goal_name
-from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.check import Expectation, check
-from kafka_spec.model_check.counterexample import trace_of
-from kafka_spec.model_check.explain import reasons
 from kafka_spec.model_check.exploration import Budget, Exploration
+from kafka_spec.model_check.oracle import oracle
 from kafka_spec.model_check.report.plain import result_plain
 from kafka_spec.model_check.report.text import properties_lines
-from kafka_spec.model_check.walk import Walk
-from kafka_spec.spec.domain import Bound, Each, Member, Range, SpecError, holds
-from kafka_spec.spec.lint import parameters_of
-from kafka_spec.spec.table import (
+from kafka_spec.model_check.search import embedded
+from kafka_spec.model_check.traces.counterexample import trace_of
+from kafka_spec.model_check.traces.explain import reasons
+from kafka_spec.model_check.traces.walk import Walk
+from kafka_spec.spec.language import parameters_of
+from kafka_spec.spec.language.domain import ArrayOf, Bound, Member, Range, SpecError, field
+from kafka_spec.spec.vocabulary.table import (
     BoundSet,
     Constants,
     Property,
@@ -51,8 +52,8 @@ LAMP = {"lamp": LAMPS}
 class House:
     """Lamps, each with its brightness; whether there is current."""
 
-    lamps: list[int] = holds(Each(Range(0, 3), LAMPS))
-    current: int = holds(Range(0, 1))
+    lamps: list[int] = field(ArrayOf(Range(0, 3), LAMPS))
+    current: int = field(Range(0, 1))
 
 
 def current_can_return(s: House) -> bool:
@@ -138,7 +139,7 @@ TWO = dict(SIZES[0].values)
 
 PREAMBLE = """
 import dataclasses
-from kafka_spec.spec.table import Constants
+from kafka_spec.spec.vocabulary.table import Constants
 State = Constants = object
 """
 
@@ -171,7 +172,7 @@ def by_hand(spec: Spec, bounds: dict[str, int], folder: Path) -> Spec:
     module = importlib.util.module_from_spec(found)
     found.loader.exec_module(module)
     claims = tuple(
-        Property(shown, claim.kind, getattr(module, then), claim.says, claim.cites, getattr(module, when) if when else None)
+        Property(shown, claim.kind, getattr(module, then), claim.summary, claim.reference, getattr(module, when) if when else None)
         for claim, shown, then, when in stated
     )
     return replace(spec, name="by hand", properties=claims)
@@ -197,7 +198,7 @@ def test_each_says_what_separate_claims_say(explore: Explore, tmp_path: Path) ->
 @pytest.mark.parametrize("family", ["partitions_crash", "added"])
 def test_the_control_plane_says_what_separate_claims_say(family: str, tmp_path: Path) -> None:
     """Every use of `each` in the control plane with two partitions: equal counts and findings by hand, some levels deep."""
-    spec = MODELS["control/fixed"]
+    spec = MODELS["zookeeper/fixed"]
     (values,) = [some.values for some in spec.bound_sets if some.name == family]
     written = by_hand(spec, dict(values), tmp_path)
     assert len(written.properties) > len(spec.properties)
@@ -220,7 +221,7 @@ NODES = 4
 class Node:
     """Where in a graph somebody is."""
 
-    at: int = holds(Range(0, NODES - 1))
+    at: int = field(Range(0, NODES - 1))
 
 
 THINGS = Bound("things", 0, 2, "things")
@@ -518,18 +519,18 @@ def test_mistakes_are_refused() -> None:
     """Refused: `each` without bounds or empty, a name that no function takes or that is taken, functions that need another name."""
     mistaken: Any = {"lamp": 3}
     with pytest.raises(SpecError, match=r"property P: each is \{'lamp': 3\}; write each=\{\"partition\": PARTITIONS\}"):
-        invariant("P", is_dim, "says", TOY, each=mistaken)
+        invariant("P", is_dim, "summary", TOY, each=mistaken)
     with pytest.raises(SpecError, match="property P: each is empty"):
-        invariant("P", there_is_current, "says", TOY, each={})
+        invariant("P", there_is_current, "summary", TOY, each={})
     for claim in (invariant, reachable, recoverable):
         with pytest.raises(SpecError, match="property P: no function takes lamp; let one take that parameter, or drop `each`"):
-            claim("P", there_is_current, "says", TOY, each=LAMP)
+            claim("P", there_is_current, "summary", TOY, each=LAMP)
     with pytest.raises(SpecError, match="property P: no function takes lamp"):
-        leads_to("P", there_is_current, there_is_current, "says", TOY, each=LAMP)
+        leads_to("P", there_is_current, there_is_current, "summary", TOY, each=LAMP)
     with pytest.raises(SpecError, match="are_equal takes one, which property P does not have"):
-        invariant("P", are_equal, "says", TOY, each={"other": LAMPS})
+        invariant("P", are_equal, "summary", TOY, each={"other": LAMPS})
     with pytest.raises(SpecError, match="property P: each names s"):
-        invariant("P", is_dim, "says", TOY, each={"s": LAMPS, "lamp": LAMPS})
+        invariant("P", is_dim, "summary", TOY, each={"s": LAMPS, "lamp": LAMPS})
     with pytest.raises(SpecError, match="property Dim is stated for each lamp; judge what its `at` returns"):
         assert EACH.property("Dim").parts
 

@@ -7,17 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from kafka_spec.spec.decisions import (
-    Checked,
-    DeadReplicas,
-    LastIsrMember,
-    OfflineLeaders,
-    OfflineRecipients,
-    ShrinkRecipients,
-    ShutdownRecipients,
-)
-from kafka_spec.spec.domain import NONE, BrokerSet, only
-from kafka_spec.spec.election import (
+from kafka_spec.spec.decisions.election import (
     ShutdownPart,
     Strategy,
     elect,
@@ -39,7 +29,17 @@ from kafka_spec.spec.election import (
     replicas_lost_at_fail_over,
     unclean_election_is_permitted,
 )
-from kafka_spec.spec.partition import PartitionState
+from kafka_spec.spec.decisions.variants import (
+    Checked,
+    DeadReplicas,
+    LastIsrMember,
+    OfflineLeaders,
+    OfflineRecipients,
+    ShrinkRecipients,
+    ShutdownRecipients,
+)
+from kafka_spec.spec.language.domain import NONE, BrokerSet, singleton
+from kafka_spec.spec.machines.partition import PartitionState
 
 BROKERS = (0, 1, 2)
 SETS = [BrokerSet(mask) for mask in range(1 << len(BROKERS))]
@@ -61,13 +61,13 @@ NOBODY = BrokerSet()
 
 def read(elected: tuple[int, BrokerSet, BrokerSet]) -> Outcome:
     """Return the result of a strategy of the spec, with lists instead of masks."""
-    leader, isr, told = elected
-    return None if leader == NONE else (leader, brokers_of(isr), brokers_of(told))
+    leader, isr, reported = elected
+    return None if leader == NONE else (leader, brokers_of(isr), brokers_of(reported))
 
 
-def outcome(leader: int, isr: Sequence[int], told: Sequence[int]) -> Outcome:
+def outcome(leader: int, isr: Sequence[int], reported: Sequence[int]) -> Outcome:
     """Return an outcome of the second statement."""
-    return leader, sorted(isr), sorted(told)
+    return leader, sorted(isr), sorted(reported)
 
 
 def cases() -> Iterator[tuple[tuple[int, ...], BrokerSet, BrokerSet]]:
@@ -178,10 +178,10 @@ def test_a_demoted_leader_is_told() -> None:
     """In a controlled shutdown the broker that led is among the recipients (KAFKA-7482)."""
     for assignment, isr in itertools.product(itertools.permutations(BROKERS), SETS):
         for leader in brokers_of(isr):
-            stopping = only(leader)
+            stopping = singleton(leader)
             everywhere = ShutdownRecipients.LIVE_OR_STOPPING
-            _, left, told = elect_controlled_shutdown(assignment, SETS[-1] & ~stopping, stopping, isr, everywhere)
-            assert leader in brokers_of(told)
+            _, left, reported = elect_controlled_shutdown(assignment, SETS[-1] & ~stopping, stopping, isr, everywhere)
+            assert leader in brokers_of(reported)
             assert leader not in brokers_of(left)
 
 
@@ -193,15 +193,15 @@ def test_a_leader_is_live_assigned_and_in_its_isr() -> None:
             elect_offline(assignment, live, NOBODY, isr, 1, LIVE),
             elect_preferred(assignment, live, isr),
             elect_reassigned(assignment, live, isr),
-            elect_controlled_shutdown(assignment, live & 0b110, only(0), isr, ShutdownRecipients.LIVE),
+            elect_controlled_shutdown(assignment, live & 0b110, singleton(0), isr, ShutdownRecipients.LIVE),
             first_leader_and_isr(assignment, live),
         ):
             if (found := read(elected)) is not None:
-                leader, new_isr, told = found
+                leader, new_isr, reported = found
                 assert leader in brokers_of(live)
                 assert leader in assignment
                 assert leader in new_isr
-                assert leader in told
+                assert leader in reported
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -276,7 +276,7 @@ def test_elections_are_due() -> None:
 
 def test_leaders_are_lost() -> None:
     """Up to 0.11 a leader is lost if it is dead or missing; since 1.0 also if it shuts down."""
-    live, stopping = only(0), only(1)
+    live, stopping = singleton(0), singleton(1)
 
     for rule, lost in ((OfflineLeaders.DEAD, {NONE, 2}), (OfflineLeaders.NOT_ONLINE, {NONE, 1, 2})):
         assert {leader for leader in (NONE, *BROKERS) if leader_is_lost(leader, live, stopping, rule)} == lost

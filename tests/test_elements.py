@@ -14,10 +14,12 @@ import element_toys as toys
 import pytest
 from test_tla import agree
 
-from kafka_spec.model_check import embedded, oracle
-from kafka_spec.model_check.counterexample import trace_of
-from kafka_spec.model_check.layout import Layout
-from kafka_spec.spec.domain import (
+from kafka_spec.model_check.oracle import oracle
+from kafka_spec.model_check.record.layout import Layout
+from kafka_spec.model_check.search import embedded
+from kafka_spec.model_check.traces.counterexample import trace_of
+from kafka_spec.spec.language import source_of
+from kafka_spec.spec.language.domain import (
     BadAccess,
     BagOf,
     OutOfBound,
@@ -29,13 +31,12 @@ from kafka_spec.spec.domain import (
     add,
     append,
     count,
+    field,
     has,
-    holds,
     pop_first,
     remove,
 )
-from kafka_spec.spec.lint import source_of
-from kafka_spec.spec.table import ElementOf, ItemOf, Rule, Spec, leads_to
+from kafka_spec.spec.vocabulary.table import ElementOf, ItemOf, Rule, Spec, leads_to
 
 BOUNDS = {"letters": 3, "room": 3}
 
@@ -195,7 +196,7 @@ def test_a_trace_shows_elements() -> None:
 
     trace = trace_of(embedded.explore(toys.TALK.replacing("goal", "a goal", properties=(toys.HEARD,)), {}), "Heard")
     assert trace is not None
-    assert (trace.steps[-1].says, [message.shown for message in trace.steps[-1].received]) == ("0 hears 1", ["Tell(what 1)"])
+    assert (trace.steps[-1].summary, [message.shown for message in trace.steps[-1].received]) == ("0 hears 1", ["Tell(what 1)"])
     assert ("inboxes[0]", "{(kind TELL, what 1)}") in trace.steps[-1].state
 
 
@@ -266,7 +267,7 @@ def test_the_compiler_refuses_misuse(effect: Callable[..., Any]) -> None:
 
 def declared(domain: Any) -> Spec:
     """Return a spec whose state has a field of this domain."""
-    state = dataclass(type("State", (), {"__annotations__": {"x": int}, "x": holds(domain)}))
+    state = dataclass(type("State", (), {"__annotations__": {"x": int}, "x": field(domain)}))
     return Spec("declared", "", state, (Rule("None", "w", "", "", ()),))
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-from kafka_spec.spec.extras import EXTRAS
+from kafka_spec.spec.optional_dependencies import EXTRAS
 
 ANY = sorted({library for libraries in EXTRAS.values() for library in libraries})
 
@@ -252,8 +252,8 @@ COMMANDS = {
     "kafka-spec trace kip_279-three-replicas --html kip_279.html": ("check", 0),
     "kafka-spec coverage kip_279-three-replicas --output html:coverage.html": ("check", 0),
     "kafka-spec explore kip_279-three-replicas --terminal": ("check", 0),
-    "kafka-spec trace control/KAFKA-1188 --output json:path.json": ("check", 0),
-    "kafka-spec explore control/KAFKA-1188 --trace path.json --terminal": ("check", 0),
+    "kafka-spec trace zookeeper/KAFKA-1188 --output json:path.json": ("check", 0),
+    "kafka-spec explore zookeeper/KAFKA-1188 --trace path.json --terminal": ("check", 0),
     "kafka-spec draw replica --format svg --output replica.svg": ("draw", 0),
     "kafka-spec draw examples.tutorial:LOCK --format svg --output lock.svg": ("draw", 0),
     "kafka-spec models": ("", 0),
@@ -262,7 +262,7 @@ COMMANDS = {
     "kafka-spec export replica > replica.json": ("", 0),
     "kafka-spec export --format tla --folder tla": ("", 0),
     "kafka-spec export --format schema": ("", 0),
-    "kafka-spec export --format tla --folder tla control/fixed": ("", 0),
+    "kafka-spec export --format tla --folder tla zookeeper/fixed": ("", 0),
     "kafka-spec run --brokers 3 --seed 7": ("impl", 0),
     "kafka-spec run --brokers 3 --seed 7 -q": ("impl", 0),
     "kafka-spec run --era kraft_4_1 --seed 7": ("impl", 0),
@@ -289,13 +289,13 @@ NOT_RUN = {
     f"{ADMIN} reassign verify --move payments:0=2,1",
     f"{ADMIN} delete payments",
     "kafka-spec conformance --list",
-    "kafka-spec explore control/fixed --bounds records",
+    "kafka-spec explore zookeeper/fixed --bounds records",
     "kafka-spec conformance elections --cases 20000 --seed 7",
     "kafka-spec run --brokers 3 --seed 7 --zookeeper start",
-    "kafka-spec check control/fixed --bounds three_everyday --engine spark --state-dir control",
+    "kafka-spec check zookeeper/fixed --bounds three_everyday --engine spark --state-dir control",
     "kafka-spec states states --where \"level = 12 and quorum_leader = 'broker 1' and replicas_0_high_watermark > 0\"",
     "kafka-spec states states --path 0e9a846a45eab880",
-    "kafka-spec check control/fixed --bounds large --simulate --seconds 600",
+    "kafka-spec check zookeeper/fixed --bounds large --simulate --seconds 600",
     "kafka-spec check kraft/fixed --bounds three_fence",
     "kafka-spec check kraft/fixed --bounds three_reassign --bound fences=1 --no-traces --threads 1"
     " --without leads-to --without recoverable",

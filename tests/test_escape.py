@@ -10,8 +10,8 @@ import pytest
 from conftest import Command
 
 from kafka_spec.model_check.report.escape import one_line, plain, visible
-from kafka_spec.spec.table import Spec, SpecError
-from tests import toys
+from kafka_spec.spec.vocabulary.table import Spec, SpecError
+from tests import sample_specs
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_line_is_one_line() -> None:
 HOSTILE = '''
 """A spec whose texts are commands to terminals and to CI."""
 
-from tests import toys
+from tests import sample_specs
 from kafka_spec import Rule, Spec, invariant
 
 
@@ -112,4 +112,6 @@ def test_names_are_of_one_line(inside: Command, tmp_path: Path) -> None:
     run = inside("check", "--manifest", str(manifest))
     assert run.returncode == 2 and "has a line break or a control character; leave it out" in run.stderr
     with pytest.raises(SpecError, match="has a line break or a control character in its name"):
-        Spec("a spec", "it counts", toys.Count, (replace(toys.COUNT_UP, name="A\x1b"),), bound_sets=toys.FIVE)
+        Spec(
+            "a spec", "it counts", sample_specs.Count, (replace(sample_specs.COUNT_UP, name="A\x1b"),), bound_sets=sample_specs.FIVE
+        )

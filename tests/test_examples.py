@@ -192,6 +192,6 @@ def test_raft_with_a_set_a_list_and_matrices(capsys: pytest.CaptureFixture[str])
     assert module.main() == 0
     printed = [line.rpartition(" | ")[0] for line in capsys.readouterr().out.splitlines()]
 
-    told = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
-    assert len(printed) == 5 and all(f"\n{line} | " in told for line in printed if line), printed
+    reported = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    assert len(printed) == 5 and all(f"\n{line} | " in reported for line in printed if line), printed
     assert "2,805" in printed[2] and "18,346" in printed[3]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import toys
+import sample_specs
 from playwright.sync_api import Browser, Page
 from test_browser import browser as browser  # the fixture
 from test_browser import until
@@ -21,16 +21,16 @@ from kafka_spec.command import run as kafka_spec
 from kafka_spec.diagrams.explore.server import LARGEST, Explorer
 from kafka_spec.diagrams.explore.session import ExploreSession
 from kafka_spec.diagrams.explore.terminal import Terminal
-from kafka_spec.model_check import oracle
 from kafka_spec.model_check.exploration import Budget
-from kafka_spec.model_check.way import way_to_state
-from kafka_spec.spec.domain import SpecError
-from kafka_spec.spec.trace import from_json
+from kafka_spec.model_check.oracle import oracle
+from kafka_spec.model_check.path_to_state import path_to_state
+from kafka_spec.spec.language.domain import SpecError
+from kafka_spec.spec.vocabulary.trace import from_json
 
 
 def session(*columns: str) -> ExploreSession:
-    """Return a session on control/fixed with some faults."""
-    return ExploreSession(control(**RECORDS), "control/fixed", columns)
+    """Return a session on zookeeper/fixed with some faults."""
+    return ExploreSession(control(**RECORDS), "zookeeper/fixed", columns)
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_orders_move_and_wrong_ones_change_nothing() -> None:
     view = here.perform({"do": "look"})
     first = view["choices"][0]
     view = here.perform({"do": "take", "number": first["number"]})
-    assert (view["place"], view["now"]["says"]) == (1, first["says"])
+    assert (view["place"], view["now"]["summary"]) == (1, first["summary"])
     view = here.perform({"do": "take", "number": view["choices"][0]["number"]})
     numbers = view["numbers"]
     view = here.perform({"do": "go", "place": 0})
@@ -109,7 +109,7 @@ def test_what_is_saved_can_be_read_and_run() -> None:
     here = session()
     here.perform({"do": "wander", "steps": 15, "seed": 5})
     trace = from_json(here.trace_json())
-    assert Walk.along(trace, MODELS["control/fixed"]).fingerprint() == here.walk.fingerprint()
+    assert Walk.along(trace, MODELS["zookeeper/fixed"]).fingerprint() == here.walk.fingerprint()
     run_tests(here.test())
 
 
@@ -143,7 +143,7 @@ def test_the_terminal_leads_through_a_model(tmp_path: Path) -> None:
         "r",
         "help",
     ]
-    here = ExploreSession(Walk(toys.COUNTER, toys.bounds_of(toys.COUNTER)), "toys:COUNTER")
+    here = ExploreSession(Walk(sample_specs.COUNTER, sample_specs.bounds_of(sample_specs.COUNTER)), "sample_specs:COUNTER")
     Terminal(here, said.append).run([*commands, f"save {file}", "save", "save /", "", "q", "1"])
     text = "\n".join(said)
     for expected in (
@@ -179,7 +179,7 @@ def test_the_command_reads_commands_and_traces(
         (["nothing"], "is unknown"),
         (["replication/kip_279", "--trace", str(tmp_path)], "--trace"),
         (["replication/kip_279", "--trace", str(file), "--bounds", "three_replicas"], "leave out"),
-        (["control/fixed", "--trace", str(file), "--terminal"], "name that model"),
+        (["zookeeper/fixed", "--trace", str(file), "--terminal"], "name that model"),
         (["replication/kip_279", "--port", "99999", "--no-browser"], "--port"),
         (["replication/kip_279", "--show", "open(1)", "--terminal"], "a call of open"),
     ):
@@ -200,7 +200,7 @@ def test_a_walk_begins_at_any_state_of_a_search(capsys: pytest.CaptureFixture[st
     code, text = explored("kip_279-three-replicas", "--to", "StrongIsr")
     assert code == 0 and "state 12 of 12" in text and "StrongIsr is violated" in text
 
-    spec, bounds = toys.DOORS, toys.bounds_of(toys.DOORS)
+    spec, bounds = sample_specs.DOORS, sample_specs.bounds_of(sample_specs.DOORS)
     result = oracle.explore(spec, bounds, everything=True)
     walk, deepest = Walk(spec, bounds), result.depth - 1
     levels = {walk.fingerprint(): 0}
@@ -216,19 +216,19 @@ def test_a_walk_begins_at_any_state_of_a_search(capsys: pytest.CaptureFixture[st
         frontier = following
     assert len(levels) == result.distinct
     for level, mark in {level: mark for mark, level in levels.items()}.items():
-        found = way_to_state(spec, bounds, int(mark, 16), Budget())
+        found = path_to_state(spec, bounds, int(mark, 16), Budget())
         assert len(found.actions) == level and Walk.by(spec, bounds, found.start, found.actions).fingerprint() == mark
     mark = next(mark for mark, level in levels.items() if level == deepest)
-    code, text = explored("toys:DOORS", "--to", mark)
+    code, text = explored("sample_specs:DOORS", "--to", mark)
     assert code == 0 and f"state {deepest + 1} of {deepest + 1}" in text
 
     for wrong, cure in (
-        (["toys:DOORS", "--to", "0" * 16], "no state of doors within these bounds"),
-        (["toys:DOORS", "--to", "Nobody"], "no property of doors"),
-        (["toys:COUNTER", "--to", "Within"], "no state within these bounds shows it (holds)"),
-        (["control/fixed", "--to", "1", "--seconds", "0"], "was not met among"),
-        (["toys:DOORS", "--state-dir", "nowhere"], "needs --to"),
-        (["toys:DOORS", "--to", mark, "--trace", "way.json"], "take one of them"),
+        (["sample_specs:DOORS", "--to", "0" * 16], "no state of doors within these bounds"),
+        (["sample_specs:DOORS", "--to", "Nobody"], "no property of doors"),
+        (["sample_specs:COUNTER", "--to", "Within"], "no state within these bounds shows it (holds)"),
+        (["zookeeper/fixed", "--to", "1", "--seconds", "0"], "was not met among"),
+        (["sample_specs:DOORS", "--state-dir", "nowhere"], "needs --to"),
+        (["sample_specs:DOORS", "--to", mark, "--trace", "way.json"], "take one of them"),
     ):
         code, text = explored(*wrong)
         assert code == 2 and cure in text, text
@@ -286,7 +286,7 @@ def test_the_page_in_a_browser(browser: Browser, explorer: Explorer, width: int,
     at("state 1 of 1")
     page.click(".choices li:first-child button")
     at("state 2 of 2")
-    assert page.text_content("h1") == explorer.session.walk.step.says
+    assert page.text_content("h1") == explorer.session.walk.step.summary
     page.keyboard.press("2")
     at("state 3 of 3")
     page.keyboard.press("ArrowLeft")
@@ -350,11 +350,11 @@ def test_the_page_in_a_browser(browser: Browser, explorer: Explorer, width: int,
 
 def test_what_is_violated_stands_first(browser: Browser) -> None:
     """On the page a violated property comes before those that hold, so that no scrolling hides it."""
-    spec = toys.BREAKS_AT_THREE
-    walk = Walk(spec, toys.bounds_of(spec))
+    spec = sample_specs.BREAKS_AT_THREE
+    walk = Walk(spec, sample_specs.bounds_of(spec))
     for _ in range(3):
         walk.act("CountUp")
-    for explorer in serving(ExploreSession(walk, "toys:BREAKS_AT_THREE")):
+    for explorer in serving(ExploreSession(walk, "sample_specs:BREAKS_AT_THREE")):
         page = browser.new_page()
         page.goto(explorer.url)
         until(page, "document.querySelectorAll('.properties li').length > 0")

@@ -26,12 +26,12 @@ from kafka_spec.impl.protocol.data_requests import (
     Produced,
 )
 from kafka_spec.impl.protocol.errors import ErrorCode
-from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8
-from kafka_spec.spec.control.fixed import FIXED
-from kafka_spec.spec.control.state import LogEntry
-from kafka_spec.spec.log import divergence_offset, truncation_after_answer
-from kafka_spec.spec.models import MODELS
-from kafka_spec.spec.table import Spec
+from kafka_spec.spec.catalogue.models import MODELS
+from kafka_spec.spec.decisions.log import divergence_offset, truncation_after_answer
+from kafka_spec.spec.vocabulary.table import Spec
+from kafka_spec.spec.zookeeper.eras import ERA_0_10, ERA_2_8
+from kafka_spec.spec.zookeeper.fixed import FIXED
+from kafka_spec.spec.zookeeper.state import LogEntry
 
 __all__ = ["brokers"]
 
@@ -66,7 +66,7 @@ def test_truncation_on_fetch(brokers: Start) -> None:
     cluster.sync(2, 3)
     cluster.produce(1, b"b", b"c")
     cluster.sync(3)
-    cluster.elect(2, isr=(2, 3), told=(2,))
+    cluster.elect(2, isr=(2, 3), reported=(2,))
     cluster.produce(2, b"d")
     cluster.elect(2, isr=(2,))
     led = cluster.partition(2)
@@ -139,7 +139,7 @@ def test_fenced(brokers: Start) -> None:
     """A fenced follower stops fetching until a controller sends another leader epoch."""
     cluster = brokers()
     cluster.elect(1)
-    cluster.elect(1, told=(1,))
+    cluster.elect(1, reported=(1,))
     cluster.ask(2)
     assert (cluster.planes[2].fetchers.leaders(), cluster.planes[2].fetchers.next_due(1)) == ((), None)
     cluster.elect(1)
@@ -159,7 +159,7 @@ def test_late_answers_are_ignored(brokers: Start) -> None:
         assert request is not None
         answer = cluster.answer(1, request)
         assert answer[P].error == ErrorCode.NONE and answer[P].records
-        cluster.elect(leader, told=(1, 2) if leader == 1 else (2,))
+        cluster.elect(leader, reported=(1, 2) if leader == 1 else (2,))
         fetchers.take(1, answer, cluster.now)
         assert (cluster.log(2), cluster.planes[2].replicas.fetchers[P].phase) == ([], Phase.TRUNCATING)
     fetchers.take(1, answer, cluster.now)
@@ -176,7 +176,7 @@ def test_an_answer_of_an_earlier_epoch(brokers: Start, era: Spec, taken: bool) -
     assert isinstance(request, FetchRequest)
     cluster.produce(1, b"old")
     answer = cluster.answer(1, request)
-    cluster.elect(1, told=(2,))
+    cluster.elect(1, reported=(2,))
     fetchers.take(1, answer, cluster.now)
     assert cluster.log(2) == ([b"old"] if taken else [])
 
@@ -250,7 +250,7 @@ def test_several_partitions_share_a_request(brokers: Start) -> None:
 
 
 @pytest.mark.parametrize(
-    ("era", "kept"), [(FIXED, True), (MODELS["control/KIP-101"], False), (ERA_0_10, False)], ids=["fixed", "KIP-101", "era_0_10"]
+    ("era", "kept"), [(FIXED, True), (MODELS["zookeeper/KIP-101"], False), (ERA_0_10, False)], ids=["fixed", "KIP-101", "era_0_10"]
 )
 def test_kip_101(brokers: Start, era: Spec, kept: bool) -> None:
     """A follower restarts before it knows that a record is committed, and then leads: it has cut the record, or it has not."""
@@ -280,9 +280,9 @@ def test_kip_279(brokers: Start, answers_epochs: bool) -> None:
     cluster.elect(1)
     cluster.produce(1, b"x")
     cluster.sync(2)
-    cluster.elect(1, isr=(1,), told=(1,))
+    cluster.elect(1, isr=(1,), reported=(1,))
     cluster.produce(1, b"y")
-    cluster.elect(2, isr=(2,), told=(2,))
+    cluster.elect(2, isr=(2,), reported=(2,))
     cluster.produce(2, b"z")
     cluster.elect(1, isr=(1,))
     asked = 0
@@ -291,8 +291,8 @@ def test_kip_279(brokers: Start, answers_epochs: bool) -> None:
         assert request is not None
         answer = cluster.answer(1, request)[P]
         assert isinstance(answer, EpochEnd)
-        told = answer if answers_epochs else EpochEnd(ErrorCode.NONE, -1, answer.end_offset)
-        cluster.planes[2].fetchers.take(1, {P: told}, cluster.now)
+        reported = answer if answers_epochs else EpochEnd(ErrorCode.NONE, -1, answer.end_offset)
+        cluster.planes[2].fetchers.take(1, {P: reported}, cluster.now)
         asked += 1
     cluster.sync(2)
     assert asked == (2 if answers_epochs else 1)
@@ -303,11 +303,11 @@ def test_kip_279(brokers: Start, answers_epochs: bool) -> None:
 def test_an_epoch_without_records(brokers: Start) -> None:
     """A follower that has led without writing forgets that epoch on the way, and finds where the logs part."""
     cluster = brokers()
-    cluster.elect(1, told=(1,))
+    cluster.elect(1, reported=(1,))
     cluster.produce(1, b"mine")
-    cluster.elect(2, told=(2,))
+    cluster.elect(2, reported=(2,))
     cluster.produce(2, b"theirs")
-    cluster.elect(1, told=(1,))
+    cluster.elect(1, reported=(1,))
     assert cluster.partition(1).opened.epochs == ((0, 0), (2, 1))
     cluster.elect(2)
     asked = [cluster.ask(1) for _ in range(4)]
@@ -315,23 +315,23 @@ def test_an_epoch_without_records(brokers: Start) -> None:
     assert cluster.log(1) == [b"theirs"]
 
 
-@pytest.mark.parametrize(("era", "fenced"), [(FIXED, True), (MODELS["control/KAFKA-7395"], False)], ids=["fixed", "KAFKA-7395"])
+@pytest.mark.parametrize(("era", "fenced"), [(FIXED, True), (MODELS["zookeeper/KAFKA-7395"], False)], ids=["fixed", "KAFKA-7395"])
 def test_kip_320(brokers: Start, era: Spec, fenced: bool) -> None:
     """A follower of a leader that does not know its new epoch yet waits; without fencing it takes records of the old epoch."""
     cluster = brokers(era)
     cluster.elect(1)
     cluster.produce(1, b"a")
     cluster.sync(2, 3)
-    cluster.elect(2, told=(2, 3))
+    cluster.elect(2, reported=(2, 3))
     cluster.produce(1, b"old")
-    cluster.elect(1, told=(3,))
+    cluster.elect(1, reported=(3,))
     cluster.sync(3)
     assert cluster.log(3) == ([b"a"] if fenced else [b"a", b"old"])
     assert 3 in cluster.partition(1).isr
     assert cluster.partition(1).high_watermark == 1
 
 
-# The exchange finds what spec/log.py says it does
+# The exchange finds what spec/decisions/log.py says it does
 
 
 @settings(max_examples=300, deadline=None)

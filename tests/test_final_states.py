@@ -8,20 +8,20 @@ from pathlib import Path
 import pytest
 
 from kafka_spec.model_check.check import check
-from kafka_spec.model_check.counterexample import trace_of
 from kafka_spec.model_check.manifest import judged_without, read_manifest
 from kafka_spec.model_check.report.text import result_text, trace_text
-from kafka_spec.spec.domain import Bounded, Range, append, holds
-from kafka_spec.spec.models import MODELS
-from kafka_spec.spec.table import Rule, Spec, SpecError, anywhere, invariant
+from kafka_spec.model_check.traces.counterexample import trace_of
+from kafka_spec.spec.catalogue.models import MODELS
+from kafka_spec.spec.language.domain import Range, SequenceOf, append, field
+from kafka_spec.spec.vocabulary.table import Rule, Spec, SpecError, anywhere, invariant
 
 
 @dataclass
 class Walker:
     """Who climbs stairs of four steps by ones or twos."""
 
-    place: int = holds(Range(0, 4))
-    seen: list[int] = holds(Bounded(Range(0, 9), 2))
+    place: int = field(Range(0, 4))
+    seen: list[int] = field(SequenceOf(Range(0, 9), 2))
 
 
 def is_below(s: Walker, step: int) -> bool:

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafka_spec.model_check import embedded
-from kafka_spec.model_check.fingerprint import (
+from kafka_spec.model_check.record.fingerprint import (
     DEFAULT_SEED,
     MASK,
     SECRET,
@@ -22,10 +21,11 @@ from kafka_spec.model_check.fingerprint import (
     mix,
     wyhash,
 )
-from kafka_spec.model_check.layout import Layout
-from kafka_spec.spec.domain import Bounded, Each, Range, Space, holds
-from kafka_spec.spec.table import Rule, Spec
-from tests import toys
+from kafka_spec.model_check.record.layout import Layout
+from kafka_spec.model_check.search import embedded
+from kafka_spec.spec.language.domain import ArrayOf, Range, SequenceOf, Space, field
+from kafka_spec.spec.vocabulary.table import Rule, Spec
+from tests import sample_specs
 
 MESSAGES = (
     b"",
@@ -72,7 +72,7 @@ def test_published_vectors(seed: int, expected: int) -> None:
 @pytest.mark.parametrize(("seed", "expected"), list(enumerate(FINAL_4_2)))
 def test_published_vectors_of_a_later_secret(monkeypatch: pytest.MonkeyPatch, seed: int, expected: int) -> None:
     """With the default secret of version 4.2, the hash equals the values published with that version."""
-    monkeypatch.setattr("kafka_spec.model_check.fingerprint.SECRET", SECRET_4_2)
+    monkeypatch.setattr("kafka_spec.model_check.record.fingerprint.SECRET", SECRET_4_2)
     assert wyhash(MESSAGES[seed], seed) == expected
 
 
@@ -94,10 +94,10 @@ A, B, C, D = FIRST >> 32, LAST & WORDS, FIRST & WORDS, LAST >> 32
 class Words:
     """Four words."""
 
-    a: int = holds(Range(0, WORDS))
-    b: int = holds(Range(0, WORDS))
-    c: int = holds(Range(0, WORDS))
-    d: int = holds(Range(0, WORDS))
+    a: int = field(Range(0, WORDS))
+    b: int = field(Range(0, WORDS))
+    c: int = field(Range(0, WORDS))
+    d: int = field(Range(0, WORDS))
 
 
 def hash_to_nothing(s: Words) -> None:
@@ -130,7 +130,7 @@ def is_early(s: Any, item: int) -> bool:
 
 def spec_of_size(size: int) -> Spec:
     """Return a spec whose records have this number of bytes, and whose steps change single bytes at both ends."""
-    state = make_dataclass(f"Wide{size}", [("items", list, holds(Each(Range(0, 255), size)))])
+    state = make_dataclass(f"Wide{size}", [("items", list, field(ArrayOf(Range(0, 255), size)))])
     state.__doc__ = "Some bytes."
     ends = Range(0, 0), Range(size - 1, size - 1), Range(size // 2, size // 2)
     rules = tuple(
@@ -181,8 +181,8 @@ def test_bits_are_turned_half_of_the_time() -> None:
 class Log:
     """A log of small entries and where it is read."""
 
-    entries: list[int] = holds(Bounded(Range(-1, 2), 6))
-    read: int = holds(Range(0, 6))
+    entries: list[int] = field(SequenceOf(Range(-1, 2), 6))
+    read: int = field(Range(0, 6))
 
 
 def test_records_of_a_model_do_not_collide() -> None:
@@ -204,7 +204,7 @@ def test_records_of_a_model_do_not_collide() -> None:
 def test_fingerprints_of_a_search_do_not_collide() -> None:
     """A search over a grid of counters finds the exact number of states, under either seed."""
     for seed in (None, VERIFY_SEED):
-        assert embedded.explore(toys.GRID, {"limit": 12}, seed=seed, everything=True).distinct == 13**4
+        assert embedded.explore(sample_specs.GRID, {"limit": 12}, seed=seed, everything=True).distinct == 13**4
 
 
 def test_edges_are_told_apart() -> None:

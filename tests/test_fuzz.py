@@ -11,11 +11,12 @@ from unittest import mock
 
 import pytest
 
-from kafka_spec.model_check import embedded, oracle
-from kafka_spec.model_check.oracle import ExecutableSpec
-from kafka_spec.spec.lint import source_of
-from kafka_spec.spec.table import Spec
-from tests import toys
+from kafka_spec.model_check.interpreter.interpreter import Interpreter
+from kafka_spec.model_check.oracle import oracle
+from kafka_spec.model_check.search import embedded
+from kafka_spec.spec.language import source_of
+from kafka_spec.spec.vocabulary.table import Spec
+from tests import sample_specs
 from tests.fuzz.__main__ import fuzz
 from tests.fuzz.agree import Tally, compared, disagreement, load
 from tests.fuzz.search import Independent
@@ -26,18 +27,18 @@ CI_SECONDS = 20
 ROOT = Path(__file__).parent.parent
 
 WRITTEN = (
-    "Assignment(", "Bounded(", "Queue(", "Each(Each(", "PerBroker(", "SetOf(NODES)", "OneOf(", "BrokerOrNone(",
+    "Assignment(", "SequenceOf(", "Queue(", "ArrayOf(ArrayOf(", "PerBroker(", "SetOf(NODES)", "OneOf(", "BrokerOrNone(",
     "StateOf(", "@tagged", "Range(0, LIMIT + 1)", "Range(0, NODES + 1)", "Range(-1, LIMIT - 1)",
     "NODES - 1)", "Range(65533, 65537", "ItemOf(", "'p2': ", "append(", "pop_first(", "truncate(",
     "reset(", "assign(", "        for i1 in range(", "break", "continue", "fire(s, k, ",
     "if not fire(", "MACHINE1", "initialisation", "unless=", "when=", "invariant(", "step_invariant(", "reachable(", "recoverable(",
     '"protocol"', '"operator"', '"fault"', "start=", "limit_", "x, y = pair_", "judge_", "change_",
-    "at_most=", "at_most=(LIMIT, EXTRA", "holds(Counters())", "s.spent.", "after.spent.",
+    "at_most=", "at_most=(LIMIT, EXTRA", "field(Counters())", "s.spent.", "after.spent.",
     "SetOf(Plain, ", "BagOf(", "ElementOf(", "add(", "remove(", "has(", "count(", "for q", "Among(", "or_none=True", "Member(",
     "any(", "all(", "sum(", "set_of(", "members_of(", " in (", " not in ", "size(",
     "final=", "constraint=", "view=",
     "leads_to(", 'fairness="strong"', 'fairness="none"',
-    "class Deep", "Bounded(Option(", "Each(MapOf(", "Bounded(BagOf(", "SetOf(Deep", "append(s.f0)",
+    "class Deep", "SequenceOf(Option(", "ArrayOf(MapOf(", "SequenceOf(BagOf(", "SetOf(Deep", "append(s.f0)",
     "k.mode", "Mode.FAST", "contains(", " if ", "and", "<<",
 )  # fmt: skip
 """Constructs that random specs must contain."""
@@ -64,10 +65,12 @@ def test_the_search_is_independent() -> None:
 
 
 @pytest.mark.parametrize("everything", [False, True], ids=["to the first", "everything"])
-@pytest.mark.parametrize("spec", toys.EXPLORABLE, ids=lambda spec: spec.name)
+@pytest.mark.parametrize("spec", sample_specs.EXPLORABLE, ids=lambda spec: spec.name)
 def test_independent_search(spec: Spec, everything: bool) -> None:
     """The independent search agrees with the oracle on every toy: counts, verdicts and the steps of findings."""
-    world = ExecutableSpec(spec, {**toys.bounds_of(spec), **({"limit": 3} if spec in (toys.GRID, toys.GRID_TRAP) else {})})
+    world = Interpreter(
+        spec, {**sample_specs.bounds_of(spec), **({"limit": 3} if spec in (sample_specs.GRID, sample_specs.GRID_TRAP) else {})}
+    )
     plain = Independent(spec, world.bounds, everything, 10**6, deadlock=False)
     result = oracle.explore(spec, world.bounds, properties=plain.claims, everything=everything)
 
@@ -77,12 +80,12 @@ def test_independent_search(spec: Spec, everything: bool) -> None:
     assert not plain.faults
 
 
-@pytest.mark.parametrize("claim", sorted(toys.BROKEN))
+@pytest.mark.parametrize("claim", sorted(sample_specs.BROKEN))
 def test_independent_search_notes_what_cannot_be_executed(claim: str) -> None:
     """Rules and properties that cannot be executed in some state are recorded by name."""
-    spec = toys.BROKEN[claim]
+    spec = sample_specs.BROKEN[claim]
 
-    assert [*Independent(spec, toys.bounds_of(spec), True, 10**6).faults] == [claim]
+    assert [*Independent(spec, sample_specs.bounds_of(spec), True, 10**6).faults] == [claim]
 
 
 @pytest.mark.slow
@@ -98,7 +101,7 @@ def test_new_random_specs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     seed, tally = random.SystemRandom().randrange(10**9), Tally()
     found = fuzz(seed, CI_SECONDS, tmp_path, tally)
     with capsys.disabled():
-        print(f"\nfuzz: seeds from {seed} on: {tally.told()}")
+        print(f"\nfuzz: seeds from {seed} on: {tally.reported()}")
 
     assert found == ""
 
@@ -114,11 +117,11 @@ def test_a_disagreement_is_told(tmp_path: Path) -> None:
         search.result.digest ^= 1
 
     with mock.patch.object(embedded.Search, "count_level", miscounts):
-        told = fuzz(4, 0, tmp_path, Tally(), shrink_seconds=4)
+        reported = fuzz(4, 0, tmp_path, Tally(), shrink_seconds=4)
 
-    assert told.startswith("seed 4: random at ")
-    assert "digest of the oracle: " in told and "make fuzz SEED=4 SECONDS=0" in told
-    small = told.partition("shows it:\n\n")[2]
+    assert reported.startswith("seed 4: random at ")
+    assert "digest of the oracle: " in reported and "make fuzz SEED=4 SECONDS=0" in reported
+    small = reported.partition("shows it:\n\n")[2]
     assert 0 < len(small) < len(text_of(4)) and "SPEC = Spec(" in small
 
 

@@ -9,26 +9,27 @@ from typing import Any
 import pytest
 from test_tla import agree
 
-from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.check import check
-from kafka_spec.model_check.counterexample import trace_of
-from kafka_spec.model_check.explain import reasons
-from kafka_spec.spec.domain import (
+from kafka_spec.model_check.oracle import oracle
+from kafka_spec.model_check.search import embedded
+from kafka_spec.model_check.traces.counterexample import trace_of
+from kafka_spec.model_check.traces.explain import reasons
+from kafka_spec.spec.language.domain import (
+    ArrayOf,
     BagOf,
-    Bounded,
-    Each,
     Member,
     Range,
+    SequenceOf,
     SetOf,
     SpecError,
     add,
     append,
-    holds,
+    field,
     members_of,
     set_of,
     size,
 )
-from kafka_spec.spec.table import BoundSet, Rule, Spec, invariant
+from kafka_spec.spec.vocabulary.table import BoundSet, Rule, Spec, invariant
 
 TOY = "a toy"
 
@@ -37,21 +38,21 @@ TOY = "a toy"
 class Note:
     """A note."""
 
-    n: int = holds(Range(0, 3))
+    n: int = field(Range(0, 3))
 
 
 @dataclass
 class Desk:
     """Numbers in every kind of place, and the result of a computation."""
 
-    a: int = holds(Range(0, 3))
-    members: int = holds(SetOf(Member(4)))
-    row: list[int] = holds(Each(Range(0, 3), 3))
-    log: list[int] = holds(Bounded(Range(0, 3), 2))
-    notes: list[Note] = holds(SetOf(Note, 4))
-    bag: list[Note] = holds(BagOf(Note, 4))
-    out: int = holds(Range(-999, 999))
-    some: int = holds(SetOf(4))
+    a: int = field(Range(0, 3))
+    members: int = field(SetOf(Member(4)))
+    row: list[int] = field(ArrayOf(Range(0, 3), 3))
+    log: list[int] = field(SequenceOf(Range(0, 3), 2))
+    notes: list[Note] = field(SetOf(Note, 4))
+    bag: list[Note] = field(BagOf(Note, 4))
+    out: int = field(Range(-999, 999))
+    some: int = field(SetOf(4))
 
 
 def choose(s: Desk, a: int, b: int) -> None:
@@ -134,7 +135,7 @@ def expected(a: int, b: int) -> int:
 
 def test_engines_compute_what_python_does() -> None:
     """After one step both engines hold the numbers that plain lists and sets give."""
-    world = oracle.ExecutableSpec(DESK, {})
+    world = oracle.Interpreter(DESK, {})
     computed = {}
     for a in range(4):
         for b in range(4):

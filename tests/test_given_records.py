@@ -11,27 +11,27 @@ import pytest
 from test_tla import agree
 
 from kafka_spec.model_check.check import check
-from kafka_spec.spec.domain import (
+from kafka_spec.spec.language.domain import (
+    ArrayOf,
     BadAccess,
     Bound,
-    Bounded,
-    Each,
     MapOf,
     OneOf,
     Option,
     Range,
+    SequenceOf,
     SetOf,
     Space,
     SpecError,
     StateOf,
     add,
     append,
-    holds,
+    field,
     pop_first,
     put,
     tagged,
 )
-from kafka_spec.spec.table import TYPE_INVARIANT, Rule, Spec, invariant
+from kafka_spec.spec.vocabulary.table import TYPE_INVARIANT, Rule, Spec, invariant
 
 TOY = "a toy"
 
@@ -47,8 +47,8 @@ class Kind(enum.IntEnum):
 class Item:
     """Two numbers."""
 
-    a: int = holds(Range(0, 2))
-    b: int = holds(Range(0, 2))
+    a: int = field(Range(0, 2))
+    b: int = field(Range(0, 2))
 
 
 @tagged("kind", {Kind.EMPTY: (), Kind.FULL: ("goods",)})
@@ -56,23 +56,23 @@ class Item:
 class Parcel:
     """A message of which only one kind has a list."""
 
-    kind: int = holds(OneOf(Kind))
-    goods: list[int] = holds(Bounded(Range(0, 2), 2))
+    kind: int = field(OneOf(Kind))
+    goods: list[int] = field(SequenceOf(Range(0, 2), 2))
 
 
 @dataclass
 class Store:
     """What can be given to what."""
 
-    turn: int = holds(Range(0, 2))
-    steps: int = holds(Range(0, 3))
-    shelf: list[Item] = holds(Each(Item, 3, "place"))
-    line: list[Item] = holds(Bounded(Item, 3))
-    set: set[Item] = holds(SetOf(Item, 3))
-    last: Item | None = holds(Option(Item))
-    lists: list[list[int]] = holds(Bounded(Bounded(Range(0, 2), 2), 2))
-    sent: list[Parcel] = holds(Bounded(Parcel, 1))
-    kept: dict[int, Parcel] = holds(MapOf(2, Parcel))
+    turn: int = field(Range(0, 2))
+    steps: int = field(Range(0, 3))
+    shelf: list[Item] = field(ArrayOf(Item, 3, "place"))
+    line: list[Item] = field(SequenceOf(Item, 3))
+    set: set[Item] = field(SetOf(Item, 3))
+    last: Item | None = field(Option(Item))
+    lists: list[list[int]] = field(SequenceOf(SequenceOf(Range(0, 2), 2), 2))
+    sent: list[Parcel] = field(SequenceOf(Parcel, 1))
+    kept: dict[int, Parcel] = field(MapOf(2, Parcel))
 
 
 def goes_on(s: Store) -> bool:
@@ -223,7 +223,7 @@ ROOM = Bound("room", 1, 3, "how far")
 class Near:
     """A number up to a bound."""
 
-    far: int = holds(Range(0, ROOM))
+    far: int = field(Range(0, ROOM))
 
 
 def begin(s: Near, at: int) -> None:
@@ -244,7 +244,7 @@ def test_an_initial_state_beyond_a_bound_is_refused(engine: str) -> None:
 
 def test_the_keys_of_a_map_are_a_domain() -> None:
     """A map whose keys are an enum instead of its domain is refused with the cure."""
-    keyed = dataclass(type("Keyed", (), {"__annotations__": {"of": int}, "of": holds(MapOf(Kind, Range(0, 1)))}))  # type: ignore[arg-type]
+    keyed = dataclass(type("Keyed", (), {"__annotations__": {"of": int}, "of": field(MapOf(Kind, Range(0, 1)))}))  # type: ignore[arg-type]
 
     with pytest.raises(SpecError, match=r"Keyed.of: Kind is no domain; keys are Member\(...\), OneOf\(...\), or how many"):
         Space(keyed, {})
@@ -261,16 +261,16 @@ class Life(enum.IntEnum):
 class Being:
     """A record with a machine."""
 
-    life: int = holds(StateOf(Life, "Life"))
+    life: int = field(StateOf(Life, "Life"))
 
 
 @dataclass
 class Beings:
     """Beings in a line."""
 
-    line: list[Being] = holds(Bounded(Being, 2))
-    numbers: list[int] = holds(Bounded(Range(0, 2), 2))
-    lists: list[list[int]] = holds(Bounded(Bounded(Range(0, 2), 2), 2))
+    line: list[Being] = field(SequenceOf(Being, 2))
+    numbers: list[int] = field(SequenceOf(Range(0, 2), 2))
+    lists: list[list[int]] = field(SequenceOf(SequenceOf(Range(0, 2), 2), 2))
 
 
 def test_what_cannot_be_appended_is_refused() -> None:

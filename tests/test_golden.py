@@ -11,9 +11,9 @@ import pytest
 from kafka_spec import MODELS, check, trace_of
 from kafka_spec.model_check.report.plain import model_plain, result_plain
 from kafka_spec.model_check.report.text import model_text, result_text, trace_text
-from kafka_spec.spec import trace as traces
-from kafka_spec.spec.control.cases import CASE
-from kafka_spec.spec.control.eras import SUITE
+from kafka_spec.spec.vocabulary import trace as traces
+from kafka_spec.spec.zookeeper.cases import CASE
+from kafka_spec.spec.zookeeper.eras import SUITE
 
 GOLDEN = Path(__file__).parent / "golden"
 Golden = Callable[[str, str], None]
@@ -57,14 +57,14 @@ def test_counterexample(version: str, bounds: str, claim: str, golden: Golden) -
 @pytest.mark.parametrize("name", CONTROL)
 def test_control_story(name: str, golden: Golden) -> None:
     """The shortest counterexample of each bug of the control plane, at the bounds that show it, reads as it did."""
-    spec = MODELS[f"control/{name}"]
+    spec = MODELS[f"zookeeper/{name}"]
     result = check(spec)
     claims = [claim.name for claim in CASE[name].claims] if name in CASE else []
     claim = [*claims, *result.violated][0]
     trace = trace_of(result, claim)
 
     assert trace is not None
-    golden(f"control/{name}.txt", trace_text(trace, spec) + "\n")
+    golden(f"zookeeper/{name}.txt", trace_text(trace, spec) + "\n")
     assert traces.from_json(trace.to_json()) == trace
 
 
@@ -72,7 +72,7 @@ def test_control_story(name: str, golden: Golden) -> None:
 @pytest.mark.parametrize("name", [case.name for case in SUITE.expressed if case.breaks_nothing])
 def test_switch_that_breaks_nothing(name: str) -> None:
     """A switch of an era that breaks no property by itself is listed as such."""
-    assert check(MODELS[f"control/{name}"]).verdict == "holds"
+    assert check(MODELS[f"zookeeper/{name}"]).verdict == "holds"
 
 
 def test_full_trace(golden: Golden) -> None:

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import toys
+import sample_specs
 
 from kafka_spec import MODELS, check
 from kafka_spec.command import run as kafka_spec
 from kafka_spec.model_check.grow import Growth, least_bounds
-from kafka_spec.spec.domain import Bound
-from kafka_spec.spec.table import Rule, Spec, anywhere
+from kafka_spec.spec.language.domain import Bound
+from kafka_spec.spec.vocabulary.table import Rule, Spec, anywhere
 
 
 @pytest.mark.slow
@@ -38,7 +38,7 @@ def test_bounds_are_raised_one_by_one_and_each_is_a_search_of_its_own() -> None:
 
 def test_the_estimate_is_the_last_growth_of_that_bound() -> None:
     """After a bound has doubled the states, the next raise of it is expected to double them again."""
-    spec = toys.COUNTER
+    spec = sample_specs.COUNTER
     growth = Growth(spec, {"limit": 4})
     runs = growth.run(lambda bounds: check(spec, bounds))
     assert [next(runs).bounds["limit"] for _ in range(3)] == [4, 5, 6]
@@ -54,9 +54,9 @@ def test_a_violation_ends_it_with_the_line_that_shows_it(capsys: pytest.CaptureF
     """The smallest bounds at which a property breaks are found, and the printed command shows the trace."""
     assert kafka_spec(["check", "replication/kip_279", "--grow", "--seconds", "60"]) == 1
     out = capsys.readouterr().out
-    told = re.search(r"^violated: kafka-spec (trace .*)$", out, re.MULTILINE)
-    assert told and "VIOLATED: StrongIsr" in out
-    assert kafka_spec([*told[1].split(), "-q"]) == 0
+    reported = re.search(r"^violated: kafka-spec (trace .*)$", out, re.MULTILINE)
+    assert reported and "VIOLATED: StrongIsr" in out
+    assert kafka_spec([*reported[1].split(), "-q"]) == 0
     assert "StrongIsr is violated" in capsys.readouterr().out
 
 
@@ -67,7 +67,7 @@ def test_it_stops_before_what_does_not_fit(capsys: pytest.CaptureFixture[str]) -
     assert re.search(
         r"^(next: .* that does not fit into the budget|stopped: the budget of 4 s is spent)$", capsys.readouterr().out, re.M
     )
-    assert kafka_spec(["check", "toys:PAIRS", "--grow"]) == 0
+    assert kafka_spec(["check", "sample_specs:PAIRS", "--grow"]) == 0
     assert re.search(r"^all [0-9,]+ bounds are done$", capsys.readouterr().out, re.M)
 
 
@@ -80,12 +80,12 @@ def all_three(k: Any) -> bool:
     return every
 
 
-LOSE = Rule("Lose", "world", "it is lost", "", (toys.COUNT_UP.effects[0],), guards=(all_three,))
+LOSE = Rule("Lose", "world", "it is lost", "", (sample_specs.COUNT_UP.effects[0],), guards=(all_three,))
 
 
 def test_equal_counts_prove_nothing() -> None:
     """A bug that needs three bounds at once is found, though no two of them change the number of states."""
-    spec = Spec("three", "it is lost", toys.Count, (LOSE,), (toys.WITHIN,), more_bounds=(X, Y, Z), final=anywhere)
+    spec = Spec("three", "it is lost", sample_specs.Count, (LOSE,), (sample_specs.WITHIN,), more_bounds=(X, Y, Z), final=anywhere)
     growth = Growth(spec, {"limit": 5, "x": 0, "y": 0, "z": 0})
     runs = [grown for grown in growth.run(lambda bounds: check(spec, bounds)) if grown.bounds["limit"] == 5]
     assert sorted(tuple(grown.bounds.values())[1:] for grown in runs) == sorted(itertools.product((0, 1), repeat=3))
@@ -96,10 +96,10 @@ def test_what_was_not_tried_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     """A table that ends early is inconclusive, and says how many bounds it left out."""
     assert kafka_spec(["check", "replication/kip_320", "--grow", "--max-states", "50"]) == 3
     out = capsys.readouterr().out
-    told = re.search(r"^not tried: ([0-9,]+) of ([0-9,]+) bounds$", out, re.M)
+    reported = re.search(r"^not tried: ([0-9,]+) of ([0-9,]+) bounds$", out, re.M)
     spec = MODELS["replication/kip_320"]
     of = math.prod(bound.high - bound.low + 1 for bound in spec.bounds.values())
-    assert told and told[2] == f"{of:,}" and 0 < int(told[1].replace(",", "")) < of
+    assert reported and reported[2] == f"{of:,}" and 0 < int(reported[1].replace(",", "")) < of
 
 
 @pytest.mark.slow
@@ -132,14 +132,14 @@ def test_a_line_says_up_to_what_it_holds(
 
 BOUNDED = """
 from dataclasses import dataclass
-from kafka_spec import Bound, Range, Rule, Spec, holds, recoverable
+from kafka_spec import Bound, Range, Rule, Spec, field, recoverable
 
 MOST = Bound("most", 1, 3, "how far")
 
 
 @dataclass
 class Counter:
-    n: int = holds(Range(0, MOST))
+    n: int = field(Range(0, MOST))
 
 
 def count(s):

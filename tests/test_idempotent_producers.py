@@ -13,10 +13,6 @@ from conftest import answer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafka_spec.impl.cluster import Cluster
-from kafka_spec.impl.coordination import producer_ids, znodes
-from kafka_spec.impl.coordination.admin import Admin
-from kafka_spec.impl.coordination.memory import Ensemble, Loss
 from kafka_spec.impl.kafka_wire import apis, entities
 from kafka_spec.impl.log.batches import LARGEST, Batch
 from kafka_spec.impl.log.log import PartitionLog
@@ -25,6 +21,10 @@ from kafka_spec.impl.protocol.data_requests import AllocateProducerIdsRequest, I
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.responses import AllocateProducerIdsResponse, InitProducerIdResponse
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.impl.zookeeper.cluster import Cluster
+from kafka_spec.impl.zookeeper.coordination import producer_ids, znodes
+from kafka_spec.impl.zookeeper.coordination.admin import Admin
+from kafka_spec.impl.zookeeper.coordination.memory import Ensemble, Loss
 
 P = TopicPartition("orders", 0)
 OK = ErrorCode.NONE

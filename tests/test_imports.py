@@ -28,7 +28,7 @@ def imports(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
             yield from imports(node)
 
 
-def circles(texts: Mapping[str, str]) -> list[set[str]]:
+def cycles(texts: Mapping[str, str]) -> list[set[str]]:
     """Return the sets of modules that import each other, directly or through others."""
     graph: nx.DiGraph[str] = nx.DiGraph()
     for name, text in texts.items():
@@ -45,10 +45,10 @@ def circles(texts: Mapping[str, str]) -> list[set[str]]:
 
 def test_circles_are_seen() -> None:
     """A cycle is found through `from package import module`, among imports for type checkers, and over three modules."""
-    assert circles({"p": "", "p.a": "from p import b", "p.b": "import p.a"}) == [{"p.a", "p.b"}]
+    assert cycles({"p": "", "p.a": "from p import b", "p.b": "import p.a"}) == [{"p.a", "p.b"}]
     checking = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from p.b import x\n"
-    assert circles({"p.a": checking, "p.b": "from p.c import y", "p.c": "import p.a"}) == [{"p.a", "p.b", "p.c"}]
-    assert circles({"p.a": "def later():\n    import p.b\n", "p.b": "import p.a"}) == []
+    assert cycles({"p.a": checking, "p.b": "from p.c import y", "p.c": "import p.a"}) == [{"p.a", "p.b", "p.c"}]
+    assert cycles({"p.a": "def later():\n    import p.b\n", "p.b": "import p.a"}) == []
 
 
 def test_no_import_circles() -> None:
@@ -56,4 +56,4 @@ def test_no_import_circles() -> None:
     texts = {name: file.read_text(encoding="utf-8") for name, file in modules().items()}
 
     assert len(texts) > 100
-    assert circles(texts) == []
+    assert cycles(texts) == []

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from test_controller import P, Q, SteppedCluster
 
-from kafka_spec.impl.controller.controlled_shutdown import ControlledShutdown
-from kafka_spec.impl.controller.isr_changes import AlterIsr
-from kafka_spec.impl.coordination import znodes
-from kafka_spec.impl.coordination.memory import Loss, MemorySession
 from kafka_spec.impl.protocol.controller_requests import Leadership, UpdateMetadataRequest
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.impl.zookeeper.controller.controlled_shutdown import ControlledShutdown
+from kafka_spec.impl.zookeeper.controller.isr_changes import AlterIsr
+from kafka_spec.impl.zookeeper.coordination import znodes
+from kafka_spec.impl.zookeeper.coordination.memory import Loss, MemorySession
 
 MISSING = TopicPartition("orders", 9)
 

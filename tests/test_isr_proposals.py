@@ -11,7 +11,6 @@ import pytest
 from test_data_plane import DataPlanes, P
 
 from kafka_spec.impl.broker.isr_manager import IsrWrite
-from kafka_spec.impl.broker.isr_proposals import BACKOFF_MS, AlterIsrManager
 from kafka_spec.impl.kafka_wire import apis
 from kafka_spec.impl.kafka_wire.protocols import PROTOCOLS
 from kafka_spec.impl.protocol.controller_requests import Leadership
@@ -19,7 +18,8 @@ from kafka_spec.impl.protocol.data_requests import AlterIsrRequest
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.responses import AlterIsrResponse
 from kafka_spec.impl.protocol.settings import Settings
-from kafka_spec.spec.control.fixed import FIXED
+from kafka_spec.impl.zookeeper.broker.isr_proposals import BACKOFF_MS, AlterIsrManager
+from kafka_spec.spec.zookeeper.fixed import FIXED
 
 OK = ErrorCode.NONE
 TOPIC_ID = "Lws1lBqZTxCkJ8Xf0sQ-3w"

@@ -205,10 +205,10 @@ def test_answers_arrive_as_they_were_sent(kind: type, protocol: InterBrokerProto
     received = apis.decode_request(apis.encode_request(request, 7, protocol)[4:])
     if kind is LeaderAndIsrRequest:
         answer = replace(answer, partitions={p: data.draw(codes) for p in request.partitions})  # as a broker answers
-    told = answer
+    reported = answer
     if kind in apis.LAST_WITH_NAMES and protocol.versions[kind] > apis.LAST_WITH_NAMES[kind]:
-        told = replace(answer, partitions=without_names(answer.partitions))
-    assert apis.decode_answer(request, apis.encode_answer(received, told)[4:], protocol) == (7, answer)
+        reported = replace(answer, partitions=without_names(answer.partitions))
+    assert apis.decode_answer(request, apis.encode_answer(received, reported)[4:], protocol) == (7, answer)
 
 
 def test_a_fetch_of_a_topic_without_an_id_has_names() -> None:
@@ -226,8 +226,8 @@ def test_a_divergence_is_told_in_every_version(version: int) -> None:
     request = under(protocol, FetchRequest(1, 50, {P0: FetchPosition(3, 1, 100, 0), P1: FetchPosition(3, 1, 100, 0)}))
     answer = FetchResponse({P0: Fetched(OK, 2, 0, diverging=EpochEnd(OK, 0, 2)), P1: Fetched(OK, 2, 0)})
     received = apis.decode_request(apis.encode_request(request, 7, protocol)[4:])
-    told = answer if version == 12 else FetchResponse(without_names(dict(answer.partitions)))
-    assert apis.decode_answer(request, apis.encode_answer(received, told)[4:], protocol) == (7, answer)
+    reported = answer if version == 12 else FetchResponse(without_names(dict(answer.partitions)))
+    assert apis.decode_answer(request, apis.encode_answer(received, reported)[4:], protocol) == (7, answer)
 
 
 @pytest.mark.parametrize("version", range(4))

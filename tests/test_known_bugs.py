@@ -9,16 +9,16 @@ import pytest
 from test_controller import P, SteppedCluster
 from test_replica_manager import Replicas
 
-from kafka_spec.impl.controller.broker_changes import BrokerChange
-from kafka_spec.impl.controller.controller import KafkaController
-from kafka_spec.impl.controller.controller_election import ControllerChange
-from kafka_spec.impl.coordination import znodes
-from kafka_spec.model_check import embedded
-from kafka_spec.spec.control.cases import CASE
-from kafka_spec.spec.control.fixed import FIXED
-from kafka_spec.spec.control.machines import ControllerState, Role
-from kafka_spec.spec.models import MODELS
-from kafka_spec.spec.table import Spec
+from kafka_spec.impl.zookeeper.controller.broker_changes import BrokerChange
+from kafka_spec.impl.zookeeper.controller.controller import KafkaController
+from kafka_spec.impl.zookeeper.controller.controller_election import ControllerChange
+from kafka_spec.impl.zookeeper.coordination import znodes
+from kafka_spec.model_check.search import embedded
+from kafka_spec.spec.catalogue.models import MODELS
+from kafka_spec.spec.vocabulary.table import Spec
+from kafka_spec.spec.zookeeper.cases import CASE
+from kafka_spec.spec.zookeeper.fixed import FIXED
+from kafka_spec.spec.zookeeper.machines import ControllerState, Role
 
 
 @contextmanager
@@ -178,14 +178,14 @@ SHOWN: dict[str, Callable[[Spec], bool]] = {
 def test_the_switch_shows_the_bug(bug: str) -> None:
     """In one scenario, the bug's switch breaks its property, and `fixed` keeps it."""
     assert SHOWN[bug](FIXED)
-    assert not SHOWN[bug](MODELS[f"control/{bug}"])
+    assert not SHOWN[bug](MODELS[f"zookeeper/{bug}"])
 
 
 @pytest.mark.parametrize("name", ["KAFKA-9089", "late-deletion-answer"])
 def test_fixed_keeps_what_a_switch_claims(name: str) -> None:
     """`fixed` keeps a claim that only its switch is checked for, at the same bounds, and meets its antecedent."""
     bug = CASE[name]
-    spec = FIXED.replacing("control/claimed", "", properties=bug.claims)
+    spec = FIXED.replacing("zookeeper/claimed", "", properties=bug.claims)
     (bounds,) = [dict(one.values) for one in FIXED.bound_sets if one.name == bug.bounds]
     result = embedded.explore(spec, bounds, properties=bug.claims)
 

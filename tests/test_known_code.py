@@ -11,24 +11,27 @@ from typing import Any
 
 import pytest
 
-from kafka_spec.model_check import code_cache, embedded, graph_code, inputs, known_code, machine_code, oracle
 from kafka_spec.model_check.check import check
+from kafka_spec.model_check.code import cache_key, graph_code, memo
 from kafka_spec.model_check.exploration import EngineError, Exploration
-from kafka_spec.model_check.layout import Layout, Packed
+from kafka_spec.model_check.llvm import disk_cache, machine_code
 from kafka_spec.model_check.lowering.compiler import Compiler
-from kafka_spec.spec.domain import Bound, Member, Range, Record, Scalar, holds
-from kafka_spec.spec.table import Constants, Rule, Spec, SpecError, Symmetric, anywhere, invariant
-from tests import toys
+from kafka_spec.model_check.oracle import oracle
+from kafka_spec.model_check.record.layout import Layout, Packed
+from kafka_spec.model_check.search import embedded
+from kafka_spec.spec.language.domain import Bound, Member, Range, Record, Scalar, field
+from kafka_spec.spec.vocabulary.table import Constants, Rule, Spec, SpecError, Symmetric, anywhere, invariant
+from tests import sample_specs
 
-PACKAGE = Path(known_code.__file__).parent.parent
+PACKAGE = Path(memo.__file__).parent.parent
 
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache of its own, and a process that knows nothing, as if the sources were settled."""
     monkeypatch.setenv("KAFKA_SPEC_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(known_code, "_known", {})
-    monkeypatch.setattr(known_code, "SOURCES", b"the sources")
+    monkeypatch.setattr(memo, "_known", {})
+    monkeypatch.setattr(memo, "SOURCES", b"the sources")
     return tmp_path / "cache"
 
 
@@ -48,12 +51,12 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
 def explored(limit: int = 3, **options: Any) -> Exploration:
     """Search a toy with goals, a violated claim, bounds that cut, and claims on the graph."""
-    return embedded.explore(toys.GRID_TRAP, {"limit": limit}, everything=True, **options)
+    return embedded.explore(sample_specs.GRID_TRAP, {"limit": limit}, everything=True, **options)
 
 
 def as_another_process() -> None:
     """Forget what this process knows; the folder stays."""
-    known_code._known.clear()
+    memo._known.clear()
 
 
 def counts(result: Exploration) -> tuple[Any, ...]:
@@ -78,7 +81,7 @@ def test_new_compilations_use_nothing(compiled: list[str]) -> None:
     for forget in (lambda: None, as_another_process):
         forget()
         compiled.clear()
-        explored(anew=True)
+        explored(fresh=True)
         assert compiled
 
 
@@ -88,7 +91,7 @@ def test_other_sources_compile_anew(compiled: list[str], monkeypatch: pytest.Mon
     for sources, writes in ((b"other sources", True), (b"other sources", False), (b"", True), (b"", True), (b"the sources", False)):
         as_another_process()
         compiled.clear()
-        monkeypatch.setattr(known_code, "SOURCES", sources)
+        monkeypatch.setattr(memo, "SOURCES", sources)
         explored()
         assert bool(compiled) == writes
 
@@ -115,16 +118,16 @@ def test_other_code_for_equal_inputs_is_an_error() -> None:
 
 def test_faults_are_told_from_the_cache(compiled: list[str]) -> None:
     """A function that cannot be executed is reported in the same words by code from the cache."""
-    told = []
+    reported = []
     for _ in range(2):
         as_another_process()
         compiled.clear()
         with pytest.raises(SpecError) as raised:
-            embedded.explore(toys.EFFECT_RAISES, {})
-        told.append((str(raised.value), bool(compiled)))
+            embedded.explore(sample_specs.EFFECT_RAISES, {})
+        reported.append((str(raised.value), bool(compiled)))
 
-    assert told[0][0] == told[1][0]
-    assert [compiles for _, compiles in told] == [True, False]
+    assert reported[0][0] == reported[1][0]
+    assert [compiles for _, compiles in reported] == [True, False]
 
 
 @pytest.mark.parametrize("collects", [True, False])
@@ -140,9 +143,9 @@ def test_the_collector_is_as_it_was(collects: bool) -> None:
     try:
         (gc.enable if collects else gc.disable)()
         with pytest.raises(SpecError):
-            known_code.written("", fails, anew=True)
+            memo.written("", fails, fresh=True)
         assert (met, gc.isenabled()) == ([False], collects)
-        known_code.written("", lambda: ("", (), ()), anew=True)
+        memo.written("", lambda: ("", (), ()), fresh=True)
         assert gc.isenabled() == collects
     finally:
         (gc.enable if before else gc.disable)()
@@ -190,9 +193,9 @@ def test_small_searches_get_faster_code_together(generated: list[bool]) -> None:
 def test_a_damaged_count_of_states_is_no_count(generated: list[bool]) -> None:
     """Where the cache cannot tell how many states were searched, none were; the search says so, and goes on."""
     first = explored()
-    (told,) = code_cache.folder().glob("*.n")
-    told.write_bytes(b"12")
-    with pytest.warns(code_cache.CacheWarning, match="damaged"):
+    (reported,) = disk_cache.folder().glob("*.n")
+    reported.write_bytes(b"12")
+    with pytest.warns(disk_cache.CacheWarning, match="damaged"):
         again = explored(fast_from=first.distinct + 1)
 
     assert generated == [True]
@@ -205,7 +208,7 @@ def test_fast_code_is_asked_for(generated: list[bool]) -> None:
     explored(fast_from=0)
     assert generated == [True, False]
     generated.clear()
-    assert check(toys.COUNTER, {"limit": 3}, verify=True).compared == ["another seed"]
+    assert check(sample_specs.COUNTER, {"limit": 3}, verify=True).compared == ["another seed"]
     assert generated == [True, False]
 
 
@@ -224,7 +227,7 @@ def test_code_for_some_bounds_is_used_for_no_others(generated: list[bool]) -> No
 @pytest.fixture
 def copied(tmp_path: Path) -> Path:
     """A copy of the sources that make code."""
-    for part in known_code.PARTS:
+    for part in memo.PARTS:
         if (PACKAGE / part).is_dir():
             shutil.copytree(PACKAGE / part, tmp_path / part, ignore=shutil.ignore_patterns("__pycache__"))
         else:
@@ -239,19 +242,19 @@ VOCABULARY = ("lint/body.py", "domain/types.py", "table/rules.py")
 @pytest.mark.parametrize("changed", [*(f"model_check/{file}" for file in SOURCES), *(f"spec/{file}" for file in VOCABULARY)])
 def test_a_change_of_any_source_changes_the_key(copied: Path, monkeypatch: pytest.MonkeyPatch, changed: str) -> None:
     """One character more in a source of the engine or the vocabulary gives another digest; equal sources elsewhere the same."""
-    monkeypatch.setattr(known_code, "SETTLED", -1)
-    before = known_code.sources(copied)
+    monkeypatch.setattr(memo, "SETTLED", -1)
+    before = memo.sources(copied)
     with (copied / changed).open("a") as file:
         file.write(" ")
 
-    assert before == known_code.sources(PACKAGE)
-    assert len({before, known_code.sources(copied), b""}) == 3
+    assert before == memo.sources(PACKAGE)
+    assert len({before, memo.sources(copied), b""}) == 3
 
 
 def test_sources_that_have_just_changed_are_not_trusted(copied: Path, tmp_path: Path) -> None:
     """Where a source changed seconds ago, or cannot be read, the digest is empty: who imported it may have read another."""
-    assert known_code.sources(copied) == b""
-    assert known_code.sources(tmp_path / "nowhere") == b""
+    assert memo.sources(copied) == b""
+    assert memo.sources(tmp_path / "nowhere") == b""
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -264,9 +267,9 @@ GUESTS = Bound("guests", 1, 6, "guests")
 class Visit:
     """Which guest has the key, which one waits, and the hour."""
 
-    holder: int = holds(Member(GUESTS, "guest"))
-    waits: int = holds(Member(GUESTS, "guest"))
-    hour: int = holds(Range(0, 1))
+    holder: int = field(Member(GUESTS, "guest"))
+    waits: int = field(Member(GUESTS, "guest"))
+    hour: int = field(Range(0, 1))
 
 
 def arrive(s: Visit, holder: int, waiting: int) -> None:
@@ -317,7 +320,7 @@ def test_code_for_other_numbers_of_members_is_other_code() -> None:
 
 def test_an_omission_from_the_key_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """If the key left out what the compiler compiles in, the compiler could not read it: no code is made."""
-    monkeypatch.setattr(inputs, "at_run_time", lambda spec, constants: frozenset(constants))
+    monkeypatch.setattr(cache_key, "at_run_time", lambda spec, constants: frozenset(constants))
 
     with pytest.raises(EngineError, match=r"the compiler asks for Scalar.high, which the key of compiled code leaves out"):
         embedded.explore(VISIT, {"guests": 4})
@@ -334,9 +337,13 @@ def places(packed: Packed) -> Iterator[Packed]:
 
 def test_what_the_key_leaves_out_cannot_be_read() -> None:
     """Each attribute of a type that the view has not is refused when it is read, and all others are in the text of the key."""
-    for spec, bounds in ((toys.GRID_TRAP, {"limit": 3}), (toys.CHANNEL, toys.CHANNEL.bound_values({})), (VISIT, {"guests": 3})):
+    for spec, bounds in (
+        (sample_specs.GRID_TRAP, {"limit": 3}),
+        (sample_specs.CHANNEL, sample_specs.CHANNEL.bound_values({})),
+        (VISIT, {"guests": 3}),
+    ):
         layout = Layout(spec.space(bounds))
-        view = inputs.seen(layout.root, frozenset(spec.bounds))
+        view = cache_key.seen(layout.root, frozenset(spec.bounds))
         for mine, its in zip(places(layout.root), places(view), strict=True):
             hidden = set(vars(mine.type)) - set(vars(its.type))
             for name in hidden:
@@ -354,11 +361,11 @@ def test_code_that_is_used_again_can_be_verified(monkeypatch: pytest.MonkeyPatch
     compiled.clear()
     explored()
     assert compiled == []
-    monkeypatch.setenv(known_code.VERIFIES, "1")
+    monkeypatch.setenv(memo.VERIFIES, "1")
     explored()
     assert compiled
 
-    monkeypatch.setattr(inputs.Inputs, "text", "the same for all")
-    embedded.explore(toys.GRID_TRAP, {"limit": 3})
+    monkeypatch.setattr(cache_key.Inputs, "text", "the same for all")
+    embedded.explore(sample_specs.GRID_TRAP, {"limit": 3})
     with pytest.raises(EngineError, match="the compiler writes other code for equal inputs"):
-        embedded.explore(toys.CHANNEL, toys.CHANNEL.bound_values({}))
+        embedded.explore(sample_specs.CHANNEL, sample_specs.CHANNEL.bound_values({}))

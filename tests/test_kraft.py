@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.exploration import Exploration
-from kafka_spec.model_check.oracle import ExecutableSpec
+from kafka_spec.model_check.interpreter.interpreter import Interpreter
+from kafka_spec.model_check.oracle import oracle
+from kafka_spec.model_check.search import embedded
+from kafka_spec.spec.catalogue.models import MODELS
 from kafka_spec.spec.kraft.eras import SUITE
 from kafka_spec.spec.kraft.fixed import FIXED
-from kafka_spec.spec.models import MODELS
 
 
 def bounds_of(name: str, **changes: int) -> dict[str, int]:
@@ -68,7 +69,7 @@ def test_the_tables_refuse_nothing() -> None:
     """In every step of small families each trigger finds its row: rules ask a machine only for what its table allows."""
     fired: Counter[tuple[str, str]] = Counter()
     for name, changes in (("rejoin_lossy", {}), ("first_look", {"fences": 1}), ("two_shutdowns", {"controlled_shutdowns": 1})):
-        world = ExecutableSpec(FIXED, bounds_of(name, **changes))
+        world = Interpreter(FIXED, bounds_of(name, **changes))
         left = world.initial()
         known = {world.key(state) for state in left}
         for state in left:

@@ -11,7 +11,7 @@ from _pytest.mark import ParameterSet
 from conftest import named_checks
 from led import fails_in_the_same_way, survives
 
-from kafka_spec.model_check.oracle import ExecutableSpec
+from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.spec.kraft.fixed import FIXED
 
 CHECKS = {
@@ -49,7 +49,7 @@ def test_counterexamples_lead_the_implementation(name: str) -> None:
     result = check.run()
     for claim in check.expected.traces:
         finding = result.findings[claim]
-        numbers = ExecutableSpec(check.spec, check.bounds).actions
+        numbers = Interpreter(check.spec, check.bounds).actions
         actions = [(rule.name, binding) for rule, binding in map(numbers.decode, finding.actions)]
         fails_in_the_same_way(check.spec, check.bounds, claim, finding.start, actions, finding.met, finding.back)
         survives(FIXED, check.bounds, finding.start, actions)

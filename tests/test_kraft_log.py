@@ -25,10 +25,10 @@ from kafka_spec.impl.kraft.records import (
 from kafka_spec.impl.kraft.requests import BrokerHeartbeatRequest, BrokerRegistrationRequest
 from kafka_spec.impl.protocol.errors import KafkaError
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.domain import NONE, BrokerSet
+from kafka_spec.spec.decisions.partition_change import ElectionKind
 from kafka_spec.spec.kraft.eras import SPECS
 from kafka_spec.spec.kraft.fixed import FIXED
-from kafka_spec.spec.partition_change import ElectionKind
+from kafka_spec.spec.language.domain import NONE, BrokerSet
 
 ID = UUID(int=7)
 

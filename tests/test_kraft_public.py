@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.exploration import Budget
+from kafka_spec.model_check.oracle import oracle
+from kafka_spec.model_check.search import embedded
+from kafka_spec.spec.catalogue.models import MODELS
 from kafka_spec.spec.kraft.public.versions import KIP_966, V3_5
-from kafka_spec.spec.models import MODELS
 
 MEASURED = json.loads((Path(__file__).parent / "oracles" / "kraft-counts.json").read_text(encoding="utf-8"))
 QUICK = 1_000

@@ -19,10 +19,10 @@ from kafka_spec.impl.kraft.isr import KRaftAlterPartitionManager
 from kafka_spec.impl.kraft.partition import HostedKRaftPartition
 from kafka_spec.impl.kraft.replicas import KRaftReplicas
 from kafka_spec.impl.kraft.requests import ProposedIsr
+from kafka_spec.spec.catalogue.models import MODELS
 from kafka_spec.spec.kraft.eras import SPECS
 from kafka_spec.spec.kraft.fixed import FIXED
-from kafka_spec.spec.models import MODELS
-from kafka_spec.spec.table import SpecError
+from kafka_spec.spec.vocabulary.table import SpecError
 
 NAMED = {bounds.name: bounds.values for bounds in FIXED.bound_sets}
 OURS = tuple(spec for spec in SPECS if spec.state is FIXED.state)

@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import pytest
 
-from kafka_spec.conformance.classes.kraft_ours import NO_PARTITION, KRaftPartition, KRaftView, OurKRaft
-from kafka_spec.conformance.classes.kraft_promises import Setting, broken, within_replicas
-from kafka_spec.spec.domain import NONE
+from kafka_spec.conformance.kafka_classes.kraft_ours import NO_PARTITION, KRaftPartition, KRaftView, OurKRaft
+from kafka_spec.conformance.kafka_classes.kraft_promises import Setting, broken, within_replicas
 from kafka_spec.spec.kraft.machines import BrokerState
+from kafka_spec.spec.language.domain import NONE
 
 OLD = "3.9.1"
 """A version in which a broker that registers anew stays in the ISR, without the ELR (KAFKA-18106)."""

@@ -19,8 +19,8 @@ from kafka_spec.impl.run.operations import OPERATIONS
 from kafka_spec.impl.run.options import Options
 from kafka_spec.impl.run.outcome import RunOutcome
 from kafka_spec.impl.run.report import text_of
+from kafka_spec.spec.catalogue.models import MODELS
 from kafka_spec.spec.kraft.eras import ERAS
-from kafka_spec.spec.models import MODELS
 
 
 def run(folder: Path, era: str = "fixed", seed: int = 1, faults: str = "all", seconds: float = 20.0, **more: Any) -> RunOutcome:
@@ -158,17 +158,17 @@ def test_the_metadata_log_is_kept(inside: Command, tmp_path: Path) -> None:
         "run", "--era", "kraft_4_1", "--seconds", "1", "--faults", "none", "--data", str(folder), "-q", "--format", "json"
     )
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
+    reported = json.loads(done.stdout)
     image = MetadataLog(folder).newest
-    assert (told["era"], told["kept"]) == ("kraft/era_4_1", True)
+    assert (reported["era"], reported["kept"]) == ("kraft/era_4_1", True)
     assert {str(name): list(held.isr) for name, held in image.partitions.items()} == {
-        one["partition"]: one["isr"] for one in told["partitions_at_the_end"]
+        one["partition"]: one["isr"] for one in reported["partitions_at_the_end"]
     }
     assert sorted(path.name for path in folder.iterdir()) == ["0", "1", "2", str(TOPIC)]
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "reported"),
     [
         (("--zookeeper", "start"), "--zookeeper is for clusters with ZooKeeper"),
         (("--script", "x"), "--script is for clusters with ZooKeeper"),
@@ -178,10 +178,10 @@ def test_the_metadata_log_is_kept(inside: Command, tmp_path: Path) -> None:
         (("--brokers", "5", "--replication-factor", "5"), "--replication-factor 5: the model of KRaft"),
     ],
 )
-def test_options_of_zookeeper_are_refused(inside: Command, options: tuple[str, ...], told: str) -> None:
+def test_options_of_zookeeper_are_refused(inside: Command, options: tuple[str, ...], reported: str) -> None:
     """An option that makes no sense for KRaft is refused by its name."""
     done = inside("run", "--era", "kraft_3_3", "-q", *options)
-    assert (done.returncode, told in done.stderr) == (2, True), done.stderr
+    assert (done.returncode, reported in done.stderr) == (2, True), done.stderr
 
 
 def test_eras_have_short_names(inside: Command) -> None:

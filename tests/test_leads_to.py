@@ -19,18 +19,19 @@ from hypothesis import strategies as st
 from kafka_spec.diagrams.chart import chart_of, claim_of
 from kafka_spec.diagrams.mermaid import chart_mermaid
 from kafka_spec.diagrams.sequence import chart_svg
-from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.check import Expectation, check
-from kafka_spec.model_check.counterexample import trace_of
+from kafka_spec.model_check.code.graph_code import Components, Numbering
 from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding, resident_bytes
-from kafka_spec.model_check.graph_code import Components, Numbering
-from kafka_spec.model_check.oracle import ExecutableSpec
+from kafka_spec.model_check.interpreter.interpreter import Interpreter
+from kafka_spec.model_check.oracle import oracle
 from kafka_spec.model_check.report.plain import model_plain, result_plain
 from kafka_spec.model_check.report.text import model_text, result_text, story_text, trace_text
-from kafka_spec.spec import trace as traces
-from kafka_spec.spec.domain import Bound, Range, holds
-from kafka_spec.spec.table import Property, Rule, Spec, SpecError, leads_to
-from tests import toys
+from kafka_spec.model_check.search import embedded
+from kafka_spec.model_check.traces.counterexample import trace_of
+from kafka_spec.spec.language.domain import Bound, Range, field
+from kafka_spec.spec.vocabulary import trace as traces
+from kafka_spec.spec.vocabulary.table import Property, Rule, Spec, SpecError, leads_to
+from tests import sample_specs
 
 Golden = Callable[[str, str], None]
 
@@ -47,10 +48,10 @@ def verdicts(result: Exploration) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("spec", "granted", "freed"),
     [
-        (toys.WEAK_LOCK, "violated", "holds"),
-        (toys.STRONG_LOCK, "holds", "holds"),
-        (toys.UNFAIR_LOCK, "violated", "violated"),
-        (toys.OPERATED_LOCK, "holds", "holds"),
+        (sample_specs.WEAK_LOCK, "violated", "holds"),
+        (sample_specs.STRONG_LOCK, "holds", "holds"),
+        (sample_specs.UNFAIR_LOCK, "violated", "violated"),
+        (sample_specs.OPERATED_LOCK, "holds", "holds"),
     ],
     ids=lambda value: value.name if isinstance(value, Spec) else None,
 )
@@ -66,56 +67,56 @@ def test_a_lock(explore: Explore, spec: Spec, granted: str, freed: str) -> None:
 
 def test_the_circle_is_the_one_that_is_meant(explore: Explore) -> None:
     """The first client waits while the other acquires and releases the lock; the light need not change."""
-    trace = trace_of(explore(toys.WEAK_LOCK, {}, everything=True), "Granted")
+    trace = trace_of(explore(sample_specs.WEAK_LOCK, {}, everything=True), "Granted")
 
     assert trace is not None and trace.lasso is not None
     names = [str(action) for action in trace.actions]
     assert names[: trace.lasso.met] == ["Ask(client=0)"]
     assert sorted(names[trace.lasso.back :]) == ["Ask(client=1)", "Get(client=1)", "GiveBack(client=1)"]
-    assert (trace.circle, trace.states) == (3, len(trace.steps))
+    assert (trace.cycle, trace.states) == (3, len(trace.steps))
 
 
 def test_who_may_rest_breaks_a_promise(explore: Explore) -> None:
     """If no fair rule is enabled the behaviour may end: this is a violation, reported without a cycle."""
-    result = explore(toys.UNFAIR_LOCK, {}, everything=True)
+    result = explore(sample_specs.UNFAIR_LOCK, {}, everything=True)
     finding = result.findings["Freed"]
     trace = trace_of(result, "Freed")
 
     assert (finding.back, finding.states) == (len(finding.actions), len(finding.actions) + 1)
-    assert trace is not None and trace.circle == 0 and trace.states == len(trace.steps) + 1
+    assert trace is not None and trace.cycle == 0 and trace.states == len(trace.steps) + 1
 
 
 def test_a_state_without_any_step_is_a_violation(explore: Explore) -> None:
     """A counter that has arrived at its limit rests there, and never passes it."""
-    passes = leads_to("Passes", toys.is_odd, toys.is_past_limit, "", "")
-    arrives = leads_to("Arrives", toys.is_odd, toys.is_at_limit, "", "")
-    result = explore(toys.COUNTER.replacing("passes", "", properties=(passes, arrives)), {"limit": 5})
+    passes = leads_to("Passes", sample_specs.is_odd, sample_specs.is_past_limit, "", "")
+    arrives = leads_to("Arrives", sample_specs.is_odd, sample_specs.is_at_limit, "", "")
+    result = explore(sample_specs.COUNTER.replacing("passes", "", properties=(passes, arrives)), {"limit": 5})
 
     assert (result.violated, result.findings["Passes"]) == (["Passes"], Finding(0, (0,) * 5, 1, 5))
     assert (result.tested_of("Passes"), result.tested_of("Arrives")) == (3, 2), "where the predicate is met nothing is owed"
 
 
-def stay(s: toys.Count) -> None:
+def stay(s: sample_specs.Count) -> None:
     """Change nothing."""
 
 
 def test_a_firing_that_changes_nothing_is_no_step(explore: Explore) -> None:
     """A stuttering step neither takes an action nor keeps it enabled, and hides neither a state that may stutter nor a path."""
     idle = Rule("Idle", "world", "", "", (stay,))
-    passes = leads_to("Passes", toys.is_odd, toys.is_past_limit, "", "")
-    arrives = leads_to("Arrives", toys.is_odd, toys.is_at_limit, "", "")
-    result = explore(Spec("idle", "", toys.Count, (toys.COUNT_UP, idle), (passes, arrives)), {"limit": 5})
+    passes = leads_to("Passes", sample_specs.is_odd, sample_specs.is_past_limit, "", "")
+    arrives = leads_to("Arrives", sample_specs.is_odd, sample_specs.is_at_limit, "", "")
+    result = explore(Spec("idle", "", sample_specs.Count, (sample_specs.COUNT_UP, idle), (passes, arrives)), {"limit": 5})
 
     assert (result.violated, result.findings["Passes"].actions) == (["Passes"], (0,) * 5)
 
 
-@pytest.mark.parametrize("spec", [toys.COUNTS_AWAY, toys.UNDECIDED], ids=lambda spec: spec.name)
+@pytest.mark.parametrize("spec", [sample_specs.COUNTS_AWAY, sample_specs.UNDECIDED], ids=lambda spec: spec.name)
 def test_a_bounded_step_leaves_it_undecided(explore: Explore, spec: Spec) -> None:
     """A state in which a bound forbids a protocol step is assumed to have a way out, and the rule is named."""
     never = leads_to("Never", anything, nothing, "", "")
-    result = explore(dataclasses.replace(spec, properties=(never,)), toys.bounds_of(spec))
+    result = explore(dataclasses.replace(spec, properties=(never,)), sample_specs.bounds_of(spec))
 
-    assert (result.verdict, result.complete) == ("holds" if spec is toys.COUNTS_AWAY else "violated", True)
+    assert (result.verdict, result.complete) == ("holds" if spec is sample_specs.COUNTS_AWAY else "violated", True)
     assert result.undecided_by and "undecided" in result_text(result, {})
 
 
@@ -132,10 +133,10 @@ def nothing(s: Any) -> bool:
 def test_claims_are_checked() -> None:
     """A claim needs an antecedent, and only rules of the protocol have a fairness."""
     with pytest.raises(SpecError, match="it must say what leads to first_has"):
-        Property("P", "leads-to", toys.first_has, "", "")
+        Property("P", "leads-to", sample_specs.first_has, "", "")
     with pytest.raises(SpecError, match="a rule of kind fault happens finitely often and has no fairness"):
-        dataclasses.replace(toys.GET, kind="fault", fairness="weak")
-    assert [rule.assumed for rule in toys.OPERATED_LOCK.rules] == ["none", "weak", "weak", "none"]
+        dataclasses.replace(sample_specs.GET, kind="fault", fairness="weak")
+    assert [rule.assumed for rule in sample_specs.OPERATED_LOCK.rules] == ["none", "weak", "weak", "none"]
 
 
 def test_budgets(explore: Explore) -> None:
@@ -145,9 +146,9 @@ def test_budgets(explore: Explore) -> None:
     def interrupt(result: Exploration, _seconds: float) -> None:
         budget.interrupted = result.distinct == 16 and budget.seconds is None
 
-    seen = explore(toys.WEAK_LOCK, {}).distinct
+    seen = explore(sample_specs.WEAK_LOCK, {}).distinct
     assert seen == 16
-    result = explore(toys.WEAK_LOCK, {}, budget=budget, progress=interrupt)
+    result = explore(sample_specs.WEAK_LOCK, {}, budget=budget, progress=interrupt)
     assert (result.verdict, result.stopped) == ("inconclusive", "interrupted")
 
 
@@ -159,7 +160,7 @@ def test_memory_for_the_graph_is_asked_for() -> None:
         if result.distinct == 16:
             budget.memory_bytes = resident_bytes() - (1 << 20)
 
-    result = embedded.explore(toys.WEAK_LOCK, {}, budget=budget, progress=spend)
+    result = embedded.explore(sample_specs.WEAK_LOCK, {}, budget=budget, progress=spend)
     assert result.verdict == "inconclusive" and "memory budget" in result.stopped
 
 
@@ -174,7 +175,7 @@ EDGES = 2 ** (NODES * NODES) - 1
 class Node:
     """Where in a graph somebody is; the graph is in the constants, a bit for each edge."""
 
-    at: int = holds(Range(0, NODES - 1))
+    at: int = field(Range(0, NODES - 1))
 
 
 def starts_here(k: Any, at: int) -> bool:
@@ -319,7 +320,7 @@ GRAPHS = st.fixed_dictionaries(
 
 def states_of(result: Exploration, finding: Finding) -> list[int]:
     """Return the nodes of a finding."""
-    world = ExecutableSpec(result.spec, result.bounds)
+    world = Interpreter(result.spec, result.bounds)
     states = [world.initial()[finding.start]]
     for number in finding.actions:
         rule, binding = world.actions.decode(number)
@@ -349,7 +350,7 @@ def test_random_graphs(bounds: dict[str, int]) -> None:
 @pytest.mark.parametrize("change", ["met", "back", "circle", "start"])
 def test_a_wrong_lasso_is_refused(change: str) -> None:
     """A lasso without a met antecedent, without a closed cycle, or without fairness is an error of an engine."""
-    result = embedded.explore(toys.WEAK_LOCK, {}, everything=True)
+    result = embedded.explore(sample_specs.WEAK_LOCK, {}, everything=True)
     found = result.findings["Granted"]
     result.findings["Granted"] = {
         "met": dataclasses.replace(found, met=0),
@@ -417,22 +418,25 @@ def test_numbers_of_fingerprints(some: list[int], shift: int, first: int) -> Non
 
 def test_texts(golden: Golden) -> None:
     """The text of a lasso equals the golden one, in full and as a story: where the antecedent is met, the cycle, and the end."""
-    circle, rest = trace_of(check(toys.WEAK_LOCK), "Granted"), trace_of(check(toys.UNFAIR_LOCK, everything=True), "Freed")
+    cycle, rest = (
+        trace_of(check(sample_specs.WEAK_LOCK), "Granted"),
+        trace_of(check(sample_specs.UNFAIR_LOCK, everything=True), "Freed"),
+    )
 
-    assert circle is not None and rest is not None
-    told = [
+    assert cycle is not None and rest is not None
+    reported = [
         text
-        for trace, spec in ((circle, toys.WEAK_LOCK), (rest, toys.UNFAIR_LOCK))
+        for trace, spec in ((cycle, sample_specs.WEAK_LOCK), (rest, sample_specs.UNFAIR_LOCK))
         for text in (trace_text(trace, spec), story_text(trace, spec))
     ]
-    golden("leads-to.txt", "\n\n".join(told) + "\n")
+    golden("leads-to.txt", "\n\n".join(reported) + "\n")
 
 
 def test_charts(golden: Golden) -> None:
     """Charts mark where the antecedent is met, and the cycle, in Mermaid as a loop."""
-    trace = trace_of(check(toys.WEAK_LOCK), "Granted")
+    trace = trace_of(check(sample_specs.WEAK_LOCK), "Granted")
     assert trace is not None
-    chart = chart_of(trace, claim_of(trace, toys.WEAK_LOCK))
+    chart = chart_of(trace, claim_of(trace, sample_specs.WEAK_LOCK))
 
     golden("leads-to.mmd", chart_mermaid(chart))
     assert "it goes round from here" in chart_svg(chart) and "loop" in chart_mermaid(chart)
@@ -440,26 +444,26 @@ def test_charts(golden: Golden) -> None:
 
 def test_json() -> None:
     """The JSON form names the kind, the antecedent, the fairness of rules, and the start of the cycle."""
-    result = check(toys.WEAK_LOCK)
+    result = check(sample_specs.WEAK_LOCK)
     trace = trace_of(result, "Granted")
     assert trace is not None
     plain = result_plain(result, {"Granted": trace})["properties"][0]
 
     assert (plain["kind"], plain["antecedent"], plain["verdict"]) == ("leads-to", "first_waits", "violated")
     assert trace.lasso is not None and plain["trace"]["lasso"] == {"met": 1, "back": trace.lasso.back}
-    assert [rule["fairness"] for rule in model_plain(toys.STRONG_LOCK)["rules"]] == ["none", "strong", "weak", "none"]
-    assert "Get(client), protocol, strong fairness" in model_text(toys.STRONG_LOCK)
+    assert [rule["fairness"] for rule in model_plain(sample_specs.STRONG_LOCK)["rules"]] == ["none", "strong", "weak", "none"]
+    assert "Get(client), protocol, strong fairness" in model_text(sample_specs.STRONG_LOCK)
     assert Expectation("violated", traces={"Granted": trace.states}).unmet(result) == []
 
 
 @pytest.mark.slow
 def test_command_line(kafka_spec: Command, tmp_path: Path) -> None:
     """`check` compares both engines, `trace` shows the lasso, and Spark judges the claim as they do."""
-    checked = kafka_spec("check", "tests.toys:WEAK_LOCK", "--engine", "both", "--verify", "--all")
-    traced = kafka_spec("trace", "tests.toys:WEAK_LOCK", "--property", "Granted", "--format", "json")
-    spark = kafka_spec("check", "tests.toys:WEAK_LOCK", "--engine", "spark", "--state-dir", str(tmp_path / "states"))
+    checked = kafka_spec("check", "tests.sample_specs:WEAK_LOCK", "--engine", "both", "--verify", "--all")
+    traced = kafka_spec("trace", "tests.sample_specs:WEAK_LOCK", "--property", "Granted", "--format", "json")
+    spark = kafka_spec("check", "tests.sample_specs:WEAK_LOCK", "--engine", "spark", "--state-dir", str(tmp_path / "states"))
 
-    without = kafka_spec("check", "tests.toys:WEAK_LOCK", "--without", "leads-to")
+    without = kafka_spec("check", "tests.sample_specs:WEAK_LOCK", "--without", "leads-to")
 
     assert (without.returncode, "16 distinct" in without.stdout) == (0, True), "a kind is left out as a whole"
     assert checked.returncode == 1, checked.stderr

@@ -8,17 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kafka_spec.model_check import embedded, frontier, oracle, shards
-from kafka_spec.model_check.arrays import address
-from kafka_spec.model_check.embedded import Search, explore
+from kafka_spec.model_check.code.arrays import address
 from kafka_spec.model_check.exploration import Budget, Exploration
-from kafka_spec.model_check.layout import GROUP, Layout
-from kafka_spec.model_check.oracle import ExecutableSpec
-from kafka_spec.spec.domain import Each, Queue, Range, holds
-from kafka_spec.spec.models import MODELS
-from kafka_spec.spec.table import Rule, Spec
-from tests import element_toys, toys
-from tests.toys import Kind
+from kafka_spec.model_check.interpreter.interpreter import Interpreter
+from kafka_spec.model_check.oracle import oracle
+from kafka_spec.model_check.record.layout import GROUP, Layout
+from kafka_spec.model_check.search import embedded, frontier, shards
+from kafka_spec.model_check.search.embedded import Search, explore
+from kafka_spec.spec.catalogue.models import MODELS
+from kafka_spec.spec.language.domain import ArrayOf, Queue, Range, field
+from kafka_spec.spec.vocabulary.table import Rule, Spec
+from tests import element_toys, sample_specs
+from tests.sample_specs import Kind
 
 BYTE = Range(0, 255)
 
@@ -26,14 +27,14 @@ BYTE = Range(0, 255)
 @pytest.fixture
 def light(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small records have light rows, too."""
-    monkeypatch.setattr("kafka_spec.model_check.layout.WIDE", 1)
-    monkeypatch.setattr("kafka_spec.model_check.layout.ROOM", 1)
+    monkeypatch.setattr("kafka_spec.model_check.record.layout.WIDE", 1)
+    monkeypatch.setattr("kafka_spec.model_check.record.layout.ROOM", 1)
 
 
 def search_of(spec: Spec) -> Search:
     """Return a search that has not begun."""
     bounds = spec.bound_values({})
-    return Search(ExecutableSpec(spec, bounds), Exploration(spec, bounds, "embedded", 1, ()), None, Budget())
+    return Search(Interpreter(spec, bounds), Exploration(spec, bounds, "embedded", 1, ()), None, Budget())
 
 
 def stay(s: Any) -> None:
@@ -43,13 +44,13 @@ def stay(s: Any) -> None:
 
 def spec_of(item: int, capacity: int, head: int) -> Spec:
     """Return a spec whose states have two queues with items of so many bytes, and bytes before and between them."""
-    one = make_dataclass(f"Item{item}", [("bytes", list, holds(Each(BYTE, item)))])
+    one = make_dataclass(f"Item{item}", [("bytes", list, field(ArrayOf(BYTE, item)))])
     one.__doc__ = "Some bytes."
     fields = [
-        ("head", list, holds(Each(BYTE, head))),
-        ("first", list, holds(Queue(one, capacity))),
-        ("between", list, holds(Each(BYTE, 3))),
-        ("second", list, holds(Queue(one, capacity))),
+        ("head", list, field(ArrayOf(BYTE, head))),
+        ("first", list, field(Queue(one, capacity))),
+        ("between", list, field(ArrayOf(BYTE, 3))),
+        ("second", list, field(Queue(one, capacity))),
     ]
     state = make_dataclass(f"Row{item}x{capacity}x{head}", fields)
     state.__doc__ = "Two queues."
@@ -109,24 +110,24 @@ def test_a_light_row_is_what_a_record_holds(item: int, capacity: int, head: int,
 def test_only_records_with_much_room_have_them() -> None:
     """Records of replication are their own rows; those of the control plane with three brokers take a third of their bytes."""
     sizes = {}
-    for name, bounds in (("replication/kip_320", "large"), ("control/fixed", "three_bounce")):
+    for name, bounds in (("replication/kip_320", "large"), ("zookeeper/fixed", "three_bounce")):
         spec = MODELS[name]
         values = next(one.values for one in spec.bound_sets if one.name == bounds)
-        layout = Layout(ExecutableSpec(spec, spec.bound_values(values)).space)
+        layout = Layout(Interpreter(spec, spec.bound_values(values)).space)
         sizes[name] = bool(layout.wide), layout.row_head / layout.size
     assert sizes["replication/kip_320"][0] is False
-    assert sizes["control/fixed"][0] is True and sizes["control/fixed"][1] < 1 / 3
+    assert sizes["zookeeper/fixed"][0] is True and sizes["zookeeper/fixed"][1] < 1 / 3
 
 
-def forget_senders(s: toys.Network) -> None:
+def forget_senders(s: sample_specs.Network) -> None:
     """States that differ only in who sent a pong are the same."""
     for message in range(len(s.channel)):
         if s.channel[message].kind == Kind.PONG:
             s.channel[message].sender = 0
 
 
-VIEWED = replace(toys.CHANNEL, name="channel without senders", view=(forget_senders,))
-SPECS = (toys.CHANNEL, VIEWED, element_toys.SETS, element_toys.BAGS, element_toys.TALK)
+VIEWED = replace(sample_specs.CHANNEL, name="channel without senders", view=(forget_senders,))
+SPECS = (sample_specs.CHANNEL, VIEWED, element_toys.SETS, element_toys.BAGS, element_toys.TALK)
 SAME = ("levels", "fired", "new", "bounded", "cut_by", "tested", "digest", "complete", "verdict")
 
 

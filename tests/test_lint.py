@@ -17,17 +17,18 @@ from typing import Any
 
 import pytest
 
-from kafka_spec.spec import domain, log, replication
-from kafka_spec.spec.lint import source_of
-from kafka_spec.spec.table import Rule, Spec, SpecError, first_line
-from tests import toys
+from kafka_spec.spec import replication
+from kafka_spec.spec.decisions import log
+from kafka_spec.spec.language import domain, source_of
+from kafka_spec.spec.vocabulary.table import Rule, Spec, SpecError, first_line
+from tests import sample_specs
 
 COUNTER = itertools.count()
 PRELUDE = '''
 import enum
-from kafka_spec.spec.domain import append, assign, contains, members_of, pop_first, reset, set_of, truncate
-from kafka_spec.spec.table import fire
-from tests.toys import DOOR, Door
+from kafka_spec.spec.language.domain import append, assign, contains, members_of, pop_first, reset, set_of, truncate
+from kafka_spec.spec.vocabulary.table import fire
+from tests.sample_specs import DOOR, Door
 
 LIMIT = 5
 NAME = "five"
@@ -315,7 +316,7 @@ def test_lambdas_closures_and_others_are_refused() -> None:
         source_of(lambda s: s.value)
     with pytest.raises(SpecError, match=r"test_lint.py:\d+: in captures: it captures a variable of another function"):
         source_of(closure())
-    for other in (toys.Count, len, "text".upper, 3):
+    for other in (sample_specs.Count, len, "text".upper, 3):
         with pytest.raises(SpecError, match="is not a plain function; guards and effects are named functions"):
             source_of(other)  # type: ignore[arg-type]
     scope: dict[str, Any] = {}
@@ -347,7 +348,7 @@ def test_guards_do_not_write(tmp_path: Path, case: str) -> None:
     module = module_of(tmp_path, WRITES[case])
     assert source_of(module.f).writes
     place = rf"{module.f.__code__.co_firstlineno}: rule Write: guard f writes; guards look, effects write"
-    for part in ("guards", "within"):
+    for part in ("guards", "bound_guards"):
         with pytest.raises(SpecError, match=place):
             Rule("Write", "world", "", "", (module.writes,), params={"a": domain.Flag()}, **{part: (module.f,)})
 
@@ -392,7 +393,7 @@ def test_source_tells_what_a_function_does(tmp_path: Path) -> None:
     source = source_of(module.f)
     assert source.calls == (module.calls_writer, module.g, module.looks, module.contains)
     assert source.writes and not source_of(module.looks).writes
-    assert source.fires == ((toys.DOOR, "shut"), (toys.DOOR, "open"))
+    assert source.fires == ((sample_specs.DOOR, "shut"), (sample_specs.DOOR, "open"))
     assert (source.results, source_of(module.g).results) == (1, 0)
 
 
@@ -424,7 +425,10 @@ def test_specifications_state_functions() -> None:
     """The versions of replication state guards, effects and predicates by the dozen, all of which are read."""
     specs = {id(value): value for module in MODULES for value in vars(module).values() if isinstance(value, Spec)}
     functions = {
-        function for version in specs.values() for rule in version.rules for function in (*rule.guards, *rule.within, *rule.effects)
+        function
+        for version in specs.values()
+        for rule in version.rules
+        for function in (*rule.guards, *rule.bound_guards, *rule.effects)
     } | {claim.predicate for version in specs.values() for claim in version.properties}
     assert len(specs) >= 5 and len(functions) > 40
     assert all(source_of(function).text.startswith("def ") for function in functions)
@@ -432,7 +436,7 @@ def test_specifications_state_functions() -> None:
 
 def test_helpers_of_sets_are_of_the_language() -> None:
     """The helpers of sets of brokers are functions of the language like any other."""
-    for helper in (domain.contains, domain.including, domain.excluding, domain.only):
+    for helper in (domain.contains, domain.including, domain.excluding, domain.singleton):
         assert not source_of(helper).writes
 
 

@@ -17,29 +17,29 @@ import pytest
 
 from examples import tutorial
 from kafka_spec import spec as package
-from kafka_spec.model_check import embedded
 from kafka_spec.model_check.check import Expectation, check
 from kafka_spec.model_check.report.plain import model_plain
 from kafka_spec.model_check.report.text import model_text, result_text
-from kafka_spec.spec.control import environment
-from kafka_spec.spec.control.fixed import DECISIONS, FIXED, NEEDS
-from kafka_spec.spec.listing import declared_in, refuse_unlisted
-from kafka_spec.spec.models import MODELS
-from kafka_spec.spec.table import Rule, Spec, SpecError
-from tests import toys
+from kafka_spec.model_check.search import embedded
+from kafka_spec.spec.catalogue.models import MODELS
+from kafka_spec.spec.vocabulary.table import Rule, Spec, SpecError
+from kafka_spec.spec.vocabulary.unlisted_rules import declared_in, refuse_unlisted
+from kafka_spec.spec.zookeeper import environment
+from kafka_spec.spec.zookeeper.fixed import DECISIONS, FIXED, NEEDS
+from tests import sample_specs
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 HEAD = '''
 """A spec of somebody's own."""
 from dataclasses import dataclass, replace
-from kafka_spec.spec.domain import Range, holds
-from kafka_spec.spec.table import Rule, Spec
+from kafka_spec.spec.language.domain import Range, field
+from kafka_spec.spec.vocabulary.table import Rule, Spec
 
 @dataclass
 class Count:
     """A number."""
-    n: int = holds(Range(0, 3))
+    n: int = field(Range(0, 3))
 
 def more(s: Count) -> None:
     """Count."""
@@ -98,8 +98,8 @@ def test_versions_of_one_family(module: Callable[[str, str], ModuleType]) -> Non
     text = """
         from dataclasses import replace
         from mine_base import DOWN, SPEC as BASE, UP
-        FASTER = replace(UP, says="faster")
-        SLOWER = replace(DOWN, says="slower")
+        FASTER = replace(UP, summary="faster")
+        SLOWER = replace(DOWN, summary="slower")
         SPEC = BASE.replacing("version", "another", rules=({rules}), without=({without}))
     """
     whole = module("mine_whole", text.format(rules="FASTER, SLOWER", without=""))
@@ -138,14 +138,14 @@ def test_modules_do_not_mix(module: Callable[[str, str], ModuleType]) -> None:
         refuse_unlisted(forgets.SPEC)
 
 
-@pytest.mark.parametrize("model", ["control/fixed", "control/era_0_10", "control/KAFKA-1738", "control/goals"])
+@pytest.mark.parametrize("model", ["zookeeper/fixed", "zookeeper/era_0_10", "zookeeper/KAFKA-1738", "zookeeper/goals"])
 def test_a_forgotten_rule_of_the_control_plane(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A rule that is declared in a module of the control plane and listed nowhere stops the check of every version."""
     exec("from dataclasses import replace as _replace\nREVIVE = _replace(RESTART, name='Revive')", vars(environment))
     made = vars(environment).pop("REVIVE")
     monkeypatch.setattr(environment, "REVIVE", made, raising=False)
 
-    with pytest.raises(SpecError, match=r"rule Revive is declared \(kafka_spec\.spec\.control\.environment\.REVIVE\)"):
+    with pytest.raises(SpecError, match=r"rule Revive is declared \(kafka_spec\.spec\.zookeeper\.environment\.REVIVE\)"):
         check(MODELS[model])
 
 
@@ -159,7 +159,7 @@ def test_the_catalogue_forgets_nothing() -> None:
             found += 1
 
     assert found > 50
-    for spec in (*MODELS.values(), tutorial.LOCK, *(toy for toy in vars(toys).values() if isinstance(toy, Spec))):
+    for spec in (*MODELS.values(), tutorial.LOCK, *(toy for toy in vars(sample_specs).values() if isinstance(toy, Spec))):
         refuse_unlisted(spec)
 
 
@@ -170,7 +170,7 @@ def test_a_rule_knows_its_module() -> None:
         __name__
     }
     assert FIXED.rule("Crash").declared_in == environment.__name__
-    assert FIXED.replacing("x", "y").declared_in == __name__ and FIXED.declared_in == "kafka_spec.spec.control.fixed"
+    assert FIXED.replacing("x", "y").declared_in == __name__ and FIXED.declared_in == "kafka_spec.spec.zookeeper.fixed"
 
 
 def test_a_check_does_not_move_a_spec() -> None:
@@ -179,7 +179,7 @@ def test_a_check_does_not_move_a_spec() -> None:
     for _ in range(2):
         check(FIXED, bounds, engine="oracle")
 
-    assert FIXED.declared_in == "kafka_spec.spec.control.fixed"
+    assert FIXED.declared_in == "kafka_spec.spec.zookeeper.fixed"
     assert FIXED.rule("Crash").declared_in == environment.__name__
 
 
@@ -189,7 +189,7 @@ def test_a_check_does_not_move_a_spec() -> None:
 
 def test_versions_list_what_they_cannot_reach() -> None:
     """Each version of the control plane lists exactly the rules that need another decision than it has taken."""
-    for spec in (spec for spec in MODELS.values() if spec.name.startswith("control/")):
+    for spec in (spec for spec in MODELS.values() if spec.name.startswith("zookeeper/")):
         decided = {decision.name: decision.value for decision in spec.decisions}
         assert set(spec.unreachable_rules) == {rule for rule, (decision, value) in NEEDS.items() if decided[decision] != value}
     assert set(NEEDS) <= {rule.name for rule in FIXED.rules}
@@ -206,7 +206,7 @@ def test_versions_list_what_they_cannot_reach() -> None:
 )
 def test_what_is_listed_never_fires(model: str, bounds: str) -> None:
     """A rule that a version lists as unreachable never fires in it; one that only `fixed` lists fires in the version."""
-    spec = MODELS[f"control/{model}"]
+    spec = MODELS[f"zookeeper/{model}"]
     values = spec.bound_values(next(one.values for one in spec.bound_sets if one.name == bounds))
     result = embedded.explore(spec, values, properties=())
 
@@ -216,11 +216,11 @@ def test_what_is_listed_never_fires(model: str, bounds: str) -> None:
 
 def test_a_rule_that_is_wrongly_listed_is_told() -> None:
     """A check fails if a rule fires that its model lists as unreachable; results and `models` show the list."""
-    spec: Any = replace(toys.DOORS, unreachable_rules=("FindKey",))
+    spec: Any = replace(sample_specs.DOORS, unreachable_rules=("FindKey",))
     result = check(spec)
 
     assert Expectation().unmet(result) == ["rules that the model lists as unreachable fire: FindKey"]
     assert "FIRED, though the model lists it as unreachable" in result_text(result, {})
     assert "FindKey(), protocol; unreachable in this version\n" in model_text(spec)
     assert model_plain(spec)["unreachable_rules"] == ["FindKey"]
-    assert Expectation().unmet(check(toys.DOORS)) == []
+    assert Expectation().unmet(check(sample_specs.DOORS)) == []

@@ -22,16 +22,16 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from kafka_spec.conformance.replay.core import NotEnabled
 from kafka_spec.conformance.replay.rules import STEPS
-from kafka_spec.model_check.layout import Layout
-from kafka_spec.model_check.oracle import ExecutableSpec as Model
-from kafka_spec.spec.bounds.control import HAPPENINGS, NOTHING_HAPPENS
-from kafka_spec.spec.control.fixed import FIXED
-from kafka_spec.spec.control.machines import Role
-from kafka_spec.spec.control.quiet import topic_exists
-from kafka_spec.spec.control.state import World
-from kafka_spec.spec.domain import OutOfBound
-from kafka_spec.spec.models import MODELS
-from kafka_spec.spec.table import Rule, Spec
+from kafka_spec.model_check.interpreter.interpreter import Interpreter as Model
+from kafka_spec.model_check.record.layout import Layout
+from kafka_spec.spec.catalogue.models import MODELS
+from kafka_spec.spec.language.domain import OutOfBound
+from kafka_spec.spec.vocabulary.table import Rule, Spec
+from kafka_spec.spec.zookeeper.families import HAPPENINGS, NOTHING_HAPPENS
+from kafka_spec.spec.zookeeper.fixed import FIXED
+from kafka_spec.spec.zookeeper.machines import Role
+from kafka_spec.spec.zookeeper.properties.quiescence import topic_exists
+from kafka_spec.spec.zookeeper.state import World
 
 BOUNDS = NOTHING_HAPPENS | {"brokers": 3, "replicas": 3, "channel_depth": 20} | dict.fromkeys(HAPPENINGS, 2)
 BOUNDS |= {"late_fetches": 1, "late_fetch_answers": 1, "lost_replies": 1, "records": 3}
@@ -104,7 +104,7 @@ class Live(RuleBasedStateMachine):
     def step(self, rule: Rule, typed: Any, binding: tuple[int, ...]) -> None:
         """Do a step, and check every promise, also if the implementation refuses the step half-way."""
         try:
-            told = self.bare(self.model.apply(rule, typed, binding))
+            reported = self.bare(self.model.apply(rule, typed, binding))
         except OutOfBound:
             return
         before = self.state
@@ -112,8 +112,8 @@ class Live(RuleBasedStateMachine):
             STEPS.do(self.projection, rule.name, dict(zip(rule.params, binding, strict=True)))
             self.reached.add(rule.name)
         except NotEnabled:
-            told = before
-        self.state = self.projection.project(replace(told, notes=copy.deepcopy(told.notes)))
+            reported = before
+        self.state = self.projection.project(replace(reported, notes=copy.deepcopy(reported.notes)))
         self.remember(before)
         for claim in broken(self.model, self.era.properties, before, self.state):
             raise AssertionError(f"{claim} after {rule.name}{binding}")
@@ -178,4 +178,4 @@ def test_fixed_keeps_its_promises(examples: int) -> None:
 def test_a_bug_is_met(bug: str, claim: str) -> None:
     """With the switch of a bug, the runs show the violation of a property: the runs can fail."""
     with pytest.raises(AssertionError, match=f"^{claim} after "):
-        run(MODELS[f"control/{bug}"], examples=300, steps=50, bounds=ONE_TOPIC, phases=[Phase.generate])
+        run(MODELS[f"zookeeper/{bug}"], examples=300, steps=50, bounds=ONE_TOPIC, phases=[Phase.generate])

@@ -9,11 +9,11 @@ import pytest
 from test_tla import agree
 
 from kafka_spec.model_check.check import check
-from kafka_spec.model_check.counterexample import trace_of
-from kafka_spec.model_check.explain import reasons
-from kafka_spec.spec.domain import Bound, Each, Member, Range, holds
-from kafka_spec.spec.lint import source_of
-from kafka_spec.spec.table import Constants, Rule, Spec, invariant
+from kafka_spec.model_check.traces.counterexample import trace_of
+from kafka_spec.model_check.traces.explain import reasons
+from kafka_spec.spec.language import source_of
+from kafka_spec.spec.language.domain import ArrayOf, Bound, Member, Range, field
+from kafka_spec.spec.vocabulary.table import Constants, Rule, Spec, invariant
 
 TOY = "a toy"
 SERVERS = Bound("servers", 1, 3, "servers")
@@ -23,8 +23,8 @@ SERVERS = Bound("servers", 1, 3, "servers")
 class Log:
     """How far each server is, and what is committed."""
 
-    ends: list[int] = holds(Each(Range(0, 2), SERVERS, "server"))
-    committed: int = holds(Range(0, 2))
+    ends: list[int] = field(ArrayOf(Range(0, 2), SERVERS, "server"))
+    committed: int = field(Range(0, 2))
 
 
 def write(s: Log, server: int, k: Constants) -> None:

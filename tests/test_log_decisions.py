@@ -7,14 +7,14 @@ from itertools import product
 
 import pytest
 
-from kafka_spec.spec.decisions import FollowerSkip, SuffixLoss, Truncation
-from kafka_spec.spec.log import (
+from kafka_spec.spec.decisions.log import (
     divergence_offset,
     first_truncation,
     follower_goes_on,
     nothing_is_left_to_truncate,
     unflushed_may_be_lost,
 )
+from kafka_spec.spec.decisions.variants import FollowerSkip, SuffixLoss, Truncation
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,6 @@ from test_data_plane import DataPlanes, P, Start, brokers
 from test_log import batch
 from test_replica_manager import Replicas
 
-from kafka_spec.impl.controller.broker_changes import LogDirEventNotification
-from kafka_spec.impl.coordination import znodes
-from kafka_spec.impl.coordination.memory import Loss
 from kafka_spec.impl.log import checkpoint
 from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest, StopReplicaRequest, StopReplicaState
 from kafka_spec.impl.protocol.data_requests import (
@@ -30,11 +27,14 @@ from kafka_spec.impl.protocol.data_requests import (
 )
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.fixed import FIXED
-from kafka_spec.spec.control.machines import Role
-from kafka_spec.spec.models import MODELS
-from kafka_spec.spec.replica import ReplicaState
-from kafka_spec.spec.table import Spec
+from kafka_spec.impl.zookeeper.controller.broker_changes import LogDirEventNotification
+from kafka_spec.impl.zookeeper.coordination import znodes
+from kafka_spec.impl.zookeeper.coordination.memory import Loss
+from kafka_spec.spec.catalogue.models import MODELS
+from kafka_spec.spec.machines.replica import ReplicaState
+from kafka_spec.spec.vocabulary.table import Spec
+from kafka_spec.spec.zookeeper.fixed import FIXED
+from kafka_spec.spec.zookeeper.machines import Role
 
 __all__ = ["brokers"]
 
@@ -72,7 +72,7 @@ def is_offline(cluster: DataPlanes, number: int) -> bool:
             "id=1", f"id={number}"
         )
     )
-    assert cluster.elect(number, told=(number,))[number].partitions == {P: refused}
+    assert cluster.elect(number, reported=(number,))[number].partitions == {P: refused}
     assert cluster.lines[-1].endswith(
         f"WARN [Broker id={number}] Ignoring LeaderAndIsr request from controller 5 with correlation id 12 epoch 7 for partition "
         "orders-0 as the local replica for the partition is in an offline log directory (state.change.logger)\n"
@@ -111,7 +111,7 @@ def test_a_read_fails(brokers: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     assert cluster.log(2) == [b"a"]
 
 
-@pytest.mark.parametrize(("era", "call"), [(FIXED, "write"), (FIXED, "ftruncate"), (MODELS["control/KIP-101"], "ftruncate")])
+@pytest.mark.parametrize(("era", "call"), [(FIXED, "write"), (FIXED, "ftruncate"), (MODELS["zookeeper/KIP-101"], "ftruncate")])
 def test_a_follower_fails(brokers: Start, monkeypatch: pytest.MonkeyPatch, era: Spec, call: str) -> None:
     """A follower that cannot append or truncate, at the LeaderAndIsr or later, goes offline and stops fetching."""
     cluster = brokers(era)
@@ -120,7 +120,7 @@ def test_a_follower_fails(brokers: Start, monkeypatch: pytest.MonkeyPatch, era: 
     cluster.sync(1)
     cluster.produce(2, b"old")
     cluster.partition(2).high_watermark = 1
-    cluster.elect(1, isr=(1,), told=(1,))
+    cluster.elect(1, isr=(1,), reported=(1,))
     cluster.produce(1, b"b")
     cluster.produce(1, b"c")
     with monkeypatch.context() as patch:
@@ -167,12 +167,12 @@ def test_the_controller_is_told(brokers: Start, monkeypatch: pytest.MonkeyPatch)
     with monkeypatch.context() as patch:
         fail(patch, cluster.folder / "1", "write")
         cluster.produce(1, b"b")
-    told = znodes.LOG_DIR_EVENT_NOTIFICATION
+    reported = znodes.LOG_DIR_EVENT_NOTIFICATION
     cluster.sessions[1].lose(Loss.REQUEST)
     for step, names in ((0, []), (2_499, []), (2_500, ["log_dir_event_0000000000"]), (9_000, ["log_dir_event_0000000000"])):
         cluster.planes[1].tick(cluster.now + step)
-        assert cluster.tools.children(told) == names
-    path = f"{told}/{names[0]}"
+        assert cluster.tools.children(reported) == names
+    path = f"{reported}/{names[0]}"
     assert znodes.decode_log_dir_event(path, cluster.tools.get(path)[0]) == 1
 
 
@@ -250,20 +250,20 @@ class Heard:
         self.calls.append(("resigned", partition, leader_epoch))
 
 
-@pytest.mark.parametrize(("era", "again"), [(FIXED, True), (MODELS["control/KAFKA-7164"], False)], ids=["fixed", "KAFKA-7164"])
+@pytest.mark.parametrize(("era", "again"), [(FIXED, True), (MODELS["zookeeper/KAFKA-7164"], False)], ids=["fixed", "KAFKA-7164"])
 def test_group_coordinator(brokers: Start, era: Spec, again: bool) -> None:
     """Called for __consumer_offsets only: for elections if the broker did not lead before, for following if that is a change."""
     cluster = brokers(era)
     cluster.elect(1)
     manager, heard = cluster.planes[1].replicas, Heard()
     manager.coordinator = heard
-    told = next(iter(cluster.requests[-1].partitions.values()))
+    reported = next(iter(cluster.requests[-1].partitions.values()))
     offsets = TopicPartition("__consumer_offsets", 7)
 
     def tell(epoch: int, leader: int, replicas: tuple[int, ...] = (1, 2)) -> list[tuple[str, int, int]]:
         heard.calls.clear()
-        leadership = told.leadership.__class__(leader, epoch, (1, 2), epoch, 7)
-        states = {p: told.__class__(leadership, replicas, False) for p in (TopicPartition("orders", 9), offsets)}
+        leadership = reported.leadership.__class__(leader, epoch, (1, 2), epoch, 7)
+        states = {p: reported.__class__(leadership, replicas, False) for p in (TopicPartition("orders", 9), offsets)}
         manager.handle(LeaderAndIsrRequest(5, 7, -1, states, ()), 0)
         return heard.calls
 

@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafka_spec.impl.coordination.memory import Ensemble
 from kafka_spec.impl.protocol import controller_requests as requests
 from kafka_spec.impl.protocol import data_requests as data
 from kafka_spec.impl.protocol import responses
@@ -30,6 +29,7 @@ from kafka_spec.impl.run.loopback_process import HOST, ClusterThread, LoopbackPr
 from kafka_spec.impl.run.options import Options
 from kafka_spec.impl.run.tasks import RemoteCall, Task
 from kafka_spec.impl.run.wire import Frame, Malformed, decode, encode
+from kafka_spec.impl.zookeeper.coordination.memory import Ensemble
 
 P = TopicPartition("orders", 3)
 HELD = Leadership(1, 4, (1, 2), 9, 7)
@@ -93,7 +93,7 @@ def test_a_stranger_does_not_travel() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         (b"", "not a frame"),
         (b"[1]", "not a frame"),
@@ -115,9 +115,9 @@ def test_a_stranger_does_not_travel() -> None:
         (b'[1,"AlterIsrResponse",[0,[[["orders",3],7]]]]', "is 7, where a list of 2 should be"),
     ],
 )
-def test_junk_is_refused(text: bytes, told: str) -> None:
+def test_junk_is_refused(text: bytes, reported: str) -> None:
     """Malformed messages are refused with the reason."""
-    with pytest.raises(Malformed, match=told):
+    with pytest.raises(Malformed, match=reported):
         decode(text)
 
 

@@ -16,22 +16,23 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from llvmlite import ir
 
-from kafka_spec.model_check.evaluate import evaluate
-from kafka_spec.model_check.layout import Layout
+from kafka_spec.model_check.interpreter.evaluate import evaluate
+from kafka_spec.model_check.llvm.machine_code import load, text_known
 from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.model_check.lowering.emit import Emitter
 from kafka_spec.model_check.lowering.values import I64, POINTER, ZERO, Fault, K, Ref
-from kafka_spec.model_check.machine_code import load, text_known
+from kafka_spec.model_check.record.layout import Layout
 from kafka_spec.spec.brokers import Assignment
-from kafka_spec.spec.domain import (
+from kafka_spec.spec.language import source_of
+from kafka_spec.spec.language.domain import (
+    ArrayOf,
     Bound,
-    Bounded,
-    Each,
     OneOf,
     OutOfBound,
     OutOfDomain,
     Queue,
     Range,
+    SequenceOf,
     SetOf,
     Space,
     SpecError,
@@ -39,7 +40,7 @@ from kafka_spec.spec.domain import (
     assign,
     contains,
     excluding,
-    holds,
+    field,
     including,
     members_of,
     pop_first,
@@ -47,9 +48,8 @@ from kafka_spec.spec.domain import (
     tagged,
     truncate,
 )
-from kafka_spec.spec.lint import source_of
-from kafka_spec.spec.table import Constants
-from tests import toys
+from kafka_spec.spec.vocabulary.table import Constants
+from tests import sample_specs
 
 WORD = I64.as_pointer()
 Function = Callable[..., Any]
@@ -135,8 +135,8 @@ LARGE = 1 << 62
 class Entry:
     """An entry of a log; its epoch may be none."""
 
-    record: int = holds(Range(0, 5))
-    epoch: int = holds(Range(-1, 3, -1))
+    record: int = field(Range(0, 5))
+    epoch: int = field(Range(-1, 3, -1))
 
 
 CAPACITY = Bound("capacity", 1, 9, "entries")
@@ -146,12 +146,12 @@ CAPACITY = Bound("capacity", 1, 9, "entries")
 class Box:
     """A record with one of everything in it."""
 
-    entry: Entry = holds(Entry)
-    log: list[Entry] = holds(Bounded(Entry, CAPACITY))
-    numbers: list[int] = holds(Bounded(Range(0, 300), 3))
-    order: list[int] = holds(Assignment(3))
-    grid: list[int] = holds(Each(Range(-2, 2, 0), 3))
-    brokers: int = holds(SetOf(3, full=True))
+    entry: Entry = field(Entry)
+    log: list[Entry] = field(SequenceOf(Entry, CAPACITY))
+    numbers: list[int] = field(SequenceOf(Range(0, 300), 3))
+    order: list[int] = field(Assignment(3))
+    grid: list[int] = field(ArrayOf(Range(-2, 2, 0), 3))
+    brokers: int = field(SetOf(3, full=True))
 
 
 class Kind(enum.IntEnum):
@@ -166,20 +166,20 @@ class Kind(enum.IntEnum):
 class Letter:
     """A put with a value, or an acknowledgement."""
 
-    kind: int = holds(OneOf(Kind))
-    value: int = holds(Range(-1, 2, -1))
+    kind: int = field(OneOf(Kind))
+    value: int = field(Range(-1, 2, -1))
 
 
 @dataclass
 class Rich:
     """Boxes, a channel, and numbers of many widths."""
 
-    boxes: list[Box] = holds(Each(Box, 2))
-    channel: list[Letter] = holds(Queue(Letter, 3))
-    one: Entry = holds(Entry)
-    total: int = holds(Range(0, CAPACITY))
-    wide: int = holds(Range(-70000, 70000, 0))
-    index: int = holds(Range(0, 2))
+    boxes: list[Box] = field(ArrayOf(Box, 2))
+    channel: list[Letter] = field(Queue(Letter, 3))
+    one: Entry = field(Entry)
+    total: int = field(Range(0, CAPACITY))
+    wide: int = field(Range(-70000, 70000, 0))
+    index: int = field(Range(0, 2))
 
 
 LAYOUT = Layout(Space(Rich, {"capacity": 3}))
@@ -926,7 +926,7 @@ def test_random_functions(tmp_path_factory: pytest.TempPathFactory, text: str) -
 # Refusals of the compiler
 
 
-def assign_machine(s: toys.House) -> None:
+def assign_machine(s: sample_specs.House) -> None:
     """Change a machine's state past its table."""
     s.doors[0] = 1
 
@@ -1051,9 +1051,9 @@ def test_refused_by_the_compiler(function: Function) -> None:
 class Hollow:
     """An array and a sequence without room, and what stands behind them."""
 
-    rows: list[list[int]] = holds(Each(Each(Range(0, 5), 4), 0))
-    log: list[Entry] = holds(Bounded(Entry, 0))
-    behind: int = holds(Range(0, 1 << 30))
+    rows: list[list[int]] = field(ArrayOf(ArrayOf(Range(0, 5), 4), 0))
+    log: list[Entry] = field(SequenceOf(Entry, 0))
+    behind: int = field(Range(0, 1 << 30))
 
 
 def write_rows(s: Hollow) -> None:
@@ -1079,4 +1079,4 @@ def test_nothing_is_written_where_nothing_has_room(function: Function) -> None:
 def test_state_of_a_machine_is_not_assigned() -> None:
     """The compiler refuses to change the state of a machine other than by `fire`."""
     with pytest.raises(SpecError, match=r"change it with fire\(\)"):
-        Native([assign_machine], Layout(Space(toys.House, {})))
+        Native([assign_machine], Layout(Space(sample_specs.House, {})))

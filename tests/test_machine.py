@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_spec.impl.controller.state_change_lines import ControllerLines, state_name
 from kafka_spec.impl.fire_log import FireResult
 from kafka_spec.impl.machine import Running, build
 from kafka_spec.impl.protocol.controller_requests import Leadership
 from kafka_spec.impl.protocol.state_change_log import LogLevel, StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.row_functions import effect, guard
-from kafka_spec.spec.partition import PARTITION, PartitionState
-from kafka_spec.spec.replica import REPLICA, REPLICA_0_10, ReplicaState
-from kafka_spec.spec.table import Machine, Overlap, Row, SpecError, name_of
+from kafka_spec.impl.zookeeper.controller.state_change_lines import ControllerLines, state_name
+from kafka_spec.spec.machines.partition import PARTITION, PartitionState
+from kafka_spec.spec.machines.replica import REPLICA, REPLICA_0_10, ReplicaState
+from kafka_spec.spec.vocabulary.table import Machine, Overlap, Row, SpecError, name_of
 
 
 class Door(enum.IntEnum):
@@ -309,7 +309,7 @@ class Idle(House):
 
 
 @pytest.mark.parametrize(
-    ("actor", "says"),
+    ("actor", "summary"),
     [
         (Bare(), "Bare has no effect note; write it, and mark it @effect"),
         (Unmarked(), "Unmarked has no guard nobody_leans; mark it @guard"),
@@ -318,9 +318,9 @@ class Idle(House):
         (Idle(), "Idle.window_is_open is marked as guard, and no row of any era uses it"),
     ],
 )
-def test_names_and_methods_meet(actor: Any, says: str) -> None:
+def test_names_and_methods_meet(actor: Any, summary: str) -> None:
     """A name without its method, and a method that no row uses, are errors when the machine is built."""
-    with pytest.raises(SpecError, match=re.escape(says)):
+    with pytest.raises(SpecError, match=re.escape(summary)):
         build(actor, {DOOR: ("door",)}, House())
 
 

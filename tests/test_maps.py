@@ -11,15 +11,16 @@ from typing import Any
 import pytest
 from test_tla import agree
 
-from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.check import check
-from kafka_spec.model_check.counterexample import trace_of
-from kafka_spec.model_check.explain import reasons
-from kafka_spec.model_check.layout import Layout
-from kafka_spec.spec.domain import (
+from kafka_spec.model_check.oracle import oracle
+from kafka_spec.model_check.record.layout import Layout
+from kafka_spec.model_check.search import embedded
+from kafka_spec.model_check.traces.counterexample import trace_of
+from kafka_spec.model_check.traces.explain import reasons
+from kafka_spec.spec.language.domain import (
+    ArrayOf,
     BadAccess,
     Bound,
-    Each,
     Flag,
     MapOf,
     Member,
@@ -37,7 +38,7 @@ from kafka_spec.spec.domain import (
     append,
     assign,
     drop,
-    holds,
+    field,
     pop_first,
     present,
     put,
@@ -45,7 +46,7 @@ from kafka_spec.spec.domain import (
     truncate,
     value_of,
 )
-from kafka_spec.spec.table import BoundSet, Constants, Rule, Spec, invariant, reachable, step_invariant
+from kafka_spec.spec.vocabulary.table import BoundSet, Constants, Rule, Spec, invariant, reachable, step_invariant
 
 TOY = "a toy"
 CLIENTS = Bound("clients", 1, 3, "clients")
@@ -63,18 +64,18 @@ class Colour(enum.IntEnum):
 class Session:
     """What is known of a client."""
 
-    epoch: int = holds(Range(0, EPOCHS))
-    idle: int = holds(Flag())
-    heir: int = holds(Option(Member(CLIENTS, "client")))
+    epoch: int = field(Range(0, EPOCHS))
+    idle: int = field(Flag())
+    heir: int = field(Option(Member(CLIENTS, "client")))
 
 
 @dataclass
 class Door:
     """Sessions of those clients that have one, the last of them, and how often a colour was chosen."""
 
-    sessions: dict[int, Session] = holds(MapOf(Member(CLIENTS, "client"), Session))
-    last: Session | None = holds(Option(Session))
-    chosen: dict[int, int] = holds(MapOf(OneOf(Colour), Range(0, 2)))
+    sessions: dict[int, Session] = field(MapOf(Member(CLIENTS, "client"), Session))
+    last: Session | None = field(Option(Session))
+    chosen: dict[int, int] = field(MapOf(OneOf(Colour), Range(0, 2)))
 
 
 CLIENT = {"client": Member(CLIENTS, "client")}
@@ -307,7 +308,7 @@ def test_what_is_no_option_or_map(what: str) -> None:
     class Wrong:
         """A state."""
 
-        field: int = holds(make())
+        field: int = field(make())
 
     with pytest.raises(SpecError, match=f"Wrong.field.*{message}"):
         Space(Wrong, {})
@@ -406,16 +407,16 @@ def test_keys_do_not_change_while_a_loop_goes_over_them() -> None:
 class Note:
     """An element with an option in it."""
 
-    to: int = holds(Member(2))
-    about: int = holds(Option(Flag()))
+    to: int = field(Member(2))
+    about: int = field(Option(Flag()))
 
 
 @dataclass
 class Board:
     """Notes, one of which is written before it is put up."""
 
-    draft: Note = holds(Note)
-    notes: set[Note] = holds(SetOf(Note, 6))
+    draft: Note = field(Note)
+    notes: set[Note] = field(SetOf(Note, 6))
 
 
 def write(s: Board, to: int, about: int) -> None:
@@ -467,8 +468,8 @@ def test_tlc_finds_the_same(tmp_path: Path) -> None:
 class Shelves:
     """A row of numbers that is there or not, and a list for each client that has one."""
 
-    row: list[int] | None = holds(Option(Each(Range(0, 2), 2, "place")))
-    lists: dict[int, list[int]] = holds(MapOf(Member(CLIENTS, "client"), Queue(Range(0, 1), 2)))
+    row: list[int] | None = field(Option(ArrayOf(Range(0, 2), 2, "place")))
+    lists: dict[int, list[int]] = field(MapOf(Member(CLIENTS, "client"), Queue(Range(0, 1), 2)))
 
 
 def lay(s: Shelves, client: int) -> None:

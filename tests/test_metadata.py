@@ -23,8 +23,8 @@ from kafka_spec.conformance.metadata.sources import find_sources
 from kafka_spec.conformance.metadata.validation import MetadataOutcome, Validation
 from kafka_spec.conformance.validate.events import file_and_line
 from kafka_spec.impl.kraft.record_schemas import CONTROL, NEVER, SCHEMAS, Schema, SchemaField, snake
-from kafka_spec.spec.domain import SpecError
-from kafka_spec.spec.kraft.properties import SAFETY
+from kafka_spec.spec.kraft.properties.safety import SAFETY
+from kafka_spec.spec.language.domain import SpecError
 from tests.conftest import Command
 
 LOGS = Path(__file__).parent / "logs" / "kraft"
@@ -136,15 +136,15 @@ def as_json(type_: str, field: SchemaField, value: object) -> object:
 
 def fields_as_json(schema: Schema, record: object) -> dict[str, object]:
     """Return a record's fields as Kafka's JSON has them."""
-    told = {}
+    reported = {}
     for field in schema.fields:
         value = getattr(record, field.name)
-        told[field.json_name] = (
+        reported[field.json_name] = (
             [as_json(field.item, field, one) for one in value]
             if field.is_array and value is not None
             else as_json(field.type, field, value)
         )
-    return told
+    return reported
 
 
 def dumped(batches: list[LogBatch]) -> str:
@@ -163,12 +163,12 @@ def dumped(batches: list[LogBatch]) -> str:
                 lines.append(f"{head} LeaderChange: {json.dumps({'version': 0, **fields_as_json(CONTROL[key], record)})}")
             else:
                 schema = SCHEMAS[key]
-                told = {
+                reported = {
                     "type": snake(schema.name).upper(),
                     "version": record.schema_version,
                     "data": fields_as_json(schema, record),
                 }
-                lines.append(f"{head} payload: {json.dumps(told)}")
+                lines.append(f"{head} payload: {json.dumps(reported)}")
     return "\n".join(lines) + "\n"
 
 
@@ -177,9 +177,9 @@ def test_the_text_of_a_dump_says_the_same(tmp_path: Path) -> None:
     batches = [one for one in batches_of(SEGMENT.read_bytes()) if isinstance(one, LogBatch)]
     text = tmp_path / "dump.txt"
     text.write_text(dumped(batches))
-    told, binary = validated(text), validated(SEGMENT)
-    assert found(told) == found(binary)
-    assert told.judge.records == binary.judge.records
+    reported, binary = validated(text), validated(SEGMENT)
+    assert found(reported) == found(binary)
+    assert reported.judge.records == binary.judge.records
     assert [list(one.entries())[-1].offset for one in batches_of_text(text.read_text().splitlines())] == [
         one.last for one in batches
     ]
@@ -243,7 +243,7 @@ def test_the_command_reports_a_metadata_log(inside: Command) -> None:
     text = inside("validate", str(FINDING), "-q")
     assert text.returncode == 1
     assert "00000000000000000000.log:131: 22:48:19.887 p-0, controller 100: leader 0, ISR [0, 1]" in text.stdout
-    told = inside("validate", str(FINDING), "-q", "--format", "json")
-    assert json.loads(told.stdout)["verdict"] == "violated"
+    reported = inside("validate", str(FINDING), "-q", "--format", "json")
+    assert json.loads(reported.stdout)["verdict"] == "violated"
     junit = inside("validate", str(FINDING), "-q", "--format", "junit")
     assert 'name="ListsNameReplicas"' in junit.stdout

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_spec.conformance.metadata.bugs import MEANINGS, is_wrong, says
+from kafka_spec.conformance.metadata.bugs import MEANINGS, is_wrong, summary
 from kafka_spec.conformance.metadata.causes import causes_of, operations_in
 from kafka_spec.conformance.metadata.explaining import Explaining
 from kafka_spec.conformance.metadata.judge import LogJudge
@@ -84,7 +84,7 @@ def test_every_fault_has_a_meaning_for_whoever_runs_the_cluster() -> None:
     assert own - set(MEANINGS) == {"last-replica-standing"}, "what the features of the log decide is no bug that acts"
     assert {bug for bug in MEANINGS if bug not in CASE} == {"min-isr-of-partition-0", "assignment-empties-elr"}
     assert not is_wrong("KAFKA-19975")
-    assert says("KAFKA-19975") == CASE["KAFKA-19975"].says
+    assert summary("KAFKA-19975") == CASE["KAFKA-19975"].summary
 
 
 def test_operations_of_the_controllers_log() -> None:

@@ -58,9 +58,9 @@ def test_the_table_is_complete() -> None:
 def test_contributing_counts_the_mutants() -> None:
     """The short table in CONTRIBUTING.md has the number of mutants of each group."""
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    told = re.findall(r"^\| [^|]+ \| (\d+) \| (\d+) \|$", page, re.MULTILINE)
+    reported = re.findall(r"^\| [^|]+ \| (\d+) \| (\d+) \|$", page, re.MULTILINE)
 
-    assert told == [(str(len(group)), str(len(group))) for group in (*GROUPS, MUTANTS)]
+    assert reported == [(str(len(group)), str(len(group))) for group in (*GROUPS, MUTANTS)]
 
 
 @pytest.mark.slow

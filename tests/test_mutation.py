@@ -6,9 +6,9 @@ import dataclasses
 
 import pytest
 
-from kafka_spec.model_check.embedded import explore
-from kafka_spec.spec.models import MODELS
-from kafka_spec.spec.table import Spec, SpecError
+from kafka_spec.model_check.search.embedded import explore
+from kafka_spec.spec.catalogue.models import MODELS
+from kafka_spec.spec.vocabulary.table import Spec, SpecError
 
 KIP_320 = MODELS["replication/kip_320"]
 

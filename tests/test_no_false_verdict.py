@@ -26,18 +26,19 @@ from typing import Any
 import pytest
 from conftest import ROOT, Command
 
-from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.check import check
-from kafka_spec.model_check.compile import Program
+from kafka_spec.model_check.code.program import Program
 from kafka_spec.model_check.exploration import Budget, EngineError, Exploration
-from kafka_spec.model_check.layout import Layout
-from kafka_spec.model_check.machine_code import Tier
-from kafka_spec.model_check.oracle import ExecutableSpec
-from kafka_spec.model_check.shards import Shard
-from kafka_spec.spec.domain import Bound, Bounded, BrokerSet, Each, OneOf, Range, SetOf, SpecError, append, holds
-from kafka_spec.spec.models import MODELS
-from kafka_spec.spec.table import BoundSet, Decision, Machine, Row, Rule, Spec, invariant
-from tests import toys
+from kafka_spec.model_check.interpreter.interpreter import Interpreter
+from kafka_spec.model_check.llvm.machine_code import Tier
+from kafka_spec.model_check.oracle import oracle
+from kafka_spec.model_check.record.layout import Layout
+from kafka_spec.model_check.search import embedded
+from kafka_spec.model_check.search.shards import Shard
+from kafka_spec.spec.catalogue.models import MODELS
+from kafka_spec.spec.language.domain import ArrayOf, Bound, BrokerSet, OneOf, Range, SequenceOf, SetOf, SpecError, append, field
+from kafka_spec.spec.vocabulary.table import BoundSet, Decision, Machine, Row, Rule, Spec, invariant
+from tests import sample_specs
 
 TOY = "a toy"
 N = Bound("n", 1, 300, "how far the counter counts")
@@ -55,7 +56,7 @@ def is_below_five(s: Any) -> bool:
     return s.value < 5
 
 
-COUNT_UP = toys.rule("CountUp", count_up)
+COUNT_UP = sample_specs.rule("CountUp", count_up)
 BELOW_FIVE = invariant("BelowFive", is_below_five, "the value is below 5", TOY)
 
 
@@ -66,16 +67,16 @@ def counter(plus: int) -> Spec:
     class Count:
         """A number."""
 
-        value: int = holds(Range(0, N + plus))
+        value: int = field(Range(0, N + plus))
 
     return Spec("counts on", "counts", Count, (COUNT_UP,), (BELOW_FIVE,), bound_sets=THREE)
 
 
-def spec_of(effect: Any, claim: Any, state: type = toys.Count, **other: Any) -> Spec:
+def spec_of(effect: Any, claim: Any, state: type = sample_specs.Count, **other: Any) -> Spec:
     """Return a spec with one rule and one invariant."""
     claims = (invariant("Claim", claim, "what is claimed", TOY),)
-    sets = {} if state is not toys.Count else {"bound_sets": toys.FIVE}
-    return Spec("a spec", "it does one thing", state, (toys.rule("Act", effect),), claims, **{**sets, **other})
+    sets = {} if state is not sample_specs.Count else {"bound_sets": sample_specs.FIVE}
+    return Spec("a spec", "it does one thing", state, (sample_specs.rule("Act", effect),), claims, **{**sets, **other})
 
 
 def agreed(spec: Spec) -> Exploration:
@@ -104,7 +105,7 @@ def is_small(s: Any) -> bool:
 def test_other_claims_are_judged_by_other_code() -> None:
     """Two claims of one spec, one true and one false, are checked by separate code, in either order."""
     small = invariant("Small", is_small, "the value is below 300", TOY)
-    spec = Spec("counts", "counts", toys.Count, (COUNT_UP,), (small, BELOW_FIVE), bound_sets=toys.FIVE)
+    spec = Spec("counts", "counts", sample_specs.Count, (COUNT_UP,), (small, BELOW_FIVE), bound_sets=sample_specs.FIVE)
 
     for name, verdict in (("Small", "holds"), ("BelowFive", "violated"), ("Small", "holds")):
         assert check(spec, properties=[name]).verdict == verdict
@@ -118,7 +119,7 @@ def set_to(s: Any, value: int) -> None:
 def test_what_a_parameter_runs_over_is_not_forgotten() -> None:
     """A parameter that a bound limits runs over all its values at each of several bounds in one process."""
     rule = Rule("SetTo", "world", "it is set to {value}", TOY, (set_to,), {"value": Range(0, N)})
-    spec = Spec("is set", "takes any value", toys.Count, (rule,), (BELOW_FIVE,), more_bounds=(N,))
+    spec = Spec("is set", "takes any value", sample_specs.Count, (rule,), (BELOW_FIVE,), more_bounds=(N,))
 
     assert [check(spec, {"limit": 9, "n": n}, everything=True).levels for n in (3, 2, 7, 1)] == [[1, 3], [1, 2], [1, 7], [1, 1]]
     assert [check(spec, {"limit": 9, "n": n}).verdict for n in (3, 7)] == ["holds", "violated"]
@@ -136,14 +137,14 @@ def test_what_a_parameter_runs_over_is_not_forgotten() -> None:
             ],
             marks=pytest.mark.slow,
         ),
-        [(spec, bounds.values) for spec in toys.EXPLORABLE for bounds in spec.bound_sets[:2]],
+        [(spec, bounds.values) for spec in sample_specs.EXPLORABLE for bounds in spec.bound_sets[:2]],
         [(counter(plus), {"n": n}) for plus in (0, 1) for n in (2, 3, 9)],
         pytest.param(
-            [(MODELS["control/fixed"], bounds.values) for bounds in MODELS["control/fixed"].bound_sets[::16]],
+            [(MODELS["zookeeper/fixed"], bounds.values) for bounds in MODELS["zookeeper/fixed"].bound_sets[::16]],
             marks=pytest.mark.slow,
         ),
         pytest.param(
-            [(MODELS["control/fixed"], bounds.values) for bounds in MODELS["control/fixed"].bound_sets],
+            [(MODELS["zookeeper/fixed"], bounds.values) for bounds in MODELS["zookeeper/fixed"].bound_sets],
             marks=(pytest.mark.slow, pytest.mark.long),
         ),
     ],
@@ -153,11 +154,11 @@ def test_equal_texts_are_compiled_alike(specs: list[tuple[Spec, dict[str, int]]]
     """Checks that share a compilation would have equal code if each were compiled separately."""
     known: set[int] = set()
     for spec, bounds in specs:
-        world = ExecutableSpec(spec, bounds)
+        world = Interpreter(spec, bounds)
         parts = world.spec, Layout(world.space), world.actions, world.claims, world.k
         shared = Program(*parts, tier=Tier.QUICK)
         if id(shared.written) in known:
-            own = Program(*parts, anew=True, tier=Tier.QUICK)
+            own = Program(*parts, fresh=True, tier=Tier.QUICK)
             assert (own.text, own.written.faults) == (shared.text, shared.written.faults)
         known.add(id(shared.written))
 
@@ -268,7 +269,7 @@ def test_a_helper_that_changes_is_read_anew(module: ModuleType) -> None:
 def test_a_helper_that_begins_to_write_is_refused(module: ModuleType) -> None:
     """A guard that looked when it was stated is refused by every engine once a helper of it writes."""
     rule = Rule("Act", "world", "it acts", TOY, (module.count_up,), guards=(module.guard,))
-    spec = Spec("a spec", "it counts", toys.Count, (rule,), (toys.WITHIN,), bound_sets=toys.FIVE)
+    spec = Spec("a spec", "it counts", sample_specs.Count, (rule,), (sample_specs.WITHIN,), bound_sets=sample_specs.FIVE)
     assert agreed(spec).levels == [1] * 6
     module.looks = module.writes  # type: ignore[attr-defined]
     for engine in (embedded.explore, oracle.explore):
@@ -289,7 +290,7 @@ def test_code_that_is_put_in_the_place_of_another_is_refused(module: ModuleType)
 EDITED = '''
 """A spec that counts to 5."""
 
-from tests import toys
+from tests import sample_specs
 from kafka_spec import Spec, invariant
 
 MOST = 7
@@ -449,23 +450,23 @@ def push(s: Any) -> None:
 
 def test_a_negative_capacity_is_refused() -> None:
     """A sequence whose capacity is below 0 at the given bounds is refused, like an array."""
-    domain = Bounded(Range(0, 5), N - 2)
+    domain = SequenceOf(Range(0, 5), N - 2)
 
     assert domain.at({"n": 2}, "items").capacity == 0
     with pytest.raises(SpecError, match="items: a sequence of at most -1 items"):
         domain.at({"n": 1}, "items")
     with pytest.raises(SpecError, match="an array of -1 items"):
-        Each(Range(0, 5), N - 2).at({"n": 1}, "items")
+        ArrayOf(Range(0, 5), N - 2).at({"n": 1}, "items")
 
     @dataclass
     class Holder:
         """A sequence that may have no room, and what stands beside it."""
 
-        items: list[int] = holds(domain)
-        beside: int = holds(Range(0, 5))
+        items: list[int] = field(domain)
+        beside: int = field(Range(0, 5))
 
     with pytest.raises(SpecError, match="a sequence of at most -1 items"):
-        check(Spec("a spec", "it appends", Holder, (toys.rule("Push", push),)), {"n": 1})
+        check(Spec("a spec", "it appends", Holder, (sample_specs.rule("Push", push),)), {"n": 1})
 
 
 class Large(enum.IntEnum):
@@ -510,13 +511,13 @@ def is_decided(s: Any, k: Any) -> bool:
 def test_numbers_beyond_64_bits_are_refused_by_name(claim: Any, name: str) -> None:
     """A member, a constant or a literal beyond 64 bits is refused where the function is read."""
     with pytest.raises(SpecError, match=f"{name} is too large; numbers have 64 bits"):
-        spec_of(toys.count_up, claim)
+        spec_of(sample_specs.count_up, claim)
 
 
 def test_a_decision_beyond_64_bits_is_refused() -> None:
     """A decision whose value has more than 64 bits is refused at its declaration."""
     with pytest.raises(SpecError, match=r"decision decision: .* is too large"):
-        spec_of(toys.count_up, is_decided, decisions=(Decision("decision", Large.THREE, "too much"),))
+        spec_of(sample_specs.count_up, is_decided, decisions=(Decision("decision", Large.THREE, "too much"),))
 
 
 def test_a_bound_beyond_64_bits_is_refused() -> None:
@@ -524,7 +525,7 @@ def test_a_bound_beyond_64_bits_is_refused() -> None:
     with pytest.raises(SpecError, match=r"bound wide: .* is too large"):
         Bound("wide", 0, 2**64, "too much")
     with pytest.raises(SpecError, match=r"k\.limit: .* is too large"):
-        embedded.explore(toys.COUNTER, {"limit": 2**64 + 3})
+        embedded.explore(sample_specs.COUNTER, {"limit": 2**64 + 3})
 
 
 @pytest.mark.parametrize(
@@ -542,9 +543,9 @@ def test_domains_beyond_64_bits_are_refused(domain: Any, message: str) -> None:
     """A domain whose numbers do not fit in 64 bits is refused, in a state and as a parameter."""
     with pytest.raises(SpecError, match=message):
         domain.at({}, "a field")
-    rule = Rule("Act", "world", "it acts", TOY, (toys.count_up,), params={"x": domain})
+    rule = Rule("Act", "world", "it acts", TOY, (sample_specs.count_up,), params={"x": domain})
     with pytest.raises(SpecError, match=message):
-        check(Spec("a spec", "it acts", toys.Count, (rule,), bound_sets=toys.FIVE))
+        check(Spec("a spec", "it acts", sample_specs.Count, (rule,), bound_sets=sample_specs.FIVE))
 
 
 def test_states_of_a_machine_beyond_64_bits_are_refused() -> None:
@@ -555,9 +556,9 @@ def test_states_of_a_machine_beyond_64_bits_are_refused() -> None:
 
 def test_too_many_actions_are_refused() -> None:
     """Actions are numbered in 32 bits; a rule with more bindings is refused."""
-    rule = Rule("Act", "world", "it acts", TOY, (toys.count_up,), params={"x": Range(0, 1 << 20), "y": Range(0, 1 << 20)})
+    rule = Rule("Act", "world", "it acts", TOY, (sample_specs.count_up,), params={"x": Range(0, 1 << 20), "y": Range(0, 1 << 20)})
     with pytest.raises(SpecError, match="narrow the parameters"):
-        check(Spec("a spec", "it acts", toys.Count, (rule,), bound_sets=toys.FIVE))
+        check(Spec("a spec", "it acts", sample_specs.Count, (rule,), bound_sets=sample_specs.FIVE))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -583,7 +584,7 @@ def test_a_function_that_passes_for_another_is_refused() -> None:
 
     functools.update_wrapper(wrapper, honest)
     with pytest.raises(SpecError, match=r"it wraps honest \(__wrapped__\)"):
-        spec_of(toys.count_up, wrapper)
+        spec_of(sample_specs.count_up, wrapper)
 
 
 def test_the_code_of_another_under_an_honest_name_is_refused() -> None:
@@ -595,7 +596,7 @@ def test_the_code_of_another_under_an_honest_name_is_refused() -> None:
 
     claim.__code__ = sly.__code__.replace(co_firstlineno=honest.__code__.co_firstlineno)
     with pytest.raises(SpecError, match="its code differs from its file"):
-        spec_of(toys.count_up, claim)
+        spec_of(sample_specs.count_up, claim)
 
 
 def test_a_file_that_changed_since_it_was_imported_is_refused(tmp_path: Path) -> None:
@@ -689,12 +690,12 @@ def is_flag(s: Any) -> bool:
 def test_integers_with_operators_of_their_own_are_refused_by_name(claim: Any, message: str) -> None:
     """A subclass of int or an enum that overrides an operation of int is refused when the function is read."""
     with pytest.raises(SpecError, match=message):
-        spec_of(toys.count_up, claim)
+        spec_of(sample_specs.count_up, claim)
 
 
 def test_integers_without_are_taken() -> None:
     """A subclass of int without overrides means the same to both engines."""
-    assert len(agreed(spec_of(toys.count_up, is_plain)).findings["Claim"].actions) == 3
+    assert len(agreed(spec_of(sample_specs.count_up, is_plain)).findings["Claim"].actions) == 3
 
 
 @pytest.mark.parametrize("operator", ["and_", "or_", "xor", "add", "sub", "mul", "lshift", "rshift", "eq", "lt", "ge"])
@@ -725,7 +726,7 @@ def is_marked(s: Any) -> bool:
 def test_a_class_derived_from_a_set_of_brokers_is_refused() -> None:
     """A subclass of BrokerSet that overrides an operator is refused."""
     with pytest.raises(SpecError, match="MARKED is a Marked, an integer with its own __or__"):
-        spec_of(toys.count_up, is_marked)
+        spec_of(sample_specs.count_up, is_marked)
 
 
 def test_operators_of_ones_own_are_refused_elsewhere() -> None:
@@ -754,7 +755,7 @@ def test_a_range_of_ones_own_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
     """A loop is over the range that is built in: another under that name would run in Python alone."""
     monkeypatch.setitem(shadowed.__globals__, "range", lambda stop: [7])
     with pytest.raises(SpecError, match="range is another name here"):
-        spec_of(toys.count_up, shadowed)
+        spec_of(sample_specs.count_up, shadowed)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -774,10 +775,10 @@ def test_a_count_of_new_states_that_is_wrong_is_an_internal_error(
         search.result.new["LeaderWrite"] += 1
 
     monkeypatch.setattr(embedded.Search if engine == "embedded" else oracle._Search, "begin", begin)
-    told = inside("check", "replication/kip_279", "--engine", engine)
+    reported = inside("check", "replication/kip_279", "--engine", engine)
 
-    assert told.returncode == 4 and "sums do not add up" in told.stderr
-    assert "verdict" not in told.stdout
+    assert reported.returncode == 4 and "sums do not add up" in reported.stderr
+    assert "verdict" not in reported.stdout
 
 
 def test_more_new_states_than_firings_are_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -791,7 +792,7 @@ def test_more_new_states_than_firings_are_an_internal_error(monkeypatch: pytest.
 
     monkeypatch.setattr(embedded.Search, "count_new", count_new)
     with pytest.raises(EngineError, match=r"sums do not add up: .*Shut reached 1,228 new states in 306 firings"):
-        embedded.explore(toys.DOORS, toys.bounds_of(toys.DOORS), everything=True)
+        embedded.explore(sample_specs.DOORS, sample_specs.bounds_of(sample_specs.DOORS), everything=True)
 
 
 def test_a_loss_when_the_set_grows_is_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -807,7 +808,7 @@ def test_a_loss_when_the_set_grows_is_an_internal_error(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(Shard, "grow", grow)
     with pytest.raises(EngineError, match=r"a set took .* states, and holds|sums do not add up"):
-        embedded.explore(toys.GRID, {"limit": 12}, everything=True)
+        embedded.explore(sample_specs.GRID, {"limit": 12}, everything=True)
     assert lost
 
 
@@ -823,7 +824,7 @@ def test_a_search_that_is_stopped_anywhere_adds_up(engine: ModuleType, asked: in
             self.left -= 1
             return "" if self.left else "spent"
 
-    result = engine.explore(toys.GRID, {"limit": 12}, everything=True, budget=Spent())
+    result = engine.explore(sample_specs.GRID, {"limit": 12}, everything=True, budget=Spent())
 
     assert (result.stopped, result.complete) == ("spent", False)
     assert result.levels[0] + sum(result.new.values()) == result.distinct == sum(result.levels)
@@ -839,7 +840,7 @@ def test_states_that_the_levels_do_not_have_are_an_internal_error(monkeypatch: p
 
     monkeypatch.setattr(oracle._Search, "begin", begin)
     with pytest.raises(EngineError, match="6 states, and 7 are held as seen"):
-        oracle.explore(toys.COUNTER, {"limit": 5})
+        oracle.explore(sample_specs.COUNTER, {"limit": 5})
 
 
 @pytest.fixture
@@ -883,7 +884,7 @@ def test_both_engines_are_compared_in_everything(altered: Callable[[str, Any], N
     """--engine both notices each of levels, firings, new states, bounded steps, digest and findings that differ alone."""
     altered(kind, change)
     with pytest.raises(EngineError, match="verdict" if kind == "complete" else f"{kind} not the same"):
-        check(toys.COUNTER, engine="both", everything=True, deadlock=False)
+        check(sample_specs.COUNTER, engine="both", everything=True, deadlock=False)
 
 
 @pytest.mark.parametrize("engine", ["embedded", "oracle"])
@@ -897,4 +898,4 @@ def test_verify_with_the_same_seed_verifies_nothing(engine: Any, monkeypatch: py
 
     monkeypatch.setattr({"embedded": embedded, "oracle": oracle}[engine], "explore", same_seed)
     with pytest.raises(EngineError, match="nothing was verified"):
-        check(toys.COUNTER, engine=engine, verify=True)
+        check(sample_specs.COUNTER, engine=engine, verify=True)

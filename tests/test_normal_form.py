@@ -13,25 +13,25 @@ from conftest import ENGINES, Command, Explore, named_checks, sampled
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_spec.model_check import embedded
-from kafka_spec.model_check.arrays import address
 from kafka_spec.model_check.check import check
-from kafka_spec.model_check.compile import Program
-from kafka_spec.model_check.counterexample import trace_of
+from kafka_spec.model_check.code.arrays import address
+from kafka_spec.model_check.code.program import Program
 from kafka_spec.model_check.exploration import Budget, EngineError
-from kafka_spec.model_check.layout import Layout
+from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.manifest import NamedCheck
-from kafka_spec.model_check.normal_form import compared
-from kafka_spec.model_check.oracle import ExecutableSpec
+from kafka_spec.model_check.record.layout import Layout
 from kafka_spec.model_check.report.text import result_text
-from kafka_spec.spec.bounds.control import HAPPENINGS, NOTHING_HAPPENS
+from kafka_spec.model_check.search import embedded
+from kafka_spec.model_check.search.normal_form import compared
+from kafka_spec.model_check.traces.counterexample import trace_of
 from kafka_spec.spec.brokers import Broker, PerBroker
-from kafka_spec.spec.control.fixed import FIXED
-from kafka_spec.spec.control.normal_form import NORMAL_FORM, bring_channels_into_form
-from kafka_spec.spec.control.state import World
-from kafka_spec.spec.domain import BagOf, Each, Queue, Range, append, holds, pop_first, truncate
-from kafka_spec.spec.models import MODELS
-from kafka_spec.spec.table import Constants, Ranks, Rule, Spec, SpecError, invariant, recoverable, step_invariant
+from kafka_spec.spec.catalogue.models import MODELS
+from kafka_spec.spec.language.domain import ArrayOf, BagOf, Queue, Range, append, field, pop_first, truncate
+from kafka_spec.spec.vocabulary.table import Constants, Ranks, Rule, Spec, SpecError, invariant, recoverable, step_invariant
+from kafka_spec.spec.zookeeper.families import HAPPENINGS, NOTHING_HAPPENS
+from kafka_spec.spec.zookeeper.fixed import FIXED
+from kafka_spec.spec.zookeeper.normal_form import NORMAL_FORM, bring_channels_into_form
+from kafka_spec.spec.zookeeper.state import World
 
 
 def family(name: str) -> Mapping[str, int]:
@@ -50,17 +50,17 @@ READERS = 2
 class Note:
     """A time that is on its way to a reader."""
 
-    time: int = holds(TIMES)
-    reader: int = holds(Broker(READERS))
+    time: int = field(TIMES)
+    reader: int = field(Broker(READERS))
 
 
 @dataclass
 class Clock:
     """What time it is, what readers know, and what is on its way."""
 
-    now: int = holds(TIMES)
-    known: list[int] = holds(Each(TIMES, READERS, "reader"))
-    notes: list[Note] = holds(Queue(Note, 2))
+    now: int = field(TIMES)
+    known: list[int] = field(ArrayOf(TIMES, READERS, "reader"))
+    notes: list[Note] = field(Queue(Note, 2))
 
 
 def there_is_room(s: Clock) -> bool:
@@ -193,10 +193,10 @@ def test_the_toy_is_reduced_and_equal() -> None:
 
 def test_what_is_not_compared_is_told() -> None:
     """A report of normal forms that were not compared with all states names what is believed, and the option that compares."""
-    told = result_text(check(READING, {}, normal_form=True), {})
+    reported = result_text(check(READING, {}, normal_form=True), {})
 
-    assert "  form        by drop_old_notes, ranks of " in told
-    assert "is taken as given: --verify normal_form compares all states" in told
+    assert "  form        by drop_old_notes, ranks of " in reported
+    assert "is taken as given: --verify normal_form compares all states" in reported
 
 
 SMALL = (
@@ -252,7 +252,7 @@ OFTEN = ("crashes", "expiries", "bounces", "controlled_shutdowns", "isr_shrinks"
 def random_family(seed: int) -> tuple[Spec, dict[str, int]]:
     """Return a model of the control plane, `fixed` as often as all others together, and up to five happenings at random."""
     random = Random(seed)
-    reduced = [spec for spec in MODELS.values() if spec.name.startswith("control/") and spec.normal_form]
+    reduced = [spec for spec in MODELS.values() if spec.name.startswith("zookeeper/") and spec.normal_form]
     spec = random.choice([FIXED, random.choice(reduced)])
     bounds = NOTHING_HAPPENS | random.choice(
         ({}, {"brokers": 3}, {"brokers": 3, "replicas": 3}, {"replicas": 1}, {"partitions": 2, "channel_depth": 16})
@@ -268,7 +268,7 @@ def random_family(seed: int) -> tuple[Spec, dict[str, int]]:
 def test_random_families_are_equal(seed: int) -> None:
     """In families that nobody chose, too, the search of normal forms misses nothing and adds nothing.
 
-    Not with repeats: a connection that breaks at a request that the form drops leaves only its count (spec/control/normal_form.py).
+    Not with repeats: a connection that breaks at a request that the form drops leaves only its count (spec/zookeeper/normal_form.py).
     """
     spec, bounds = random_family(seed)
     if not embedded.explore(spec, bounds, everything=True, budget=Budget(max_states=100_000)).stopped:
@@ -457,8 +457,8 @@ def test_what_happens_is_judged_before_the_form(explore: Explore) -> None:
 class Lamp:
     """Something that moves, and a lamp that is off whenever it has moved."""
 
-    moves: int = holds(Range(0, 3))
-    lamp: int = holds(Range(0, 1))
+    moves: int = field(Range(0, 3))
+    lamp: int = field(Range(0, 1))
 
 
 def moves_left(s: Lamp) -> bool:
@@ -532,19 +532,19 @@ def test_initial_states_are_judged(explore: Explore) -> None:
 class Claim:
     """A number of an owner."""
 
-    owner: int = holds(Broker(READERS))
-    number: int = holds(Range(0, 9, name="number"))
+    owner: int = field(Broker(READERS))
+    number: int = field(Range(0, 9, name="number"))
 
 
 @dataclass
 class Numbered:
     """Numbers of one domain in many places, each in the order of an owner."""
 
-    newest: list[int] = holds(PerBroker(Range(0, 9, name="number"), READERS))
-    copies: list[int] = holds(PerBroker(Range(0, 9, name="number"), READERS))
-    limits: list[int] = holds(PerBroker(Range(0, 9, name="number"), READERS))
-    queue: list[Claim] = holds(Queue(Claim, 3))
-    other: int = holds(Range(0, 9))
+    newest: list[int] = field(PerBroker(Range(0, 9, name="number"), READERS))
+    copies: list[int] = field(PerBroker(Range(0, 9, name="number"), READERS))
+    limits: list[int] = field(PerBroker(Range(0, 9, name="number"), READERS))
+    queue: list[Claim] = field(Queue(Claim, 3))
+    other: int = field(Range(0, 9))
 
 
 def wait(s: Numbered) -> None:
@@ -557,7 +557,7 @@ def ranked(equality: bool) -> Spec:
     return Spec("toys/ranked", "", Numbered, (Rule("Wait", "w", "", "", (wait,)),), normal_form=(ranks,)).in_normal_form()
 
 
-WORLDS = {equality: ExecutableSpec(ranked(equality), {}) for equality in (False, True)}
+WORLDS = {equality: Interpreter(ranked(equality), {}) for equality in (False, True)}
 PROGRAMS = {equality: Program(world.spec, Layout(world.space), world.actions, (), world.k) for equality, world in WORLDS.items()}
 
 
@@ -629,10 +629,10 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("says", "part"), REFUSED.items())
-def test_ranks_without_meaning_are_refused(says: str, part: Ranks) -> None:
+@pytest.mark.parametrize(("summary", "part"), REFUSED.items())
+def test_ranks_without_meaning_are_refused(summary: str, part: Ranks) -> None:
     """Ranks of numbers that the state does not have, or that nobody can attribute, are refused when the spec is declared."""
-    with pytest.raises(SpecError, match=says):
+    with pytest.raises(SpecError, match=summary):
         reading(part)
 
 
@@ -640,8 +640,8 @@ def test_ranks_without_meaning_are_refused(says: str, part: Ranks) -> None:
 class Bagged:
     """Times in a bag."""
 
-    now: int = holds(TIMES)
-    notes: list[Note] = holds(BagOf(Note, 2))
+    now: int = field(TIMES)
+    notes: list[Note] = field(BagOf(Note, 2))
 
 
 def test_ranks_in_bags_are_refused() -> None:
@@ -663,7 +663,7 @@ def test_a_new_field_of_a_domain_is_covered() -> None:
 PROJECT = """
 [[tool.kafka-spec.checks]]
 name = "reading"
-model = "control/fixed"
+model = "zookeeper/fixed"
 bounds = "expiry"
 verdict = "holds"
 normal_form = true
@@ -689,7 +689,7 @@ def test_verify_takes_no_model_for_a_word(inside: Command) -> None:
     """What follows --verify is a model unless it says what to verify."""
     ran = inside("check", "-q", "--verify", "replication/high_watermark", "--bounds", "tiny")
     assert "compared    with another seed" in ran.stdout
-    ran = inside("check", "-q", "control/fixed", "--bounds", "expiry", "--verify", "normal_form")
+    ran = inside("check", "-q", "zookeeper/fixed", "--bounds", "expiry", "--verify", "normal_form")
     assert "109 distinct normal forms of 216 states" in ran.stdout and "compared    with the search of all states" in ran.stdout
 
 

@@ -15,9 +15,9 @@ from kafka_spec.impl.run.admin_words import read_script
 from kafka_spec.impl.run.operations import OPERATIONS, parse_operations
 from kafka_spec.impl.run.options import Options
 from kafka_spec.impl.run.simulation import simulate
-from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8
-from kafka_spec.spec.control.fixed import FIXED
-from kafka_spec.spec.table import Spec, SpecError
+from kafka_spec.spec.vocabulary.table import Spec, SpecError
+from kafka_spec.spec.zookeeper.eras import ERA_0_10, ERA_2_8
+from kafka_spec.spec.zookeeper.fixed import FIXED
 
 
 @pytest.mark.slow
@@ -60,7 +60,7 @@ def test_a_script(tmp_path: Path) -> None:
     news: list[str] = []
     options = Options(brokers=3, partitions=2, seconds=10.0, faults=(), script=tuple(read_script(SCRIPT)))
     outcome = simulate(options, tmp_path, lambda _: None, news.append)
-    told = [line.strip().partition("  ")[2].strip() for line in news]
+    reported = [line.strip().partition("  ")[2].strip() for line in news]
 
     assert outcome.verdict.broken == []
     assert outcome.operations == {
@@ -75,21 +75,21 @@ def test_a_script(tmp_path: Path) -> None:
         "Topic extra is marked for deletion.",
         "orders",
     ):
-        assert any(line in one for one in told), (line, told)
-    assert not [line for line in told if line == "extra"]
+        assert any(line in one for one in reported), (line, reported)
+    assert not [line for line in reported if line == "extra"]
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "summary"),
     [
         ("soon delete orders", "script:1: 'soon' is not a time in seconds"),
         ("1 destroy orders", "script:1: .*invalid choice: 'destroy'"),
         ("\n2 delete", "script:2: .*required: topic"),
     ],
 )
-def test_scripts_that_are_refused(text: str, says: str) -> None:
+def test_scripts_that_are_refused(text: str, summary: str) -> None:
     """A malformed line is refused with its place, before anything runs."""
-    with pytest.raises(SpecError, match=says):
+    with pytest.raises(SpecError, match=summary):
         read_script(text)
 
 

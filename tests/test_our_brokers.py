@@ -10,24 +10,24 @@ from random import Random
 import pytest
 from conftest import ROOT
 
-from kafka_spec.conformance.classes.jars import FOLDER, checked_jars
-from kafka_spec.conformance.real.clients import RecordWriters, read_all
-from kafka_spec.conformance.real.kafka_processes import KafkaProcesses
-from kafka_spec.conformance.real.kcat import has_kcat, kcat_reads, kcat_writes
-from kafka_spec.conformance.real.our_brokers import OurBrokers
-from kafka_spec.conformance.real.verdict import broken_for_clients, broken_in_logs, broken_in_zookeeper, broken_on_disk
-from kafka_spec.conformance.real.zookeeper_state import ZooKeeperState
-from kafka_spec.impl.broker.broker_process import BrokerProcess
-from kafka_spec.impl.coordination import znodes
-from kafka_spec.impl.coordination.admin import Admin
-from kafka_spec.impl.coordination.memory import Ensemble
-from kafka_spec.impl.coordination.server import ZooKeeperServer
-from kafka_spec.impl.coordination.zookeeper import Servers
+from kafka_spec.conformance.kafka_classes.jars import FOLDER, checked_jars
+from kafka_spec.conformance.kafka_clusters.clients import RecordWriters, read_all
+from kafka_spec.conformance.kafka_clusters.kafka_processes import KafkaProcesses
+from kafka_spec.conformance.kafka_clusters.kcat import has_kcat, kcat_reads, kcat_writes
+from kafka_spec.conformance.kafka_clusters.our_brokers import OurBrokers
+from kafka_spec.conformance.kafka_clusters.verdict import broken_for_clients, broken_in_logs, broken_in_zookeeper, broken_on_disk
+from kafka_spec.conformance.kafka_clusters.zookeeper_state import ZooKeeperState
 from kafka_spec.impl.protocol.state_change_log import StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.history import History
-from kafka_spec.spec.control.eras import ERA_2_8
-from kafka_spec.spec.control.machines import ControllerState
+from kafka_spec.impl.zookeeper.broker.broker_process import BrokerProcess
+from kafka_spec.impl.zookeeper.coordination import znodes
+from kafka_spec.impl.zookeeper.coordination.admin import Admin
+from kafka_spec.impl.zookeeper.coordination.memory import Ensemble
+from kafka_spec.impl.zookeeper.coordination.server import ZooKeeperServer
+from kafka_spec.impl.zookeeper.coordination.zookeeper import Servers
+from kafka_spec.spec.zookeeper.eras import ERA_2_8
+from kafka_spec.spec.zookeeper.machines import ControllerState
 
 VERSION = "2.8.2"
 HAS_JARS = (ROOT / FOLDER / VERSION).is_dir()

@@ -14,17 +14,17 @@ from typing import Any
 import pytest
 from conftest import ROOT, Command
 
-from kafka_spec.model_check.arrays import memory
 from kafka_spec.model_check.check import check
-from kafka_spec.model_check.counterexample import trace_of
-from kafka_spec.spec.domain import Each, Range
-from kafka_spec.spec.table import Rule, Spec, SpecError, invariant
-from kafka_spec.spec.trace import from_json
-from tests import toys
+from kafka_spec.model_check.code.arrays import memory
+from kafka_spec.model_check.traces.counterexample import trace_of
+from kafka_spec.spec.language.domain import ArrayOf, Range
+from kafka_spec.spec.vocabulary.table import Rule, Spec, SpecError, invariant
+from kafka_spec.spec.vocabulary.trace import from_json
+from tests import sample_specs
 
 VIOLATED = '''
 """A counter that is too large."""
-from tests import toys
+from tests import sample_specs
 from kafka_spec import Spec, invariant
 def is_small(s):
     """It is small."""
@@ -143,7 +143,7 @@ def a_trace() -> dict[str, Any]:
     """Return a trace with a step that has a parameter, as plain objects."""
     rule = Rule("SetTo", "world", "it is set to {value}", "", (set_to,), {"value": Range(0, 3)})
     small = invariant("Small", is_small, "it is small")
-    result = check(Spec("sets", "it sets", toys.Count, (rule,), (small,), bound_sets=toys.FIVE))
+    result = check(Spec("sets", "it sets", sample_specs.Count, (rule,), (small,), bound_sets=sample_specs.FIVE))
     (name,) = result.findings
     trace = trace_of(result, name)
     assert trace is not None
@@ -193,7 +193,7 @@ def test_tuples_of_one_are_refused(effect: Any, said: str) -> None:
 @pytest.mark.parametrize("place", ["rule", "start"])
 def test_an_array_is_no_parameter(place: str) -> None:
     """An array as the domain of a parameter is refused when the spec is declared, with what to write instead."""
-    rule = Rule("SetTo", "world", "it is set", "", (set_to,), {"value": Each(Range(0, 2), 2, "i")})
-    parts: dict[str, Any] = {"rules": (rule,)} if place == "rule" else {"rules": (toys.COUNT_UP,), "start": rule}
+    rule = Rule("SetTo", "world", "it is set", "", (set_to,), {"value": ArrayOf(Range(0, 2), 2, "i")})
+    parts: dict[str, Any] = {"rules": (rule,)} if place == "rule" else {"rules": (sample_specs.COUNT_UP,), "start": rule}
     with pytest.raises(SpecError, match=r"a parameter is a number; .* and for several numbers a parameter each"):
-        Spec("sets", "it sets", toys.Count, bound_sets=toys.FIVE, **parts)
+        Spec("sets", "it sets", sample_specs.Count, bound_sets=sample_specs.FIVE, **parts)

@@ -10,12 +10,13 @@ import pytest
 from test_tla import agree
 
 from examples import bounded_queue, raft_election
-from kafka_spec.model_check import embedded, oracle
-from kafka_spec.model_check.counterexample import trace_of
-from kafka_spec.model_check.explain import refusals
+from kafka_spec.model_check.oracle import oracle
 from kafka_spec.model_check.report.text import trace_text
-from kafka_spec.spec.domain import NONE, Member, MemberOrNone, Range, SetOf, SpecError, contains, excluding, holds
-from kafka_spec.spec.table import Among, BoundSet, Rule, Spec, reachable
+from kafka_spec.model_check.search import embedded
+from kafka_spec.model_check.traces.counterexample import trace_of
+from kafka_spec.model_check.traces.explain import refusals
+from kafka_spec.spec.language.domain import NONE, Member, MemberOrNone, Range, SetOf, SpecError, contains, excluding, field
+from kafka_spec.spec.vocabulary.table import Among, BoundSet, Rule, Spec, reachable
 
 TOY = "a toy"
 THREE = Member(3, "guest")
@@ -25,11 +26,11 @@ THREE = Member(3, "guest")
 class Party:
     """Guests who are still there, who danced with whom last, and who was asked to leave last."""
 
-    there: int = holds(SetOf(THREE, full=True))
-    first: int = holds(MemberOrNone(3, "guest"))
-    second: int = holds(MemberOrNone(3, "guest"))
-    left: int = holds(Range(-1, 2, -1))
-    asked: int = holds(Range(0, 1))
+    there: int = field(SetOf(THREE, full=True))
+    first: int = field(MemberOrNone(3, "guest"))
+    second: int = field(MemberOrNone(3, "guest"))
+    left: int = field(Range(-1, 2, -1))
+    asked: int = field(Range(0, 1))
 
 
 def is_there(s: Party, guest: int) -> bool:
@@ -121,7 +122,7 @@ def test_nobody_is_shown_as_none() -> None:
     trace = trace_of(embedded.explore(LEAVING, {}), "Empty")
 
     assert trace is not None
-    assert [step.says[:5] for step in trace.steps] == ["guest", "guest", "guest", "none "]
+    assert [step.summary[:5] for step in trace.steps] == ["guest", "guest", "guest", "none "]
 
 
 def writes(s: Party, guest: int) -> bool:

@@ -10,9 +10,7 @@ from itertools import product
 import pytest
 
 from kafka_spec.diagrams.choices import choices_dot, choices_markdown
-from kafka_spec.spec.decisions import Checked, LastKnownLeader, ReassignmentCompletion
-from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, SpecError
-from kafka_spec.spec.partition_change import (
+from kafka_spec.spec.decisions.partition_change import (
     ELECTIONS,
     ElectionKind,
     LeaderChoice,
@@ -29,6 +27,8 @@ from kafka_spec.spec.partition_change import (
     recovery_after,
     target_elr,
 )
+from kafka_spec.spec.decisions.variants import Checked, LastKnownLeader, ReassignmentCompletion
+from kafka_spec.spec.language.domain import NO_BROKERS, NONE, BrokerSet, SpecError
 
 REPLICAS = (2, 0, 1)
 """The assignment, in an order that is not that of the numbers."""

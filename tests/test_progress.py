@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 from conftest import named_checks
 
-from kafka_spec.model_check import embedded, oracle
-from kafka_spec.model_check.counterexample import trace_of
 from kafka_spec.model_check.manifest import NamedCheck, read_manifest
+from kafka_spec.model_check.oracle import oracle
 from kafka_spec.model_check.report.text import story_text
-from kafka_spec.spec.control.fixed import FIXED
-from kafka_spec.spec.control.progress import PROGRESS
-from kafka_spec.spec.models import MODELS
-from kafka_spec.spec.table import SpecError
+from kafka_spec.model_check.search import embedded
+from kafka_spec.model_check.traces.counterexample import trace_of
+from kafka_spec.spec.catalogue.models import MODELS
+from kafka_spec.spec.vocabulary.table import SpecError
+from kafka_spec.spec.zookeeper.fixed import FIXED
+from kafka_spec.spec.zookeeper.properties.liveness import PROGRESS
 
 ROOT = Path(__file__).resolve().parent.parent
 CHECKS = [check for check in named_checks() if check.name.startswith("progress/")]
@@ -78,7 +79,7 @@ def test_an_unfair_fetcher_hinders_progress() -> None:
 
 def test_a_check_may_leave_out_a_kind(tmp_path: Path) -> None:
     """`without` in a manifest names properties or kinds that are not checked; a name that is neither is an error."""
-    text = '[[tool.kafka-spec.checks]]\nname = "n"\nmodel = "control/fixed"\nbounds = "bounce"\nverdict = "holds"\nwithout = {}\n'
+    text = '[[tool.kafka-spec.checks]]\nname = "n"\nmodel = "zookeeper/fixed"\nbounds = "bounce"\nverdict = "holds"\nwithout = {}\n'
     path = tmp_path / "pyproject.toml"
     path.write_text(text.format('["leads-to", "Recovers"]'), encoding="utf-8")
     (check,) = read_manifest(path, MODELS.__getitem__)
@@ -93,11 +94,11 @@ def test_a_check_may_leave_out_a_kind(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_lassos(golden: Golden) -> None:
     """The stories of the short lassos read as they did."""
-    told = []
+    reported = []
     for check in QUICK:
         result = check.run()
         for name in check.expected.traces:
             trace = trace_of(result, name)
             assert trace is not None
-            told.append(f"{check.name}\n{story_text(trace, check.spec)}")
-    golden("progress.txt", "\n\n".join(told) + "\n")
+            reported.append(f"{check.name}\n{story_text(trace, check.spec)}")
+    golden("progress.txt", "\n\n".join(reported) + "\n")

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from kafka_spec.conformance.real.kafka_proxy import ALTER_PARTITION, FETCH, KafkaProxy
-from kafka_spec.conformance.real.proxy import HOST, Proxy
+from kafka_spec.conformance.kafka_clusters.kafka_proxy import ALTER_PARTITION, FETCH, KafkaProxy
+from kafka_spec.conformance.kafka_clusters.proxy import HOST, Proxy
 
 SOON = 0.2
 """Seconds in which an answer would have come."""

@@ -7,32 +7,41 @@ import json
 
 import numpy as np
 import pytest
-import toys
+import sample_specs
 from conftest import Command, sampled
-from toys import bounds_of
+from sample_specs import bounds_of
 
 from benchmarks.walks import bounds_for
 from kafka_spec import MODELS
 from kafka_spec.command import run as kafka_spec
-from kafka_spec.model_check import embedded
 from kafka_spec.model_check.check import simulate
-from kafka_spec.model_check.counterexample import trace_of
 from kafka_spec.model_check.exploration import Budget
-from kafka_spec.model_check.oracle import ExecutableSpec
+from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.random_walks.batches import LENGTH, POLICIES, Met, Walks
 from kafka_spec.model_check.random_walks.shorten import Shortener
 from kafka_spec.model_check.random_walks.simulation import SAMPLE, Sample, Simulation, Walked, walk
-from kafka_spec.spec.control.eras import SUITE
-from kafka_spec.spec.domain import OutOfBound, OutOfDomain
-from kafka_spec.spec.table import Spec, SpecError
+from kafka_spec.model_check.search import embedded
+from kafka_spec.model_check.traces.counterexample import trace_of
+from kafka_spec.spec.language.domain import OutOfBound, OutOfDomain
+from kafka_spec.spec.vocabulary.table import Spec, SpecError
+from kafka_spec.spec.zookeeper.eras import SUITE
 
 KIP_279, KIP_320 = MODELS["replication/kip_279"], MODELS["replication/kip_320"]
-TRIED = (toys.DOORS, toys.CHANNEL, toys.CUT_OFF, toys.LEAVES_BOUND, toys.LEAVES_DOMAIN, toys.PICKS, toys.PAIRS, toys.SEVERAL_STARTS)
+TRIED = (
+    sample_specs.DOORS,
+    sample_specs.CHANNEL,
+    sample_specs.CUT_OFF,
+    sample_specs.LEAVES_BOUND,
+    sample_specs.LEAVES_DOMAIN,
+    sample_specs.PICKS,
+    sample_specs.PAIRS,
+    sample_specs.SEVERAL_STARTS,
+)
 SMALL = dict(zip(("replicas", "log_size", "max_records", "max_leader_epoch"), (2, 2, 2, 2), strict=True))
 
 THREE = KIP_279.bound_values({s.name: s for s in KIP_279.bound_sets}["three_replicas"].values)
 
-CONTROL = MODELS["control/fixed"].bound_values({"crashes": 1, "bounces": 1, "records": 1, "reassignments": 1, "replicas": 1})
+CONTROL = MODELS["zookeeper/fixed"].bound_values({"crashes": 1, "bounces": 1, "records": 1, "reassignments": 1, "replicas": 1})
 
 
 def essence(walked: Walked) -> object:
@@ -41,7 +50,7 @@ def essence(walked: Walked) -> object:
     return counts, walked.count, walked.steps, walked.judged, walked.curve, walked.met, walked.rows
 
 
-@pytest.mark.parametrize("spec", sampled(toys.EXPLORABLE, 6, lambda spec: spec.name))
+@pytest.mark.parametrize("spec", sampled(sample_specs.EXPLORABLE, 6, lambda spec: spec.name))
 def test_walks_find_in_toys_what_a_search_finds(spec: Spec) -> None:
     """In a toy, walks see all of its states and fire its rules; they meet each violation, goal and deadlock, and no others."""
     search = embedded.explore(spec, bounds_of(spec), everything=True, deadlock=True)
@@ -61,13 +70,13 @@ def test_walks_find_in_toys_what_a_search_finds(spec: Spec) -> None:
 @pytest.mark.parametrize("policy", POLICIES)
 def test_steps_are_those_of_the_oracle(policy: str) -> None:
     """Each step of a walk is one that the oracle allows, and leads to its state; a walk ends where the oracle allows none."""
-    spec = MODELS["control/fixed"]
+    spec = MODELS["zookeeper/fixed"]
     bounds = CONTROL
     simulation = Simulation(spec, bounds, spec.properties, Walks(policy, seed=7, most=1), deadlock=False)
-    walker, world, size = simulation.walker(), ExecutableSpec(spec, bounds), simulation.layout.size
+    walker, world, size = simulation.walker(), Interpreter(spec, bounds), simulation.layout.size
     for number in (POLICIES.index(policy),):
         walker.run(number, number + 1)
-        steps, start = walker.told[:2].tolist()
+        steps, start = walker.reported[:2].tolist()
         state = world.initial()[start]
         for at, action in enumerate(walker.trail[:steps].tolist()):
             rule, binding = world.actions.decode(action)
@@ -77,7 +86,7 @@ def test_steps_are_those_of_the_oracle(policy: str) -> None:
         assert steps == LENGTH or not list(allowed(world, state))
 
 
-def allowed(world: ExecutableSpec, state: object) -> list[int]:
+def allowed(world: Interpreter, state: object) -> list[int]:
     """Return the numbers of the actions that the oracle can take in a state, in order."""
     found = []
     for index, rule in enumerate(world.spec.rules):
@@ -96,9 +105,9 @@ def test_exactly_the_actions_that_the_oracle_allows_can_be_taken(spec: Spec) -> 
     """Along a walk, each number of an action is tried: it is taken where the oracle allows it, and nowhere else."""
     bounds = SMALL if spec is KIP_279 else bounds_of(spec)
     simulation = Simulation(spec, bounds, [], Walks(most=1, length=12), deadlock=False)
-    walker, world = simulation.walker(), ExecutableSpec(spec, bounds)
+    walker, world = simulation.walker(), Interpreter(spec, bounds)
     walker.run(3, 4)
-    steps, start = walker.told[:2].tolist()
+    steps, start = walker.reported[:2].tolist()
     shortener = Shortener(simulation, "TypeInvariant", start)
     state, path = world.initial()[start], list(walker.trail[:steps].tolist())
     for at in range(0, len(path) + 1, 3):
@@ -125,11 +134,11 @@ def test_equal_seeds_give_equal_walks_on_any_number_of_threads(policy: str) -> N
 @pytest.mark.slow
 def test_the_first_walk_with_a_violation_is_told_whatever_the_threads() -> None:
     """The walks end with a violation; it is the one of the smallest walk, and the counts are those up to its batch."""
-    told = []
+    reported = []
     for threads in (1, 3):
         simulation = Simulation(KIP_279, KIP_279.bound_values({}), KIP_279.properties, Walks(seed=3, most=50_000), False)
-        told.append(essence(walk(simulation, threads=threads)))
-    assert told[0] == told[1]
+        reported.append(essence(walk(simulation, threads=threads)))
+    assert reported[0] == reported[1]
 
 
 @pytest.mark.slow
@@ -140,9 +149,9 @@ def test_walks_without_a_violation_are_no_proof(capsys: pytest.CaptureFixture[st
     assert "no violation found in 300 walks" in out
     assert "holds" not in out.split("property", 1)[1]
     assert kafka_spec(["check", "replication/kip_320", "--simulate", "--walks", "300", "-q", "--format", "json"]) == 3
-    told = json.loads(capsys.readouterr().out)
-    assert (told["verdict"], told["complete"], told["walks"]) == ("none found", False, 300)
-    assert sum(told["rules"].values()) == told["steps"]
+    reported = json.loads(capsys.readouterr().out)
+    assert (reported["verdict"], reported["complete"], reported["walks"]) == ("none found", False, 300)
+    assert sum(reported["rules"].values()) == reported["steps"]
 
 
 @pytest.mark.slow
@@ -176,7 +185,7 @@ def test_shortening_never_ends_elsewhere() -> None:
         assert path is None or len(path) == len(shorter)
 
 
-@pytest.mark.parametrize("spec", [s for n, s in toys.BROKEN.items() if n != "ReadsBack"], ids=lambda spec: spec.name)
+@pytest.mark.parametrize("spec", [s for n, s in sample_specs.BROKEN.items() if n != "ReadsBack"], ids=lambda spec: spec.name)
 def test_errors_of_a_spec_are_those_of_the_search(spec: Spec) -> None:
     """Where a guard, an effect or a property cannot be executed, walks raise the oracle's error, and report no verdict."""
     with pytest.raises(SpecError) as searched:
@@ -188,7 +197,7 @@ def test_errors_of_a_spec_are_those_of_the_search(spec: Spec) -> None:
 
 def test_antecedents_are_counted_as_the_judge_counts_them() -> None:
     """The states that meet an antecedent, on one walk of a spec whose states form a line, are those of the search."""
-    spec = toys.COUNTER
+    spec = sample_specs.COUNTER
     searched = embedded.explore(spec, bounds_of(spec))
     walked = simulate(spec, bounds_of(spec), Walks(most=1))
     assert walked.judged == searched.distinct
@@ -213,14 +222,14 @@ def test_the_number_of_different_states_is_exact_while_it_is_small_and_close_whe
 
 def test_faults_come_late_under_that_policy() -> None:
     """Under the policy `late`, faults and operators come later in a walk, on average, than under `rule`."""
-    spec, first = MODELS["control/fixed"], {}
+    spec, first = MODELS["zookeeper/fixed"], {}
     for policy in ("rule", "late"):
         simulation = Simulation(spec, CONTROL, spec.properties, Walks(policy, most=200, length=60), False)
         walker, world = simulation.walker(), simulation.world
         places = []
         for number in range(60):
             walker.run(number, number + 1)
-            kinds = [world.actions.decode(action)[0].kind for action in walker.trail[: walker.told[0]].tolist()]
+            kinds = [world.actions.decode(action)[0].kind for action in walker.trail[: walker.reported[0]].tolist()]
             places += [at for at, kind in enumerate(kinds) if kind != "protocol"]
         first[policy] = sum(places) / len(places)
     assert first["late"] > 1.3 * first["rule"]
@@ -237,13 +246,13 @@ def test_rare_rules_fire_more_often_under_that_policy() -> None:
 
 def test_rows_that_walks_take_are_told() -> None:
     """A row counts as taken if the oracle takes it on the same walks; a row of another trigger does not."""
-    spec = toys.DOORS
+    spec = sample_specs.DOORS
     simulation = Simulation(spec, bounds_of(spec), [], Walks(most=40, length=6, seed=2), False)
     walker, world, taken = simulation.walker(), simulation.world, set()
     for number in range(40):
         walker.run(number, number + 1)
-        state = world.initial()[int(walker.told[1])]
-        for action in walker.trail[: walker.told[0]].tolist():
+        state = world.initial()[int(walker.reported[1])]
+        for action in walker.trail[: walker.reported[0]].tolist():
             rule, binding = world.actions.decode(action)
             state = world.apply(rule, state, binding)
             taken |= {(a.machine, a.trigger, a.source, a.target) for a in world.attempts if a.target is not None}
@@ -264,7 +273,7 @@ def test_a_budget_of_time_ends_the_walks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "reported"),
     [
         (["--walks", "5"], "--walks is for --simulate"),
         (["--simulate", "--grow"], "take one of them"),
@@ -274,11 +283,11 @@ def test_a_budget_of_time_ends_the_walks() -> None:
         (["--simulate", "--seed", "-1"], "is not a number of 0"),
     ],
 )
-def test_what_does_not_fit_is_refused(arguments: list[str], told: str, inside: Command) -> None:
+def test_what_does_not_fit_is_refused(arguments: list[str], reported: str, inside: Command) -> None:
     """Options of walks without --simulate, and options of a search with it, are refused with what to do."""
     ran = inside("check", "replication/kip_320", *arguments)
     assert ran.returncode == 2
-    assert told in ran.stderr
+    assert reported in ran.stderr
 
 
 @pytest.mark.slow
@@ -325,7 +334,7 @@ FOUND = (
 def test_walks_find_bugs_at_bounds_that_no_search_completes(name: str) -> None:
     """A walk meets the bug; what is left of it after shortening is replayed by the oracle."""
     (bug,) = [bug for bug in SUITE.expressed if bug.name == name]
-    spec = MODELS[f"control/{name}"]
+    spec = MODELS[f"zookeeper/{name}"]
     walked = simulate(spec, bounds_for(bug.bounds), Walks(most=1500), deadlock=False)
     assert walked.violated
     for claim in walked.violated:

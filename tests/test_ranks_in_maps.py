@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from kafka_spec.model_check.check import check
 from kafka_spec.spec.brokers import Broker
-from kafka_spec.spec.domain import MapOf, Range, drop, holds, put
-from kafka_spec.spec.table import Ranks, Rule, Spec, invariant
+from kafka_spec.spec.language.domain import MapOf, Range, drop, field, put
+from kafka_spec.spec.vocabulary.table import Ranks, Rule, Spec, invariant
 
 TIMES = Range(-1, 5, name="time")
 HOLDER = Broker(2)
@@ -17,15 +17,15 @@ HOLDER = Broker(2)
 class Lease:
     """Since when somebody holds it."""
 
-    time: int = holds(TIMES)
+    time: int = field(TIMES)
 
 
 @dataclass
 class Leases:
     """What time it is, and the lease of each holder that has one."""
 
-    now: int = holds(TIMES)
-    leases: dict[int, Lease] = holds(MapOf(HOLDER, Lease))
+    now: int = field(TIMES)
+    leases: dict[int, Lease] = field(MapOf(HOLDER, Lease))
 
 
 def it_may_go_on(s: Leases) -> bool:

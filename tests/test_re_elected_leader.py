@@ -1,6 +1,6 @@
 """The full run to a lost record because a re-elected leader remembers, in the model and on the implementation.
 
-The checker's own trace (control/re-elected-leader-remembers) ends where a member of the ISR lacks a committed record. Here that
+The checker's own trace (zookeeper/re-elected-leader-remembers) ends where a member of the ISR lacks a committed record. Here that
 member is elected.
 """
 
@@ -9,13 +9,13 @@ from __future__ import annotations
 import pytest
 from led import led
 
-from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8
-from kafka_spec.spec.control.fixed import FIXED
-from kafka_spec.spec.models import MODELS
-from kafka_spec.spec.table import Spec
+from kafka_spec.spec.catalogue.models import MODELS
+from kafka_spec.spec.vocabulary.table import Spec
+from kafka_spec.spec.zookeeper.eras import ERA_0_10, ERA_2_8
+from kafka_spec.spec.zookeeper.fixed import FIXED
 
 BOUNDS = {**next(bounds.values for bounds in FIXED.bound_sets if bounds.name == "re_elected_leader"), "crashes": 2}
-REMEMBERS = MODELS["control/re-elected-leader-remembers"]
+REMEMBERS = MODELS["zookeeper/re-elected-leader-remembers"]
 COMMITTED = FIXED.property("Committed")
 MISSED = (
     "Write 0 1", "Fetch 0 1 2", "PreferredElection 0 0", "ElectLeader 0", "BecomeLeader 0 0", "BecomeFollower 0 2",

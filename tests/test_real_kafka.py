@@ -12,20 +12,20 @@ import pytest
 from conftest import ROOT
 
 from kafka_spec.__main__ import main
-from kafka_spec.conformance.classes import jars
-from kafka_spec.conformance.real.command import TRIED, text_of
-from kafka_spec.conformance.real.run import RealOptions, RealOutcome
-from kafka_spec.conformance.real.verdict import LogsChecked, broken_for_clients, broken_in_zookeeper, merged
-from kafka_spec.conformance.real.zookeeper_state import SeenEpochs, ZooKeeperState
-from kafka_spec.impl.coordination import znodes
-from kafka_spec.impl.coordination.broker_znode import encode_broker
-from kafka_spec.impl.coordination.interface import Session
-from kafka_spec.impl.coordination.memory import Ensemble
+from kafka_spec.conformance.kafka_classes import jars
+from kafka_spec.conformance.kafka_clusters.command import TRIED, text_of
+from kafka_spec.conformance.kafka_clusters.run import RealOptions, RealOutcome
+from kafka_spec.conformance.kafka_clusters.verdict import LogsChecked, broken_for_clients, broken_in_zookeeper, merged
+from kafka_spec.conformance.kafka_clusters.zookeeper_state import SeenEpochs, ZooKeeperState
 from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.history import ALL, History, Sent
 from kafka_spec.impl.run.verdict import Broken
-from kafka_spec.spec.control.eras import ERA_2_8
+from kafka_spec.impl.zookeeper.coordination import znodes
+from kafka_spec.impl.zookeeper.coordination.broker_znode import encode_broker
+from kafka_spec.impl.zookeeper.coordination.interface import Session
+from kafka_spec.impl.zookeeper.coordination.memory import Ensemble
+from kafka_spec.spec.zookeeper.eras import ERA_2_8
 
 VERSION = "2.8.2"
 HAS_JARS = all((ROOT / jars.FOLDER / version).is_dir() for version in TRIED)

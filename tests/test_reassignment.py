@@ -13,20 +13,24 @@ from typing import Any
 import pytest
 from test_log import MEMORY, batch
 
-from kafka_spec.impl.cluster import Cluster
-from kafka_spec.impl.controller.reassignment import AlterPartitionReassignments, ListPartitionReassignments, ReassignmentZnodeChange
-from kafka_spec.impl.coordination import znodes
-from kafka_spec.impl.coordination.admin import Admin
-from kafka_spec.impl.coordination.memory import Ensemble, Loss, MemorySession
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.assignment_verdict import broken_assignments
 from kafka_spec.impl.run.operations import record_of
-from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8
-from kafka_spec.spec.control.fixed import FIXED
-from kafka_spec.spec.control.machines import Role
-from kafka_spec.spec.models import MODELS
-from kafka_spec.spec.table import Spec
+from kafka_spec.impl.zookeeper.cluster import Cluster
+from kafka_spec.impl.zookeeper.controller.reassignment import (
+    AlterPartitionReassignments,
+    ListPartitionReassignments,
+    ReassignmentZnodeChange,
+)
+from kafka_spec.impl.zookeeper.coordination import znodes
+from kafka_spec.impl.zookeeper.coordination.admin import Admin
+from kafka_spec.impl.zookeeper.coordination.memory import Ensemble, Loss, MemorySession
+from kafka_spec.spec.catalogue.models import MODELS
+from kafka_spec.spec.vocabulary.table import Spec
+from kafka_spec.spec.zookeeper.eras import ERA_0_10, ERA_2_8
+from kafka_spec.spec.zookeeper.fixed import FIXED
+from kafka_spec.spec.zookeeper.machines import Role
 
 P = TopicPartition("orders", 0)
 Q = TopicPartition("orders", 1)
@@ -241,7 +245,9 @@ def test_a_request_that_runs_already(era: Spec, again: bool) -> None:
     assert cluster.tools.exists(znodes.REASSIGN_PARTITIONS) is None
 
 
-@pytest.mark.parametrize(("era", "target"), [(FIXED, (4, 0)), (MODELS["control/KAFKA-9089"], (3, 4))], ids=["fixed", "KAFKA-9089"])
+@pytest.mark.parametrize(
+    ("era", "target"), [(FIXED, (4, 0)), (MODELS["zookeeper/KAFKA-9089"], (3, 4))], ids=["fixed", "KAFKA-9089"]
+)
 def test_the_next_controller_follows_the_newest_request(era: Spec, target: tuple[int, ...]) -> None:
     """A controller dies after the API has overridden the znode: the next one goes on; with the switch, back to the znode."""
     cluster = Moving(6, era=era)

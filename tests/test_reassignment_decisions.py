@@ -5,16 +5,16 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_spec.spec.decisions import Reassignment, StopReplicaEpoch
-from kafka_spec.spec.domain import NONE, BrokerSet
-from kafka_spec.spec.gates import EPOCH_DURING_DELETE, answer_to_stop_replica, leader_epoch_in_stop_replica
-from kafka_spec.spec.reassignment import (
+from kafka_spec.spec.decisions.fencing import EPOCH_DURING_DELETE, answer_to_stop_replica, leader_epoch_in_stop_replica
+from kafka_spec.spec.decisions.reassignment import (
     PartitionAssignment,
     changes_nothing,
     leader_has_to_move,
     leader_is_imbalanced,
     target_is_in_isr,
 )
+from kafka_spec.spec.decisions.variants import Reassignment, StopReplicaEpoch
+from kafka_spec.spec.language.domain import NONE, BrokerSet
 
 BROKERS = st.lists(st.integers(0, 5), min_size=1, max_size=4, unique=True).map(tuple)
 

@@ -14,30 +14,31 @@ from conftest import Command, Explore
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.check import Expectation, check, compare
-from kafka_spec.model_check.counterexample import trace_of
 from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding, resident_bytes
-from kafka_spec.model_check.oracle import ExecutableSpec
-from kafka_spec.model_check.recovery import PIECE, spread
+from kafka_spec.model_check.interpreter.interpreter import Interpreter
+from kafka_spec.model_check.oracle import oracle
 from kafka_spec.model_check.report.plain import model_plain, result_plain
 from kafka_spec.model_check.report.text import model_text, result_text, story_text, trace_text
-from kafka_spec.model_check.steps import RecordedSteps
-from kafka_spec.spec.domain import Bound, Range, holds
-from kafka_spec.spec.table import Rule, Spec, recoverable
-from tests import toys
+from kafka_spec.model_check.search import embedded
+from kafka_spec.model_check.search.edge_log import RecordedSteps
+from kafka_spec.model_check.search.recovery import PIECE, spread
+from kafka_spec.model_check.traces.counterexample import trace_of
+from kafka_spec.spec.language.domain import Bound, Range, field
+from kafka_spec.spec.vocabulary.table import Rule, Spec, recoverable
+from tests import sample_specs
 
 Golden = Callable[[str, str], None]
 
 
 def run(explore: Explore, spec: Spec, **other: Any) -> Exploration:
     """Explore a toy at its first bounds."""
-    return explore(spec, toys.bounds_of(spec), **other)
+    return explore(spec, sample_specs.bounds_of(spec), **other)
 
 
 def end_of(result: Exploration, claim: str) -> Any:
     """Return the last state of a finding."""
-    world, finding = ExecutableSpec(result.spec, result.bounds), result.findings[claim]
+    world, finding = Interpreter(result.spec, result.bounds), result.findings[claim]
     state = world.initial()[finding.start]
     for number in finding.actions:
         rule, binding = world.actions.decode(number)
@@ -49,7 +50,9 @@ def end_of(result: Exploration, claim: str) -> Any:
 # Toys
 
 
-@pytest.mark.parametrize("spec", [toys.TRAP, toys.FETCHED, toys.LOST, toys.CUT_OPERATOR], ids=lambda spec: spec.name)
+@pytest.mark.parametrize(
+    "spec", [sample_specs.TRAP, sample_specs.FETCHED, sample_specs.LOST, sample_specs.CUT_OPERATOR], ids=lambda spec: spec.name
+)
 def test_a_trap_is_found_at_its_first_state(explore: Explore, spec: Spec) -> None:
     """The first state without a way back is reported, even if an operator or a fault leads out, or would without a bound."""
     result = run(explore, spec)
@@ -62,12 +65,12 @@ def test_a_trap_is_found_at_its_first_state(explore: Explore, spec: Spec) -> Non
 
 def test_a_way_by_the_protocol_is_enough(explore: Explore) -> None:
     """If a protocol rule leads out of the trap, the claim holds."""
-    result = run(explore, toys.RETURNS)
+    result = run(explore, sample_specs.RETURNS)
 
     assert (result.verdict, result.complete, result.findings) == ("holds", True, {})
 
 
-@pytest.mark.parametrize(("spec", "rule"), [(toys.UNDECIDED, "IsFetched"), (toys.COUNTS_AWAY, "CountUp")])
+@pytest.mark.parametrize(("spec", "rule"), [(sample_specs.UNDECIDED, "IsFetched"), (sample_specs.COUNTS_AWAY, "CountUp")])
 def test_a_bounded_step_leaves_it_undecided(explore: Explore, spec: Spec, rule: str) -> None:
     """If only a bound forbids a protocol step, by `within` or by a store, a way is assumed to exist, and the rule is named."""
     result = run(explore, spec)
@@ -78,7 +81,7 @@ def test_a_bounded_step_leaves_it_undecided(explore: Explore, spec: Spec, rule: 
 
 def test_the_first_of_several_in_a_level_is_told(explore: Explore) -> None:
     """Of four lost states in one level the one that was found first is told."""
-    result = run(explore, toys.FALLS)
+    result = run(explore, sample_specs.FALLS)
 
     assert end_of(result, "Home").at == 2
     assert len(result.findings["Home"].actions) == 1
@@ -86,7 +89,7 @@ def test_the_first_of_several_in_a_level_is_told(explore: Explore) -> None:
 
 def test_a_step_out_of_a_domain_is_no_way(explore: Explore) -> None:
     """A step that leaves its domain violates the type invariant, and leads nowhere, nor does it leave anything undecided."""
-    result = run(explore, toys.WALKS_AWAY, everything=True)
+    result = run(explore, sample_specs.WALKS_AWAY, everything=True)
 
     assert result.violated == ["AtThree", "TypeInvariant"]
     assert (end_of(result, "AtThree").at, result.undecided_by) == (4, [])
@@ -94,9 +97,9 @@ def test_a_step_out_of_a_domain_is_no_way(explore: Explore) -> None:
 
 def test_a_search_that_stops_is_inconclusive(explore: Explore) -> None:
     """A search that ends by another violation or a budget has no verdict on ways back; one that continues has."""
-    violated = run(explore, toys.BREAKS_AND_TRAPS)
-    whole = run(explore, toys.BREAKS_AND_TRAPS, everything=True)
-    spent = run(explore, toys.TRAP, budget=Budget(max_states=3))
+    violated = run(explore, sample_specs.BREAKS_AND_TRAPS)
+    whole = run(explore, sample_specs.BREAKS_AND_TRAPS, everything=True)
+    spent = run(explore, sample_specs.TRAP, budget=Budget(max_states=3))
 
     assert (violated.violated, violated.verdict_of("StartsOver")) == (["BelowThree"], "inconclusive")
     assert whole.violated == ["BelowThree", "StartsOver"]
@@ -106,7 +109,7 @@ def test_a_search_that_stops_is_inconclusive(explore: Explore) -> None:
 
 def test_only_what_is_asked_for_is_judged(explore: Explore) -> None:
     """One of two claims can be checked alone, and its finding is the same."""
-    both, one = run(explore, toys.TRAP), run(explore, toys.TRAP, properties=[toys.HOME])
+    both, one = run(explore, sample_specs.TRAP), run(explore, sample_specs.TRAP, properties=[sample_specs.HOME])
 
     assert [name for name, _ in one.claims] == ["Home", "TypeInvariant"]
     assert one.findings == {"Home": both.findings["Home"]}
@@ -116,14 +119,14 @@ def test_only_what_is_asked_for_is_judged(explore: Explore) -> None:
 def test_threads_change_no_way(threads: int) -> None:
     """With levels wide enough to share, threads find what one thread finds: the first state with a full cell."""
     bounds = {"limit": 12}
-    one, more = (embedded.explore(toys.GRID_TRAP, bounds, threads=n) for n in (1, threads))
+    one, more = (embedded.explore(sample_specs.GRID_TRAP, bounds, threads=n) for n in (1, threads))
 
     assert max(one.levels) >= embedded.SMALL_LEVEL
     assert (one.violated, one.findings) == (["Empties"], more.findings)
     assert sorted(end_of(one, "Empties").cells) == [0, 0, 0, 12]
 
 
-def start_anywhere(s: toys.Grid, a: int, b: int, c: int, d: int) -> None:
+def start_anywhere(s: sample_specs.Grid, a: int, b: int, c: int, d: int) -> None:
     """Begin with any four numbers."""
     s.cells[0] = a
     s.cells[1] = b
@@ -131,7 +134,7 @@ def start_anywhere(s: toys.Grid, a: int, b: int, c: int, d: int) -> None:
     s.cells[3] = d
 
 
-def is_not_seven(s: toys.Grid) -> bool:
+def is_not_seven(s: sample_specs.Grid) -> bool:
     """Not every cell is 7."""
     for cell in range(len(s.cells)):
         if s.cells[cell] != 7:
@@ -139,18 +142,18 @@ def is_not_seven(s: toys.Grid) -> bool:
     return False
 
 
-def never(s: toys.Grid) -> bool:
+def never(s: sample_specs.Grid) -> bool:
     """Never hold."""
     return False
 
 
-def stay(s: toys.Grid) -> None:
+def stay(s: sample_specs.Grid) -> None:
     """Change nothing."""
 
 
-ANYWHERE = Rule("Start", "world", "", "", (start_anywhere,), {name: Range(0, toys.LIMIT) for name in "abcd"})
+ANYWHERE = Rule("Start", "world", "", "", (start_anywhere,), {name: Range(0, sample_specs.LIMIT) for name in "abcd"})
 STAY = Rule("Stay", "world", "", "", (stay,), guards=(is_not_seven,))
-CUT = Rule("Cut", "world", "", "", (stay,), guards=(is_not_seven,), within=(never,))
+CUT = Rule("Cut", "world", "", "", (stay,), guards=(is_not_seven,), bound_guards=(never,))
 NOT_SEVEN = recoverable("Back", is_not_seven, "", "")
 NEVER = recoverable("Back", never, "", "")
 
@@ -160,7 +163,7 @@ NEVER = recoverable("Back", never, "", "")
 @pytest.mark.parametrize(("rule", "claim"), [(STAY, NOT_SEVEN), (CUT, NEVER)], ids=["met", "undecided"])
 def test_the_only_lost_state_of_many(rule: Rule, claim: Any, threads: int) -> None:
     """Of 28,561 states of one level all but one meet the claim, or are undecided; that one is found, in any slice."""
-    spec = Spec("many", "", toys.Grid, (rule,), (claim,), start=ANYWHERE)
+    spec = Spec("many", "", sample_specs.Grid, (rule,), (claim,), start=ANYWHERE)
     result = embedded.explore(spec, {"limit": 12}, threads=threads)
 
     assert (result.levels, result.violated) == ([13**4], ["Back"])
@@ -169,7 +172,7 @@ def test_the_only_lost_state_of_many(rule: Rule, claim: Any, threads: int) -> No
 
 def test_verify_and_both() -> None:
     """A search with another seed and the other engine come to the same verdicts and are named."""
-    result = check(toys.GRID_TRAP, {"limit": 4}, engine="both", verify=True, deadlock=False)
+    result = check(sample_specs.GRID_TRAP, {"limit": 4}, engine="both", verify=True, deadlock=False)
 
     assert result.compared == ["another seed", "the oracle"]
     assert (result.violated, len(result.findings["Empties"].actions)) == (["Empties"], 4)
@@ -177,14 +180,14 @@ def test_verify_and_both() -> None:
 
 def test_a_comparison_looks_at_every_verdict() -> None:
     """Two results that are violated, but not by the same property, do not agree."""
-    one, other = (run(embedded.explore, toys.BREAKS_AND_TRAPS, properties=[claim], everything=True) for claim in _claims())
+    one, other = (run(embedded.explore, sample_specs.BREAKS_AND_TRAPS, properties=[claim], everything=True) for claim in _claims())
 
     with pytest.raises(EngineError, match="violated not the same"):
         compare(one, other, "another", exact=False)
 
 
 def _claims() -> tuple[Any, ...]:
-    return toys.BREAKS_AND_TRAPS.properties
+    return sample_specs.BREAKS_AND_TRAPS.properties
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -207,7 +210,7 @@ def test_an_interrupt_while_ways_are_looked_for(explore: Explore) -> None:
     """An interrupt after the last level leaves the verdict inconclusive, and says why."""
     budget = Budget()
     progress = _at_the_end(5, lambda: setattr(budget, "interrupted", True))
-    result = run(explore, toys.TRAP, budget=budget, progress=progress)
+    result = run(explore, sample_specs.TRAP, budget=budget, progress=progress)
 
     assert (result.verdict, result.complete, result.stopped) == ("inconclusive", False, "interrupted")
     assert (result.distinct, result.findings) == (5, {})
@@ -217,7 +220,7 @@ def test_a_violation_beside_unjudged_ways(explore: Explore) -> None:
     """A violated invariant stays violated if ways back could not be checked, and the report says that they were not."""
     budget = Budget()
     progress = _at_the_end(6, lambda: setattr(budget, "interrupted", True))
-    result = run(explore, toys.BREAKS_AND_TRAPS, everything=True, budget=budget, progress=progress)
+    result = run(explore, sample_specs.BREAKS_AND_TRAPS, everything=True, budget=budget, progress=progress)
 
     assert (result.violated, result.verdict_of("StartsOver")) == (["BelowThree"], "inconclusive")
     assert "VIOLATED: BelowThree; not complete: interrupted" in result_text(result, {})
@@ -230,7 +233,7 @@ def test_memory_for_ways_is_asked_for() -> None:
     def spend() -> None:
         budget.memory_bytes = resident_bytes()
 
-    result = run(embedded.explore, toys.GRID_TRAP, budget=budget, progress=_at_the_end(10_000, spend))
+    result = run(embedded.explore, sample_specs.GRID_TRAP, budget=budget, progress=_at_the_end(10_000, spend))
 
     assert (result.distinct, result.verdict) == (10_000, "inconclusive")
     assert "memory budget" in result.stopped
@@ -258,9 +261,9 @@ def test_a_recording_is_used_up() -> None:
         searches.append(search)
         seen.append(search.paths.steps)
 
-    result = run(embedded.explore, toys.GRID_TRAP, on_level=look)
+    result = run(embedded.explore, sample_specs.GRID_TRAP, on_level=look)
     assert result.complete and all(steps is not None for steps in seen) and searches[0].paths.steps is None
-    run(embedded.explore, toys.GRID_TRAP, properties=[], on_level=look)
+    run(embedded.explore, sample_specs.GRID_TRAP, properties=[], on_level=look)
     assert seen[-1] is None
 
 
@@ -294,7 +297,7 @@ EDGES = 2 ** (NODES * NODES) - 1
 class Node:
     """Where in a graph somebody is; the graph is in the constants, a bit for each edge."""
 
-    at: int = holds(Range(0, NODES - 1))
+    at: int = field(Range(0, NODES - 1))
 
 
 def starts_here(k: Any, at: int) -> bool:
@@ -462,9 +465,9 @@ def test_backward_reachability(
         assert set(np.flatnonzero(marked).tolist()) == safe
 
 
-def plain(told: dict[str, Any]) -> dict[str, Any]:
+def plain(reported: dict[str, Any]) -> dict[str, Any]:
     """Return arrays as they are read from a file."""
-    return {name: np.frombuffer(array.tobytes(), np.uint8) for name, array in told.items()}
+    return {name: np.frombuffer(array.tobytes(), np.uint8) for name, array in reported.items()}
 
 
 def test_more_states_than_a_piece() -> None:
@@ -493,41 +496,41 @@ def test_more_states_than_a_piece() -> None:
 
 def test_counterexample(golden: Golden) -> None:
     """The text of a recoverable property's counterexample equals the golden one, in full and as a story, and explains its end."""
-    result = run(embedded.explore, toys.FETCHED)
+    result = run(embedded.explore, sample_specs.FETCHED)
     trace = trace_of(result, "Home")
 
     assert trace is not None
-    golden("recoverable.txt", trace_text(trace, toys.FETCHED) + "\n\n" + story_text(trace, toys.FETCHED) + "\n")
+    golden("recoverable.txt", trace_text(trace, sample_specs.FETCHED) + "\n\n" + story_text(trace, sample_specs.FETCHED) + "\n")
 
 
 def test_report_of_what_is_undecided(golden: Golden) -> None:
     """The report says which protocol rules leave states undecided; without a recoverable property it does not."""
-    result = run(embedded.explore, toys.UNDECIDED)
+    result = run(embedded.explore, sample_specs.UNDECIDED)
     text = result_text(result, {}, timing=False)
 
     golden("recoverable-undecided.txt", text + "\n")
-    plain = toys.LEAVES_BOUND
+    plain = sample_specs.LEAVES_BOUND
     assert "undecided" not in result_text(run(embedded.explore, plain), {})
 
 
 def test_json() -> None:
     """The JSON form names the kind, the verdict and the trace, and the rules that leave states undecided."""
-    result = run(embedded.explore, toys.TRAP)
+    result = run(embedded.explore, sample_specs.TRAP)
     trace = trace_of(result, "Home")
     assert trace is not None
     home, three, _ = result_plain(result, {"Home": trace})["properties"]
 
     assert (home["kind"], home["verdict"], len(home["trace"]["steps"])) == ("recoverable", "violated", 2)
     assert (three["kind"], three["verdict"], three["trace"]) == ("recoverable", "holds", None)
-    assert result_plain(run(embedded.explore, toys.UNDECIDED), {})["undecided_by"] == ["IsFetched"]
-    assert model_plain(toys.TRAP)["properties"][0]["kind"] == "recoverable"
-    assert "Home (recoverable): wherever somebody is, a way leads home" in model_text(toys.TRAP)
+    assert result_plain(run(embedded.explore, sample_specs.UNDECIDED), {})["undecided_by"] == ["IsFetched"]
+    assert model_plain(sample_specs.TRAP)["properties"][0]["kind"] == "recoverable"
+    assert "Home (recoverable): wherever somebody is, a way leads home" in model_text(sample_specs.TRAP)
 
 
 @pytest.mark.parametrize("actions", [(), (0,)])
 def test_a_wrong_finding_is_refused(actions: tuple[int, ...]) -> None:
     """A finding from whose end a way leads back, as the oracle sees it, is an error of an engine."""
-    result = run(embedded.explore, toys.TRAP)
+    result = run(embedded.explore, sample_specs.TRAP)
     result.findings["Home"] = Finding(0, actions)
 
     with pytest.raises(EngineError, match="Home: the trace replays, but the oracle judges its end otherwise"):
@@ -536,7 +539,7 @@ def test_a_wrong_finding_is_refused(actions: tuple[int, ...]) -> None:
 
 def test_expectations() -> None:
     """An expectation names the states of the shortest counterexample."""
-    result = check(toys.TRAP)
+    result = check(sample_specs.TRAP)
 
     assert Expectation("violated", traces={"Home": 3}).unmet(result) == []
     assert Expectation("violated", traces={"Home": 4}).unmet(result) == ["Home: the counterexample has 3 states, expected 4"]
@@ -545,7 +548,7 @@ def test_expectations() -> None:
 MANIFEST = """
 [[tool.kafka-spec.checks]]
 name = "trap"
-model = "tests.toys:FETCHED"
+model = "tests.sample_specs:FETCHED"
 verdict = "violated"
 properties = ["Home"]
 traces = {{ Home = {states} }}
@@ -566,8 +569,8 @@ def test_manifest(kafka_spec: Command, tmp_path: Path, states: int, code: int) -
 @pytest.mark.slow
 def test_command_line(kafka_spec: Command) -> None:
     """`check` exits with 1 and prints the counterexample, and `trace` shows it by its name; both engines agree."""
-    checked = kafka_spec("check", "tests.toys:TRAP", "--engine", "both", "--verify")
-    traced = kafka_spec("trace", "tests.toys:TRAP", "--property", "Home", "--format", "json")
+    checked = kafka_spec("check", "tests.sample_specs:TRAP", "--engine", "both", "--verify")
+    traced = kafka_spec("trace", "tests.sample_specs:TRAP", "--property", "Home", "--format", "json")
 
     assert checked.returncode == 1, checked.stderr
     assert "VIOLATED: Home" in checked.stdout and "compared    with another seed and the oracle: equal" in checked.stdout

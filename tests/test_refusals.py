@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from kafka_spec import BoundSet, Range, Rule, SetOf, Spec, SpecError, check, holds, invariant
-from kafka_spec.spec.domain import Bounded
+from kafka_spec import BoundSet, Range, Rule, SetOf, Spec, SpecError, check, field, invariant
+from kafka_spec.spec.language.domain import SequenceOf
 
 
 @dataclass
 class Number:
     """A number."""
 
-    x: int = holds(Range(0, 3))
+    x: int = field(Range(0, 3))
 
 
 def one(s: Number) -> None:
@@ -42,7 +42,7 @@ ANY: Any = None
 
 def holding(domain: Any) -> Spec:
     """Return a spec whose state holds a domain."""
-    state = dataclass(type("State", (), {"__annotations__": {"x": int}, "x": holds(domain)}))
+    state = dataclass(type("State", (), {"__annotations__": {"x": int}, "x": field(domain)}))
     return Spec("spec", "it", state, (RULE,))
 
 
@@ -64,7 +64,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         r"spec spec: properties must be a tuple; write \(Property Claim,\)",
     ),
     "a rule alone": (lambda: spec("it", Number, RULE), r"rules must be a tuple; write \(Rule Rule,\)"),
-    "arguments swapped": (lambda: spec(Number, "it", (RULE,)), "says must be a text, and is the class Number"),
+    "arguments swapped": (lambda: spec(Number, "it", (RULE,)), "summary must be a text, and is the class Number"),
     "rules for the state": (lambda: spec("it", (RULE,), Number), "state must be a class, and is tuple"),
     "a state, not its class": (lambda: spec("it", Number(), (RULE,)), "state must be a class, and is Number"),
     "claims for rules": (lambda: spec("it", Number, (CLAIM,)), "rules holds Property Claim, which is no Rule"),
@@ -74,7 +74,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: spec("it", Number, (RULE,), bound_sets=BoundSet("small", {}, "")),
         r"bound_sets must be a tuple; write \(BoundSet small,\)",
     ),
-    "a number that says": (lambda: rule("world", 5), "rule Rule: says must be a text, and is 5"),
+    "a number that says": (lambda: rule("world", 5), "rule Rule: summary must be a text, and is 5"),
     "a number that acts": (lambda: rule(5, "it"), "rule Rule: actor must be a text, and is 5"),
     "a list of parameters": (
         lambda: rule("world", "it", params=["x"]),
@@ -90,16 +90,16 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "another kind": (lambda: rule("world", "it", kind="foo"), "kind must be 'protocol' or 'operator' or 'fault', and is 'foo'"),
     "another fairness": (lambda: rule("world", "it", fairness="just"), "fairness must be None or 'none' or 'weak' or 'strong'"),
-    "a claim's number": (lambda: invariant("Claim", is_one, ANY), "property Claim: says must be a text, and is None"),
+    "a claim's number": (lambda: invariant("Claim", is_one, ANY), "property Claim: summary must be a text, and is None"),
     "a word in the state": (
         lambda: rule("world", "it", effects=(word,)),
         "'yes' is no number, and the state holds numbers: use 0 and 1",
     ),
-    "bool": (lambda: holds(bool), r"bool is no domain; write Flag\(\)"),
-    "set": (lambda: holds(set), "set is no domain; write SetOf"),
-    "int": (lambda: holds(int), r"int is no domain; write Range\(low, high\)"),
-    "a number for a domain": (lambda: holds(ANY or 5), "5 is no domain; write a domain or a dataclass"),
-    "nothing in a sequence": (lambda: holding(Bounded(ANY, 3)), "None is no domain"),
+    "bool": (lambda: field(bool), r"bool is no domain; write Flag\(\)"),
+    "set": (lambda: field(set), "set is no domain; write SetOf"),
+    "int": (lambda: field(int), r"int is no domain; write Range\(low, high\)"),
+    "a number for a domain": (lambda: field(ANY or 5), "5 is no domain; write a domain or a dataclass"),
+    "nothing in a sequence": (lambda: holding(SequenceOf(ANY, 3)), "None is no domain"),
     "a word for a limit": (lambda: holding(Range(0, ANY or "3")), "State.x: a limit is a number or a Bound, and not '3'"),
     "a set too wide to be one": (lambda: holding(SetOf(70)), "State.x: a set of 70 members; there may be 0 to 62"),
     "a set too wide to be stored": (lambda: check(holding(SetOf(40))), "State.x: a set of 40 members is wider than 32 bits"),

@@ -15,19 +15,19 @@ import pytest
 from edges import fired, replay
 
 from kafka_spec.conformance.replay.rules import STEPS
-from kafka_spec.impl.broker.isr import ZkIsrManager
 from kafka_spec.impl.broker.partition import HostedPartition
-from kafka_spec.impl.broker.replica_manager import ReplicaManager
-from kafka_spec.impl.controller import zk_client
-from kafka_spec.impl.controller.context import ControllerContext
-from kafka_spec.impl.controller.request_batch import RequestBatch
-from kafka_spec.impl.controller.zk_client import ControllerZkClient
 from kafka_spec.impl.protocol.controller_requests import Leadership
-from kafka_spec.spec.bounds.control import CONTROL, NOTHING_HAPPENS
-from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8, SUITE
-from kafka_spec.spec.control.fixed import FIXED
-from kafka_spec.spec.control.machines import Role
-from kafka_spec.spec.table import Spec, SpecError
+from kafka_spec.impl.zookeeper.broker.isr import ZkIsrManager
+from kafka_spec.impl.zookeeper.broker.replica_manager import ReplicaManager
+from kafka_spec.impl.zookeeper.controller import zk_client
+from kafka_spec.impl.zookeeper.controller.context import ControllerContext
+from kafka_spec.impl.zookeeper.controller.request_batch import RequestBatch
+from kafka_spec.impl.zookeeper.controller.zk_client import ControllerZkClient
+from kafka_spec.spec.vocabulary.table import Spec, SpecError
+from kafka_spec.spec.zookeeper.eras import ERA_0_10, ERA_2_8, SUITE
+from kafka_spec.spec.zookeeper.families import CONTROL, NOTHING_HAPPENS
+from kafka_spec.spec.zookeeper.fixed import FIXED
+from kafka_spec.spec.zookeeper.machines import Role
 
 
 def bounds(**changes: int) -> dict[str, int]:
@@ -224,7 +224,7 @@ def test_every_rule_has_a_step() -> None:
 @pytest.mark.slow
 def test_a_rule_without_a_step_is_told() -> None:
     """Replaying a rule without a step names the rule, and where to add the step."""
-    spec = FIXED.replacing("control/new", "a rule more", rules=(replace(FIXED.rule("Restart"), name="Revive"),))
+    spec = FIXED.replacing("zookeeper/new", "a rule more", rules=(replace(FIXED.rule("Restart"), name="Revive"),))
     with pytest.raises(SpecError, match=r"rule Revive has no step in the replay.*@STEPS\.of\(\"Revive\"\).*environment_steps\.py"):
         replay(spec, bounds(crashes=1), rules=("Revive",))
 

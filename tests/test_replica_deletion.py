@@ -9,7 +9,6 @@ import pytest
 from test_log import batch
 from test_replica_manager import P, Q, Start, folder, lead, lines, start, stop
 
-from kafka_spec.impl.broker.replica_manager import ReplicaManager
 from kafka_spec.impl.log import checkpoint
 from kafka_spec.impl.log.manager import DELETED, LogManager
 from kafka_spec.impl.protocol.controller_requests import (
@@ -21,12 +20,13 @@ from kafka_spec.impl.protocol.controller_requests import (
     UpdateMetadataState,
 )
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8
-from kafka_spec.spec.control.fixed import FIXED
-from kafka_spec.spec.control.machines import Role
+from kafka_spec.impl.zookeeper.broker.replica_manager import ReplicaManager
+from kafka_spec.spec.decisions.fencing import EPOCH_DURING_DELETE, LEADER_DURING_DELETE
 from kafka_spec.spec.error_codes import ErrorCode
-from kafka_spec.spec.gates import EPOCH_DURING_DELETE, LEADER_DURING_DELETE
-from kafka_spec.spec.table import Spec
+from kafka_spec.spec.vocabulary.table import Spec
+from kafka_spec.spec.zookeeper.eras import ERA_0_10, ERA_2_8
+from kafka_spec.spec.zookeeper.fixed import FIXED
+from kafka_spec.spec.zookeeper.machines import Role
 
 __all__ = ["folder", "lines", "start"]
 LONG_AGO = 10**9

@@ -15,8 +15,6 @@ from test_controller import P, Q, SteppedCluster
 from test_log import MEMORY, batch
 
 from kafka_spec.impl.broker.partition import UNKNOWN_END, FetchState, HostedPartition, Phase
-from kafka_spec.impl.broker.replica_manager import ReplicaManager
-from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.log import checkpoint
 from kafka_spec.impl.protocol.controller_requests import (
     NO_EPOCH,
@@ -31,13 +29,15 @@ from kafka_spec.impl.protocol.controller_requests import (
 from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.state_change_log import StateChangeLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8
-from kafka_spec.spec.control.fixed import FIXED
-from kafka_spec.spec.control.machines import ControllerState, Role
-from kafka_spec.spec.domain import BrokerSet
+from kafka_spec.impl.zookeeper.broker.replica_manager import ReplicaManager
+from kafka_spec.impl.zookeeper.coordination import znodes
+from kafka_spec.spec.catalogue.models import MODELS
 from kafka_spec.spec.error_codes import ErrorCode
-from kafka_spec.spec.models import MODELS
-from kafka_spec.spec.table import Spec
+from kafka_spec.spec.language.domain import BrokerSet
+from kafka_spec.spec.vocabulary.table import Spec
+from kafka_spec.spec.zookeeper.eras import ERA_0_10, ERA_2_8
+from kafka_spec.spec.zookeeper.fixed import FIXED
+from kafka_spec.spec.zookeeper.machines import ControllerState, Role
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def test_gates_of_requests(start: Start, lines: list[str]) -> None:
 def test_eras_check_less(start: Start) -> None:
     """0.10 does not compare broker epochs; without KAFKA-532's fix brokers do not compare controller epochs."""
     assert start(ERA_0_10).handle(lead(0, broker_epoch=1), 0).error == ErrorCode.NONE
-    manager = start(MODELS["control/KAFKA-532"])
+    manager = start(MODELS["zookeeper/KAFKA-532"])
     manager.handle(lead(0), 0)
     assert manager.handle(lead(1, controller_epoch=1), 0).error == ErrorCode.NONE
 

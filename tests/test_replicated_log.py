@@ -14,13 +14,13 @@ from test_data_plane import BROKERS, DataPlanes, P
 from test_log import MEMORY, batch
 
 from kafka_spec.impl.broker.fetcher import FollowersRequest
-from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.log.log_config import LogConfig
 from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest
 from kafka_spec.impl.protocol.data_requests import Produced, ProduceRequest
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.settings import Settings
-from kafka_spec.spec.control.fixed import FIXED
+from kafka_spec.impl.zookeeper.coordination import znodes
+from kafka_spec.spec.zookeeper.fixed import FIXED
 
 
 class ReplicatedLog(RuleBasedStateMachine):
@@ -44,7 +44,7 @@ class ReplicatedLog(RuleBasedStateMachine):
 
     def elect(self, leader: int, isr: tuple[int, ...]) -> None:
         """Write the state znode; live brokers will receive it."""
-        self.cluster.elect(leader, isr, told=())
+        self.cluster.elect(leader, isr, reported=())
         for number in self.cluster.planes:
             self.controller[number].append(self.cluster.requests[-1])
 
@@ -224,7 +224,7 @@ def test_a_controller_writes_unconditionally_here() -> None:
     cluster = DataPlanes(folder, FIXED, Settings(), None)
     try:
         cluster.elect(1)
-        cluster.elect(2, told=(2,))
+        cluster.elect(2, reported=(2,))
         assert cluster.tools.get(znodes.state(P))[1].version == cluster.partition(1).version + 1
     finally:
         cluster.close()

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 from conftest import sampled
 
-from kafka_spec.model_check import embedded, oracle
-from kafka_spec.model_check.counterexample import trace_of
 from kafka_spec.model_check.exploration import Exploration
-from kafka_spec.model_check.shards import Slice
-from kafka_spec.spec.models import MODELS
+from kafka_spec.model_check.oracle import oracle
+from kafka_spec.model_check.search import embedded
+from kafka_spec.model_check.search.shards import Slice
+from kafka_spec.model_check.traces.counterexample import trace_of
+from kafka_spec.spec.catalogue.models import MODELS
 
 MEASURED = json.loads((Path(__file__).parent / "oracles" / "replication-counts.json").read_text(encoding="utf-8"))
 BOUNDS = ("replicas", "log_size", "max_records", "max_leader_epoch")

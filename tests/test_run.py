@@ -14,16 +14,16 @@ import pytest
 from conftest import Command
 from rich.console import Console
 
-from kafka_spec.impl.cluster import Cluster
-from kafka_spec.impl.controller.core import ControllerCore, ControllerTask
-from kafka_spec.impl.controller.topic_changes import TopicChange
-from kafka_spec.impl.coordination.admin import Admin
-from kafka_spec.impl.coordination.memory import Ensemble
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.conductor import Conductor
 from kafka_spec.impl.run.display import RunDisplay, brokers_line, partitions_table
 from kafka_spec.impl.run.observer import Observer
 from kafka_spec.impl.run.outcome import leader_of
+from kafka_spec.impl.zookeeper.cluster import Cluster
+from kafka_spec.impl.zookeeper.controller.core import ControllerCore, ControllerTask
+from kafka_spec.impl.zookeeper.controller.topic_changes import TopicChange
+from kafka_spec.impl.zookeeper.coordination.admin import Admin
+from kafka_spec.impl.zookeeper.coordination.memory import Ensemble
 
 
 def test_a_run(inside: Command, golden: Callable[[str, str], None], tmp_path: Path) -> None:
@@ -64,34 +64,37 @@ def test_json(inside: Command, tmp_path: Path) -> None:
     """JSON has the same content; --data keeps logs and the state-change log, one folder for each broker."""
     data = tmp_path / "data"
     done = inside("run", "--faults", "none", "--seconds", "3", "--brokers", "2", "--format", "json", "-q", "--data", str(data))
-    told = json.loads(done.stdout)
+    reported = json.loads(done.stdout)
 
     assert (done.returncode, done.stderr) == (0, "")
-    assert (told["schema_version"], told["kept"], told["rested"], told["replication_factor"]) == (1, True, True, 2)
-    assert told["stored"] == told["read"] == sum(told["produced"].values())
-    assert told["lost"] == told["broken"] == []
+    assert (reported["schema_version"], reported["kept"], reported["rested"], reported["replication_factor"]) == (1, True, True, 2)
+    assert reported["stored"] == reported["read"] == sum(reported["produced"].values())
+    assert reported["lost"] == reported["broken"] == []
     assert sorted(path.name for path in data.iterdir()) == ["0", "1", "state-change.log"]
     assert (data / "0" / "orders-0" / "00000000000000000000.log").stat().st_size > 0
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "reported"),
     [
         (("--faults", "earthquake"), "fault 'earthquake' is unknown; known are crash, bounce"),
         (("--era", "fluid"), "--era fluid: unknown; known are fixed, era_2_8, era_0_10, KAFKA-532"),
-        (("--era", "expired-session-reads"), "only the model has this; `kafka-spec check control/expired-session-reads` shows it"),
+        (
+            ("--era", "expired-session-reads"),
+            "only the model has this; `kafka-spec check zookeeper/expired-session-reads` shows it",
+        ),
         (("--replication-factor", "4"), "--replication-factor 4 needs 4 brokers, and there are 3"),
         (("--zookeeper", "start", "--faults", "delay"), "--faults delay is possible only in the simulation; with --zookeeper use"),
         (("--state-change-log", "/nowhere/at/all"), "--state-change-log /nowhere/at/all: No such file or directory"),
         (("--data", "."), "--data .: the folder is not empty; name another, or empty it"),
     ],
 )
-def test_misuse(inside: Command, arguments: tuple[str, ...], told: str) -> None:
+def test_misuse(inside: Command, arguments: tuple[str, ...], reported: str) -> None:
     """Options that are unknown or contradict each other are refused with the cure, and 2."""
     done = inside("run", *arguments)
 
     assert (done.returncode, done.stdout) == (2, "")
-    assert told in done.stderr
+    assert reported in done.stderr
 
 
 @pytest.mark.parametrize("option", [("--brokers", "0"), ("--seconds", "0"), ("--seconds", "nan"), ("--partitions", "many")])

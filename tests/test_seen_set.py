@@ -8,19 +8,19 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from kafka_spec.model_check import shards
-from kafka_spec.model_check.arrays import Bytes, Numbers, address
-from kafka_spec.model_check.compile import Program
+from kafka_spec.model_check.code.arrays import Bytes, Numbers, address
+from kafka_spec.model_check.code.program import Program
 from kafka_spec.model_check.exploration import EngineError
-from kafka_spec.model_check.layout import Layout
-from kafka_spec.model_check.oracle import ExecutableSpec
-from kafka_spec.model_check.shards import SLACK, Records, Shard
-from tests import toys
+from kafka_spec.model_check.interpreter.interpreter import Interpreter
+from kafka_spec.model_check.record.layout import Layout
+from kafka_spec.model_check.search import shards
+from kafka_spec.model_check.search.shards import SLACK, Records, Shard
+from tests import sample_specs
 
 
 @pytest.fixture(scope="module", name="program")
 def _program() -> Program:
-    world = ExecutableSpec(toys.GRID, toys.GRID.bound_values({}))
+    world = Interpreter(sample_specs.GRID, sample_specs.GRID.bound_values({}))
     return Program(world.spec, Layout(world.space), world.actions, (), world.k)
 
 
@@ -54,7 +54,7 @@ def test_a_shard_takes_each_of_its_fingerprints_once(
         expected = [number for number, mark in enumerate(marks.tolist()) if not (mark in known or known.add(mark))]  # type: ignore[func-returns-value]
         taken = []
         for part in parts:
-            places = part.sift(marks)
+            places = part.deduplicate(marks)
             assert (marks[places] >> np.uint64(63 - bits) >> np.uint64(1) == part.number).all()
             assert (np.diff(places.astype(np.int64)) > 0).all()
             taken += places.tolist()
@@ -70,7 +70,7 @@ def test_new_states_are_taken_in_the_order_of_slices(program: Program, traced: b
     size = program.shape.record_bytes
     random = np.random.default_rng(1)
     new = Records(size, 8, 1 << 16, traced)
-    told: list[int] = []
+    reported: list[int] = []
     expected: list[tuple[int, int]] = []
     for _ in range(3):
         slices = [candidates(program, random.integers(1, 1 << 64, count, np.uint64)) for count in (300, 1, 40)]
@@ -89,14 +89,14 @@ def test_new_states_are_taken_in_the_order_of_slices(program: Program, traced: b
         new.taken()
         begins = [len(expected), *(len(expected) + end for end in itertools.accumulate(map(len, places)))]
         assert [seen[number][0] for number in range(3)] == begins[:3]
-        told += [action for number in range(3) for action in seen[number][1]]
+        reported += [action for number in range(3) for action in seen[number][1]]
         expected += [(int(part.marks[n]), int(part.actions[n])) for part, some in zip(slices, places, strict=True) for n in some]
     assert new.count == len(expected)
-    assert list(zip(new.marks[: new.count].tolist(), told, strict=True)) == expected
+    assert list(zip(new.marks[: new.count].tolist(), reported, strict=True)) == expected
     numbers = new.states[: new.count, :4].copy().view(np.uint32).ravel().tolist()
     if traced:
         assert new.parents[: new.count].tolist() == numbers
-        assert new.actions[: new.count].tolist() == told
+        assert new.actions[: new.count].tolist() == reported
     else:
         assert not new.parents[341:].any()
 
@@ -109,7 +109,7 @@ def test_a_state_takes_at_most_ten_bytes(program: Program, monkeypatch: pytest.M
     shard.expect(int(0.9 * (1 << 14)))
     while shard.slots < 1 << 17:
         marks = random.integers(1, 1 << 64, 400, np.uint64)
-        shard.sift(marks)
+        shard.deduplicate(marks)
         if shard.seen > 1 << 15:
             assert 8 * shard.slots <= 10.1 * shard.seen
 
@@ -119,7 +119,7 @@ def test_fingerprints_that_are_not_random_end_the_search(program: Program) -> No
     shard = Shard(program, 0, 0, huge=False)
     marks = ~np.arange(1 + 2 * SLACK, dtype=np.uint64)
     with pytest.raises(EngineError, match="crowd at one place"):
-        shard.sift(marks)
+        shard.deduplicate(marks)
     assert not (shard.area[len(shard.table) : len(shard.table) + 4096]).any()
 
 
@@ -127,7 +127,7 @@ def test_a_table_is_filled_as_it_is_taken(program: Program) -> None:
     """Fingerprints read from storage, in order, give the table that taking them one by one gave."""
     marks = np.unique(np.random.default_rng(2).integers(1, 1 << 64, 9000, np.uint64))
     one, other = (Shard(program, 0, 0, huge=False) for _ in range(2))
-    one.sift(np.random.default_rng(3).permutation(marks))
+    one.deduplicate(np.random.default_rng(3).permutation(marks))
     other.expect(len(marks))
     assert program.fill(address(marks), len(marks), address(other.table), other.slots, 0) == 0
     assert one.slots == other.slots

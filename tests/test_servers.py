@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 from conftest import ROOT
 
-from kafka_spec.impl.coordination.memory import Ensemble
-from kafka_spec.impl.coordination.server import GUARD, ZooKeeperServer
-from kafka_spec.impl.coordination.zookeeper import Servers
 from kafka_spec.impl.run.loopback import run_on_loopback
 from kafka_spec.impl.run.options import Options
+from kafka_spec.impl.zookeeper.coordination.memory import Ensemble
+from kafka_spec.impl.zookeeper.coordination.server import GUARD, ZooKeeperServer
+from kafka_spec.impl.zookeeper.coordination.zookeeper import Servers
 
 
 def shown(text: str) -> list[str]:
@@ -97,16 +97,16 @@ def test_a_server_that_is_killed_ends_the_run(start: Callable[..., Run]) -> None
     os.kill(server, signal.SIGKILL)
     since = time.monotonic()
     output, _ = run.process.communicate(timeout=60)
-    told = json.loads(output)
+    reported = json.loads(output)
 
     assert time.monotonic() - since < 40
     assert run.process.returncode == 3
-    assert told["stopped"] == "ZooKeeper was lost: the ZooKeeper server's process has ended with 137"
-    assert told["kept"] is False
-    assert told["acknowledged"]["all"] > 0
-    assert told["stored"] > 0
-    assert [one["leader"] >= 0 for one in told["partitions_at_the_end"]] == [True, True]
-    assert run.log.read_text().endswith(f"kafka-spec: {told['stopped']}\n")
+    assert reported["stopped"] == "ZooKeeper was lost: the ZooKeeper server's process has ended with 137"
+    assert reported["kept"] is False
+    assert reported["acknowledged"]["all"] > 0
+    assert reported["stored"] > 0
+    assert [one["leader"] >= 0 for one in reported["partitions_at_the_end"]] == [True, True]
+    assert run.log.read_text().endswith(f"kafka-spec: {reported['stopped']}\n")
     assert shown(str(run.folder)) == []
 
 
@@ -142,7 +142,7 @@ def test_a_silent_server_ends_the_run(tmp_path: Path) -> None:
 
 def test_asking_never_blocks_the_event_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A request to the coordination service may take as long as five turns of the event loop: they do not wait for it."""
-    from kafka_spec.impl.coordination.memory import MemorySession
+    from kafka_spec.impl.zookeeper.coordination.memory import MemorySession
 
     turns = 0
     get, met = MemorySession.get, []

@@ -8,18 +8,19 @@ from typing import Any
 
 import pytest
 
-from kafka_spec.model_check import embedded, oracle
-from kafka_spec.model_check.counterexample import trace_of
-from kafka_spec.spec.domain import Each, Range, holds
-from kafka_spec.spec.table import Among, Rule, Spec, SpecError, invariant
+from kafka_spec.model_check.oracle import oracle
+from kafka_spec.model_check.search import embedded
+from kafka_spec.model_check.traces.counterexample import trace_of
+from kafka_spec.spec.language.domain import ArrayOf, Range, field
+from kafka_spec.spec.vocabulary.table import Among, Rule, Spec, SpecError, invariant
 
 
 @dataclass
 class Board:
     """A few cells, and what was chosen last."""
 
-    cells: list[int] = holds(Each(Range(0, 2), 3))
-    last: int = holds(Range(-10, 22))
+    cells: list[int] = field(ArrayOf(Range(0, 2), 3))
+    last: int = field(Range(-10, 22))
 
 
 def cell_is_above(s: Board, kind: int, cell: int) -> bool:

@@ -18,8 +18,8 @@ from kafka_spec.model_check.check import Expectation
 from kafka_spec.model_check.command import side_by_side
 from kafka_spec.model_check.exploration import Budget, EngineError, Exploration
 from kafka_spec.model_check.manifest import NamedCheck
-from kafka_spec.spec.models import MODELS
-from kafka_spec.spec.table import SpecError
+from kafka_spec.spec.catalogue.models import MODELS
+from kafka_spec.spec.vocabulary.table import SpecError
 
 NAMES = ("replication/kip_279", "replication/high_watermark", "replication/kip_101", "replication/kip_320")
 
@@ -88,10 +88,10 @@ def test_ctrl_c_stops_all(tmp_path: Path) -> None:
             time.sleep(0.01)
         return check.run(budget=budget)
 
-    told = list(side_by_side.outcomes(CHECKS, wait_for_stop, 2))
-    assert [outcome.name for outcome in told] == list(NAMES)
-    assert {outcome.result.stopped for outcome in told} <= {"interrupted", "interrupted without a result"}
-    assert not any(outcome.result.complete for outcome in told)
+    reported = list(side_by_side.outcomes(CHECKS, wait_for_stop, 2))
+    assert [outcome.name for outcome in reported] == list(NAMES)
+    assert {outcome.result.stopped for outcome in reported} <= {"interrupted", "interrupted without a result"}
+    assert not any(outcome.result.complete for outcome in reported)
     *processes, _ = begun.read_text().splitlines()
     assert len(processes) == 2
     for number in processes:
@@ -115,7 +115,7 @@ SLOW = '''
 """Nine counters of 6 values each: 10,077,696 states."""
 
 from dataclasses import dataclass
-from kafka_spec import Each, Member, Range, Rule, Spec, Bound, BoundSet, holds, invariant
+from kafka_spec import ArrayOf, Member, Range, Rule, Spec, Bound, BoundSet, field, invariant
 
 N = Bound("n", 1, 9, "counters")
 
@@ -124,7 +124,7 @@ N = Bound("n", 1, 9, "counters")
 class S:
     """The counters."""
 
-    a: list[int] = holds(Each(Range(0, 5), N, "x"))
+    a: list[int] = field(ArrayOf(Range(0, 5), N, "x"))
 
 
 def up(s: S, i: int) -> None:

@@ -13,8 +13,6 @@ from typing import Any
 import pytest
 from test_log import MEMORY
 
-from kafka_spec.impl.cluster import Cluster
-from kafka_spec.impl.coordination.memory import Ensemble
 from kafka_spec.impl.protocol.controller_requests import UpdateMetadataRequest
 from kafka_spec.impl.protocol.data_requests import FetchRequest
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
@@ -30,11 +28,13 @@ from kafka_spec.impl.run.simulated_network import LATE, SimulatedNetwork
 from kafka_spec.impl.run.simulation import simulate
 from kafka_spec.impl.run.tasks import RemoteCall, Sleep, Task
 from kafka_spec.impl.run.verdict import CAN_BREAK, PROMISES, Judge, switches
-from kafka_spec.spec.control.cases import CASE
-from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8, SUITE
-from kafka_spec.spec.control.fixed import FIXED
-from kafka_spec.spec.models import MODELS
-from kafka_spec.spec.table import SpecError
+from kafka_spec.impl.zookeeper.cluster import Cluster
+from kafka_spec.impl.zookeeper.coordination.memory import Ensemble
+from kafka_spec.spec.catalogue.models import MODELS
+from kafka_spec.spec.vocabulary.table import SpecError
+from kafka_spec.spec.zookeeper.cases import CASE
+from kafka_spec.spec.zookeeper.eras import ERA_0_10, ERA_2_8, SUITE
+from kafka_spec.spec.zookeeper.fixed import FIXED
 
 
 def ran(look: Callable[[Conductor], object] = lambda _: None, **options: Any) -> tuple[RunOutcome, list[str]]:
@@ -125,12 +125,12 @@ def broken(seed: int, **options: Any) -> tuple[int, RunOutcome]:
 )
 def test_a_bug_loses_what_fixed_keeps(era: str, seed: int, promises: set[str], options: dict[str, Any]) -> None:
     """With a bug's switch a seed breaks promises that the model sees broken, and suspects that bug; `fixed` keeps all."""
-    seed, bad = broken(seed, era=MODELS[f"control/{era}"], **options)
+    seed, bad = broken(seed, era=MODELS[f"zookeeper/{era}"], **options)
     good, _ = ran(seed=seed, era=FIXED, **options)
 
     assert {one.promise for one in bad.verdict.broken} <= promises
     assert all(era in one.suspects for one in bad.verdict.broken)
-    assert f"may be {era}: {CASE[era].says}" in text_of(bad)
+    assert f"may be {era}: {CASE[era].summary}" in text_of(bad)
     assert not bad.kept
     assert good.kept
     assert good.rested

@@ -9,11 +9,11 @@ import pytest
 import soak
 from conftest import ROOT
 
-from kafka_spec.model_check import embedded
 from kafka_spec.model_check.exploration import Distribution, Exploration
+from kafka_spec.model_check.search import embedded
 from kafka_spec.model_check.spark import engine as distributed
 from kafka_spec.model_check.spark import state_dir
-from kafka_spec.spec.table import SpecError
+from kafka_spec.spec.vocabulary.table import SpecError
 
 SMALL = soak.bounds_of("small")
 
@@ -46,16 +46,16 @@ def test_some_runs_race(tmp_path: Path, small: Exploration, races: int) -> None:
 @pytest.mark.slow
 def test_a_soak_can_fail(small: Exploration) -> None:
     """A result that differs from the embedded engine's in a digit of the digest, or a refusal of no known kind, fails the soak."""
-    told = {
+    reported = {
         "verdict": "holds",
         "levels": small.levels,
         "rules": {r.name: {"fired": small.fired[r.name], "new": small.new[r.name]} for r in small.spec.rules},
         "bounded": dict(small.bounded),
         "graph_digest": f"{small.digest:016x}",
     }
-    soak.check(soak.json.dumps(told), "", 0, small)
+    soak.check(soak.json.dumps(reported), "", 0, small)
     with pytest.raises(soak.Differs, match="graph_digest is"):
-        soak.check(soak.json.dumps({**told, "graph_digest": f"{small.digest ^ 1:016x}"}), "", 0, small)
+        soak.check(soak.json.dumps({**reported, "graph_digest": f"{small.digest ^ 1:016x}"}), "", 0, small)
     with pytest.raises(soak.Differs, match="ended with 1: no"):
         soak.check("", "no", 1, small)
 

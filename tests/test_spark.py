@@ -27,21 +27,22 @@ from typing import Any
 import pyarrow.parquet as pq
 import pyspark
 import pytest
-import toys
+import sample_specs
 from conftest import ROOT, Command
 from pyspark.sql import SparkSession
 from test_normal_form import LAMP
 
-from kafka_spec.model_check import embedded, machine_code
-from kafka_spec.model_check.counterexample import trace_of
 from kafka_spec.model_check.exploration import Budget, Distribution, Exploration
-from kafka_spec.model_check.sealed import Damaged
+from kafka_spec.model_check.llvm import machine_code
+from kafka_spec.model_check.search import embedded
 from kafka_spec.model_check.spark import cluster as clusters
 from kafka_spec.model_check.spark import engine as distributed
 from kafka_spec.model_check.spark import package, state_dir, states_table
 from kafka_spec.model_check.spark import paths as paths_on_spark
-from kafka_spec.spec.models import MODELS
-from kafka_spec.spec.table import Spec, SpecError
+from kafka_spec.model_check.store.digest_json import Damaged
+from kafka_spec.model_check.traces.counterexample import trace_of
+from kafka_spec.spec.catalogue.models import MODELS
+from kafka_spec.spec.vocabulary.table import Spec, SpecError
 
 NAMES = ("replicas", "log_size", "max_records", "max_leader_epoch")
 SMALL = dict(zip(NAMES, (2, 2, 2, 2), strict=True))
@@ -79,9 +80,11 @@ def on_spark(spark: SparkSession, tmp_path: Path) -> Callable[..., Exploration]:
     """Return a function that explores on the session, from the first level on."""
 
     def explore(spec: Spec, bounds: dict[str, int], **options: Any) -> Exploration:
-        told = {"state_dir": str(tmp_path / "states"), "handover": 1, "latest": options.get("handover", 1), "session": spark}
-        told.update({name: options.pop(name) for name in list(options) if name in ("handover", "latest", "resume", "state_dir")})
-        return distributed.explore(spec, bounds, Distribution(**told), **options)
+        reported = {"state_dir": str(tmp_path / "states"), "handover": 1, "latest": options.get("handover", 1), "session": spark}
+        reported.update(
+            {name: options.pop(name) for name in list(options) if name in ("handover", "latest", "resume", "state_dir")}
+        )
+        return distributed.explore(spec, bounds, Distribution(**reported), **options)
 
     return explore
 
@@ -93,18 +96,18 @@ def on_spark(spark: SparkSession, tmp_path: Path) -> Callable[..., Exploration]:
 @pytest.mark.parametrize(
     ("spec", "options"),
     [
-        (toys.GOES_BACK, {}),
-        (toys.LEAVES_DOMAIN, {}),
-        (toys.CUT_OFF, {"deadlock": True}),
-        (toys.SEVERAL_STARTS, {"everything": True}),
-        (toys.CHANNEL, {"everything": True}),
+        (sample_specs.GOES_BACK, {}),
+        (sample_specs.LEAVES_DOMAIN, {}),
+        (sample_specs.CUT_OFF, {"deadlock": True}),
+        (sample_specs.SEVERAL_STARTS, {"everything": True}),
+        (sample_specs.CHANNEL, {"everything": True}),
         (LAMP, {"everything": True}),
     ],
     ids=lambda value: value.name if isinstance(value, Spec) else None,
 )
 def test_toys(on_spark: Callable[..., Exploration], spec: Spec, options: dict[str, bool]) -> None:
     """Step invariants, domains, bounds, deadlocks, several initial states and forms come out as in the embedded engine."""
-    bounds = toys.bounds_of(spec)
+    bounds = sample_specs.bounds_of(spec)
 
     same(on_spark(spec, bounds, **options), embedded.explore(spec, bounds, **options))
 
@@ -127,7 +130,7 @@ def test_a_violation(on_spark: Callable[..., Exploration], everything: bool, tmp
 def test_a_control_plane(on_spark: Callable[..., Exploration], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A control plane, with records ten times as long, has the same results, and parts sized by their bytes."""
     monkeypatch.setattr(distributed, "PART_BYTES", 4 << 20)
-    spec = MODELS["control/fixed"]
+    spec = MODELS["zookeeper/fixed"]
     bounds = dict(next(bounds.values for bounds in spec.bound_sets if bounds.name == "everyday"))
     found = on_spark(spec, bounds, handover=4000)
 
@@ -144,11 +147,11 @@ def test_another_seed(on_spark: Callable[..., Exploration]) -> None:
 @pytest.mark.parametrize("name", ["Divide", "ReadsNothing"])
 def test_what_cannot_be_executed_is_told(on_spark: Callable[..., Exploration], name: str) -> None:
     """A rule or a property that cannot be executed gives the embedded engine's message."""
-    spec = toys.BROKEN[name]
+    spec = sample_specs.BROKEN[name]
     with pytest.raises(SpecError) as mine:
-        on_spark(spec, toys.bounds_of(spec))
+        on_spark(spec, sample_specs.bounds_of(spec))
     with pytest.raises(SpecError) as theirs:
-        embedded.explore(spec, toys.bounds_of(spec))
+        embedded.explore(spec, sample_specs.bounds_of(spec))
 
     assert str(mine.value) == str(theirs.value)
 
@@ -164,10 +167,10 @@ def test_a_session_is_left_as_it_was(on_spark: Callable[..., Exploration], spark
 @pytest.mark.parametrize(
     ("model", "bounds", "handover"),
     [
-        ("control/fixed", "bounce", 1),
-        ("control/fixed", "bounce", 10**9),
-        pytest.param("control/KAFKA-1382", "lost_reply", 1, marks=pytest.mark.long),
-        ("control/KAFKA-1382", "lost_reply", 10**9),
+        ("zookeeper/fixed", "bounce", 1),
+        ("zookeeper/fixed", "bounce", 10**9),
+        pytest.param("zookeeper/KAFKA-1382", "lost_reply", 1, marks=pytest.mark.long),
+        ("zookeeper/KAFKA-1382", "lost_reply", 10**9),
     ],
 )
 def test_claims_about_paths(on_spark: Callable[..., Exploration], model: str, bounds: str, handover: int, tmp_path: Path) -> None:
@@ -175,7 +178,7 @@ def test_claims_about_paths(on_spark: Callable[..., Exploration], model: str, bo
     spec = MODELS[model]
     (values,) = (spec.bound_values(some.values) for some in spec.bound_sets if some.name == bounds)
     truth = embedded.explore(spec, values, everything=True)
-    assert bool(truth.violated) == (model != "control/fixed") and {"recoverable", "leads-to"} <= {c.kind for c in spec.properties}
+    assert bool(truth.violated) == (model != "zookeeper/fixed") and {"recoverable", "leads-to"} <= {c.kind for c in spec.properties}
 
     same(on_spark(spec, values, everything=True, handover=handover), truth)
     assert not (tmp_path / "states" / paths_on_spark.FOLDER).exists()
@@ -313,11 +316,11 @@ def test_late_tables_of_a_killed_driver_are_removed(finished: Path, tmp_path: Pa
     assert removed.count(left) == 2 and not left.exists()
 
 
-@pytest.mark.parametrize("spec", [toys.GRID, toys.CHANNEL, toys.TESTED], ids=lambda s: s.name)
+@pytest.mark.parametrize("spec", [sample_specs.GRID, sample_specs.CHANNEL, sample_specs.TESTED], ids=lambda s: s.name)
 @pytest.mark.parametrize("most", [1, 5])
 def test_a_search_that_is_stopped_and_resumed(spec: Spec, most: int, tmp_path: Path) -> None:
     """A search that was stopped anywhere and resumed has the results of an uninterrupted one: counts, tests, findings."""
-    bounds, options = toys.bounds_of(spec), {"everything": True, "deadlock": True}
+    bounds, options = sample_specs.bounds_of(spec), {"everything": True, "deadlock": True}
     place = Distribution(str(tmp_path / "states"))
     first = distributed.explore(spec, bounds, place, budget=Budget(max_states=most), **options)
     whole = resume(tmp_path / "states", spec, bounds, **options)
@@ -479,7 +482,7 @@ def test_a_worker_without_a_library(spark: SparkSession) -> None:
         needed = {**package.expected(), "package": "another", "versions": {library: version}}
         with pytest.raises(Exception, match=message) as met:
             tasks.mapPartitions(package.guarded(needed, "prepare", (None,))).collect()
-        assert isinstance(clusters.told(met.value), SpecError)
+        assert isinstance(clusters.reported(met.value), SpecError)
 
 
 @pytest.mark.long
@@ -755,7 +758,7 @@ def test_a_search_that_ends_before_spark_is_up(tmp_path: Path) -> None:
     code = (
         "from kafka_spec.model_check.spark.engine import explore\n"
         "from kafka_spec.model_check.exploration import Distribution\n"
-        "from kafka_spec.spec.models import MODELS\n"
+        "from kafka_spec.spec.catalogue.models import MODELS\n"
         f"d = Distribution({str(tmp_path / 'states')!r}, 'local[1]', handover=300, latest=10**6)\n"
         f"r = explore(MODELS['replication/kip_320'], {SMALL}, d)\n"
         "print(r.verdict, r.distinct)\n"

@@ -19,11 +19,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_symmetry import HOUSE, WRONG
 
-from kafka_spec.model_check import embedded
-from kafka_spec.model_check.codec import Codec
+from kafka_spec.model_check.code.row_codec import Codec
 from kafka_spec.model_check.exploration import Budget, Distribution, EngineError, Exploration
-from kafka_spec.model_check.layout import Layout
-from kafka_spec.model_check.oracle import ExecutableSpec
+from kafka_spec.model_check.interpreter.interpreter import Interpreter
+from kafka_spec.model_check.record.layout import Layout
+from kafka_spec.model_check.search import embedded
 from kafka_spec.model_check.spark import engine as distributed
 from kafka_spec.model_check.spark import exchange, merging, order, state_dir, worker
 from kafka_spec.model_check.spark.merging import Room, windows
@@ -31,9 +31,9 @@ from kafka_spec.model_check.spark.order import Order, keys_of
 from kafka_spec.model_check.spark.state_dir import Rows, Storage
 from kafka_spec.model_check.spark.tables import Blob, Outgoing
 from kafka_spec.model_check.spark.task import Refused, Task
-from kafka_spec.spec.models import MODELS
-from kafka_spec.spec.table import Spec, SpecError
-from tests import element_toys, toys
+from kafka_spec.spec.catalogue.models import MODELS
+from kafka_spec.spec.vocabulary.table import Spec, SpecError
+from tests import element_toys, sample_specs
 
 pytestmark = pytest.mark.slow
 SAME = ("levels", "fired", "new", "bounded", "tested", "digest", "findings", "verdict", "complete")
@@ -64,9 +64,9 @@ class Here:
             for _ in range(self.random.choice((1, 1, 2))):
                 self.workers.reverse()
                 worker.Worker.now = self.workers[0]
-                told = list(getattr(worker, name)(dataclasses.asdict(self.task), *arguments, [number]))
+                reported = list(getattr(worker, name)(dataclasses.asdict(self.task), *arguments, [number]))
                 self.workers[0] = worker.Worker.now
-            reports += told
+            reports += reported
         return reports
 
     def parallel(self, name: str, arguments: tuple[Any, ...], count: int, stop: Callable[[], str]) -> list[dict[str, Any]]:
@@ -89,9 +89,9 @@ def explore(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ex
             return Here(cores, seed, task, made[-1])
 
         monkeypatch.setattr(distributed, "SparkCluster", cluster)
-        told = {"state_dir": str(tmp_path / f"states-{next(runs)}"), "resume": False, "handover": 1}
-        told |= {name: options.pop(name) for name in list(options) if name in told}
-        return distributed.explore(spec, bounds, Distribution(**told, latest=told["handover"], session=object()), **options)
+        reported = {"state_dir": str(tmp_path / f"states-{next(runs)}"), "resume": False, "handover": 1}
+        reported |= {name: options.pop(name) for name in list(options) if name in reported}
+        return distributed.explore(spec, bounds, Distribution(**reported, latest=reported["handover"], session=object()), **options)
 
     return search
 
@@ -107,13 +107,21 @@ def files_of(place: Path) -> list[list[dict[str, Any]]]:
     return [json.loads(path.read_bytes())["files"] for path in sorted(place.glob("level-*.json"))]
 
 
-TOYS = (toys.CHANNEL, toys.DOORS, toys.ASSIGNS, toys.SEVERAL_STARTS, toys.TESTED, toys.BREAKS_AND_TRAPS, toys.UNFAIR_LOCK)
+TOYS = (
+    sample_specs.CHANNEL,
+    sample_specs.DOORS,
+    sample_specs.ASSIGNS,
+    sample_specs.SEVERAL_STARTS,
+    sample_specs.TESTED,
+    sample_specs.BREAKS_AND_TRAPS,
+    sample_specs.UNFAIR_LOCK,
+)
 
 
 @pytest.mark.parametrize("spec", [*TOYS, element_toys.SETS, element_toys.BAGS, element_toys.TALK], ids=lambda spec: spec.name)
 def test_the_same_as_one_search(explore: Callable[..., Exploration], spec: Spec) -> None:
     """Counts of new states, findings and lassos are those of the embedded engine, to the end and at the first violation."""
-    bounds = toys.bounds_of(spec)
+    bounds = sample_specs.bounds_of(spec)
     for everything in (False, True):
         truth = embedded.explore(spec, bounds, everything=everything, deadlock=True)
         for cores in (1, 4):
@@ -131,17 +139,17 @@ def test_interchangeable_members(explore: Callable[..., Exploration], guards: in
 @pytest.mark.parametrize("which", WRONG)
 def test_members_that_are_told_apart_are_refused(explore: Callable[..., Exploration], which: str, tmp_path: Path) -> None:
     """What tells members apart is found in the levels of the tasks, too, and again by a run that goes on after that."""
-    change, says = WRONG[which]
+    change, summary = WRONG[which]
     wrong = change(HOUSE).in_normal_form()
     for resume in (False, True):
-        with pytest.raises(SpecError, match=says):
+        with pytest.raises(SpecError, match=summary):
             explore(wrong, {"guards": 2}, everything=True, state_dir=str(tmp_path / "states"), resume=resume)
 
 
-@pytest.mark.parametrize("spec", [toys.UNFAIR_LOCK, toys.GRID_TRAP], ids=lambda spec: spec.name)
+@pytest.mark.parametrize("spec", [sample_specs.UNFAIR_LOCK, sample_specs.GRID_TRAP], ids=lambda spec: spec.name)
 def test_claims_about_paths_across_parts(explore: Callable[..., Exploration], spec: Spec, tmp_path: Path) -> None:
     """A violated leads-to or recoverable claim is told to the last step where the states of a level are in several files."""
-    bounds = {name: min(value, 5) for name, value in toys.bounds_of(spec).items()}
+    bounds = {name: min(value, 5) for name, value in sample_specs.bounds_of(spec).items()}
     truth = embedded.explore(spec, bounds, everything=True)
 
     same(explore(spec, bounds, 8, everything=True), truth)
@@ -181,8 +189,8 @@ def test_rows_are_in_the_order_of_one_search(explore: Callable[..., Exploration]
     explore(KIP_320, SMALL, 4)
     storage = Storage(str(tmp_path / "states-0"))
 
-    for level, told in enumerate(files_of(tmp_path / "states-0")[:-1]):
-        files = [(file["name"], file["rows"]) for file in told]
+    for level, reported in enumerate(files_of(tmp_path / "states-0")[:-1]):
+        files = [(file["name"], file["rows"]) for file in reported]
         found = Order.read(storage, files, 100)
         assert [known[level][place] for place in found.places] == found.marks.tolist()
         for name, _ in files if level else ():
@@ -206,15 +214,15 @@ def test_resumed_by_other_cores(explore: Callable[..., Exploration], tmp_path: P
 @pytest.fixture(scope="module")
 def candidates() -> tuple[Codec, Outgoing]:
     """Some states of a model, with the codec that packs them."""
-    spec = toys.GRID
-    bounds = toys.bounds_of(spec)
+    spec = sample_specs.GRID
+    bounds = sample_specs.bounds_of(spec)
     found: list[Any] = []
 
     def keep(search: embedded.Search) -> None:
         found.append([search.program.seed, *map(np.copy, search.frontier.read(0, search.width))])
 
     embedded.explore(spec, bounds, on_level=keep)
-    layout = Layout(ExecutableSpec(spec, bounds).space)
+    layout = Layout(Interpreter(spec, bounds).space)
     states, marks = np.concatenate([one[1] for one in found]), np.concatenate([one[2] for one in found])
     count = np.arange(len(marks))
     return Codec.of(layout, found[0][0]), Outgoing(marks, count.astype(np.uint32), count.astype(np.uint16), states)

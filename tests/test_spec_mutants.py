@@ -8,8 +8,9 @@ from collections import Counter
 import pytest
 
 from examples.lease import FENCED
-from kafka_spec.model_check import embedded, oracle
-from kafka_spec.spec.table import Rule, Spec
+from kafka_spec.model_check.oracle import oracle
+from kafka_spec.model_check.search import embedded
+from kafka_spec.spec.vocabulary.table import Rule, Spec
 from tests.mutants import spec as mutants
 from tests.mutants.woven import MUTANT, Reach, Woven
 

@@ -6,16 +6,16 @@ from collections import deque
 from typing import Any
 
 import pytest
-from test_controller import P, Q, SteppedCluster, told
+from test_controller import P, Q, SteppedCluster, reported
 
-from kafka_spec.impl.controller.failover import StartMachines
-from kafka_spec.impl.controller.state_changes import ChangePartitions, ChangeReplicas, PartitionChange, ReplicaChange
-from kafka_spec.impl.controller.zk_client import ControllerZkClient
-from kafka_spec.impl.coordination.interface import CoordinationError
 from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest, StopReplicaRequest
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.partition import PartitionState
-from kafka_spec.spec.replica import ReplicaState
+from kafka_spec.impl.zookeeper.controller.failover import StartMachines
+from kafka_spec.impl.zookeeper.controller.state_changes import ChangePartitions, ChangeReplicas, PartitionChange, ReplicaChange
+from kafka_spec.impl.zookeeper.controller.zk_client import ControllerZkClient
+from kafka_spec.impl.zookeeper.coordination.interface import CoordinationError
+from kafka_spec.spec.machines.partition import PartitionState
+from kafka_spec.spec.machines.replica import ReplicaState
 
 
 def run(cluster: SteppedCluster, change: ChangePartitions | ChangeReplicas) -> None:
@@ -34,7 +34,7 @@ def test_an_illegal_change_to_offline_sends_nothing(state: ReplicaState) -> None
     run(cluster, ChangeReplicas("offline_replica", deque([(P, 2)])))
 
     assert controller.replicas.state_of(P, 2) == (ReplicaState.OFFLINE if legal else state)
-    stops = [told(request) for request in cluster.sent(2) if isinstance(request, StopReplicaRequest)]
+    stops = [reported(request) for request in cluster.sent(2) if isinstance(request, StopReplicaRequest)]
     assert stops == ([("stop", 0, False)] if legal else [])
     assert any("of replica 2 for partition orders-0" in line and "failed" in line for line in cluster.lines) == (not legal)
 

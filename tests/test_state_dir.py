@@ -19,29 +19,37 @@ import pyarrow as pa
 import pytest
 from conftest import ROOT, Command, sampled
 
-from kafka_spec.model_check import frontier, shards
 from kafka_spec.model_check.check import check
-from kafka_spec.model_check.codec import Codec
-from kafka_spec.model_check.counterexample import trace_of
-from kafka_spec.model_check.embedded import Search, explore
+from kafka_spec.model_check.code.row_codec import Codec
 from kafka_spec.model_check.exploration import Budget, Distribution, EngineError, Exploration
-from kafka_spec.model_check.frontier import Starts
-from kafka_spec.model_check.layout import Layout
+from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.manifest import named_bounds
-from kafka_spec.model_check.oracle import ExecutableSpec
+from kafka_spec.model_check.record.layout import Layout
+from kafka_spec.model_check.search import frontier, shards
+from kafka_spec.model_check.search.embedded import Search, explore
+from kafka_spec.model_check.search.frontier import Starts
 from kafka_spec.model_check.spark import exchange
 from kafka_spec.model_check.spark.state_dir import Storage
 from kafka_spec.model_check.spark.tables import Blob, Outgoing, sent
 from kafka_spec.model_check.spark.task import Refused
-from kafka_spec.spec.domain import Range
-from kafka_spec.spec.models import MODELS
-from kafka_spec.spec.table import Spec, SpecError
-from tests import element_toys, toys
+from kafka_spec.model_check.traces.counterexample import trace_of
+from kafka_spec.spec.catalogue.models import MODELS
+from kafka_spec.spec.language.domain import Range
+from kafka_spec.spec.vocabulary.table import Spec, SpecError
+from tests import element_toys, sample_specs
 
 KIP_320 = MODELS["replication/kip_320"]
 SMALL = {"replicas": 3, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
 STATES = ("invariant", "step invariant", "reachable")
-SPECS = (toys.GRID, toys.CHANNEL, toys.PAIRS, toys.SEVERAL_STARTS, element_toys.SETS, element_toys.BAGS, element_toys.TALK)
+SPECS = (
+    sample_specs.GRID,
+    sample_specs.CHANNEL,
+    sample_specs.PAIRS,
+    sample_specs.SEVERAL_STARTS,
+    element_toys.SETS,
+    element_toys.BAGS,
+    element_toys.TALK,
+)
 
 
 def judged(spec: Spec) -> list[Any]:
@@ -87,7 +95,7 @@ def packed(codec: Codec, states: np.ndarray, places: np.ndarray) -> tuple[np.nda
 
 @pytest.mark.parametrize(
     ("name", "bounds", "most"),
-    [("replication/kip_320", "large", 13), pytest.param("control/fixed", "crash_and_expiry", 60, marks=pytest.mark.slow)],
+    [("replication/kip_320", "large", 13), pytest.param("zookeeper/fixed", "crash_and_expiry", 60, marks=pytest.mark.slow)],
 )
 def test_states_are_packed_by_their_domains(name: str, bounds: str, most: int) -> None:
     """A packed state takes the bits that its domains need, no more for a sequence than for the items that it has.
@@ -121,10 +129,10 @@ def test_rows_are_found_from_any_on() -> None:
 def test_a_changed_row_is_noticed(light: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """A flipped bit of a packed state ends the search, also one that makes a sequence longer than it can be."""
     if light:
-        monkeypatch.setattr("kafka_spec.model_check.layout.WIDE", 1)
-        monkeypatch.setattr("kafka_spec.model_check.layout.ROOM", 1)
-    spec = toys.CHANNEL
-    world = ExecutableSpec(spec, spec.bound_values({}))
+        monkeypatch.setattr("kafka_spec.model_check.record.layout.WIDE", 1)
+        monkeypatch.setattr("kafka_spec.model_check.record.layout.ROOM", 1)
+    spec = sample_specs.CHANNEL
+    world = Interpreter(spec, spec.bound_values({}))
     layout = Layout(world.space)
     search = Search(world, Exploration(spec, spec.bound_values({}), "embedded", 1, ()), None, Budget())
     codec = Codec.of(layout, search.program.seed)
@@ -245,9 +253,9 @@ def test_without_traces_counts_and_verdicts_are_the_same() -> None:
     """--no-traces tells how long a counterexample is, and keeps everything else; a finding without a trace has none to show."""
     spec, bounds = MODELS["replication/kip_279"], {"replicas": 3, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
     whole, bare = searched(spec, bounds), searched(spec, bounds, traces=False)
-    told = {name: found.states for name, found in whole.findings.items()}
+    reported = {name: found.states for name, found in whole.findings.items()}
 
-    assert {name: found.states for name, found in bare.findings.items()} == told
+    assert {name: found.states for name, found in bare.findings.items()} == reported
     assert {**facts(bare), "findings": 0} == {**facts(whole), "findings": 0}
     assert whole.violated == bare.violated == ["StrongIsr"]
     assert trace_of(bare, "StrongIsr") is None and trace_of(whole, "StrongIsr") is not None
@@ -257,12 +265,12 @@ def test_a_fault_is_told_without_traces() -> None:
     """An error of the specification has the same message with and without traces."""
     for options in ({}, {"traces": False}):
         with pytest.raises(SpecError, match=r"division|divi|zero"):
-            explore(toys.DIVIDES, toys.DIVIDES.bound_values({}), **options)
+            explore(sample_specs.DIVIDES, sample_specs.DIVIDES.bound_values({}), **options)
 
 
 def test_leads_to_without_traces() -> None:
     """A leads-to property is judged without traces, too."""
-    spec = toys.WEAK_LOCK
+    spec = sample_specs.WEAK_LOCK
     whole, bare = (explore(spec, spec.bound_values({}), everything=True, traces=traces) for traces in (True, False))
 
     assert whole.violated == bare.violated and whole.verdict == bare.verdict
@@ -276,14 +284,16 @@ def test_a_search_on_disk_is_the_same(spec: Spec, tmp_path: Path) -> None:
     """With a folder a search gives the same result; it may be continued with other threads, also when finished."""
     plain, place = searched(spec), str(tmp_path / "states")
     stopped = searched(spec, state_dir=place, budget=Budget(max_states=max(2, plain.distinct // 2)))
-    told = [searched(spec, state_dir=place, resume=True, threads=threads) for threads in (2, 1)]
+    reported = [searched(spec, state_dir=place, resume=True, threads=threads) for threads in (2, 1)]
 
     assert stopped.distinct <= plain.distinct
-    assert [facts(result) for result in told] == [facts(plain)] * 2
+    assert [facts(result) for result in reported] == [facts(plain)] * 2
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("spec", [*toys.RECOVERABLE[:4], *toys.FAIR[:4], toys.WEAK_LOCK], ids=lambda spec: spec.name)
+@pytest.mark.parametrize(
+    "spec", [*sample_specs.RECOVERABLE[:4], *sample_specs.FAIR[:4], sample_specs.WEAK_LOCK], ids=lambda spec: spec.name
+)
 def test_steps_on_disk(spec: Spec, tmp_path: Path) -> None:
     """Properties about paths are judged on the same steps, wherever a search is stopped, and also when it had ended."""
     plain = explore(spec, spec.bound_values({}), everything=True)
@@ -351,11 +361,11 @@ def test_a_killed_search_goes_on(seed: int, tmp_path: Path) -> None:
         done = levels - 1
     ended = subprocess.run(command(place, *resume, "--format", "json"), cwd=ROOT, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
-    told = json.loads(ended.stdout)
+    reported = json.loads(ended.stdout)
     plain = explore(KIP_320, {**SMALL, "log_size": 2, "max_records": 2, "max_leader_epoch": 2})
 
     assert f"{plain.digest:016x}" in ended.stdout
-    assert str(plain.distinct) in json.dumps(told)
+    assert str(plain.distinct) in json.dumps(reported)
 
 
 def test_a_resumed_search_makes_room_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -434,26 +444,30 @@ def test_a_foreign_folder_is_refused(tmp_path: Path, kafka_spec: Command) -> Non
     for options in ({"engine": "oracle"}, {"verify": True}, {"engine": "both"}):
         with pytest.raises(SpecError, match="state-dir"):
             check(KIP_320, SMALL, distribution=Distribution(str(place), resume=True), **options)  # type: ignore[arg-type]
-    told = kafka_spec("check", KIP_320.name, "--bounds", "tiny", "--resume")
-    assert told.returncode == 2 and "name its folder with --state-dir" in told.stderr
+    reported = kafka_spec("check", KIP_320.name, "--bounds", "tiny", "--resume")
+    assert reported.returncode == 2 and "name its folder with --state-dir" in reported.stderr
 
 
 def counted_from(first: int) -> Spec:
     """Return a spec whose functions and names are always the same, and which starts elsewhere."""
-    return replace(toys.SEVERAL_STARTS, start=replace(toys.STARTS, params={"at": Range(first, 4)}))
+    return replace(sample_specs.SEVERAL_STARTS, start=replace(sample_specs.STARTS, params={"at": Range(first, 4)}))
 
 
-OPERATED = replace(toys.GET, kind="operator", fairness=None)
+OPERATED = replace(sample_specs.GET, kind="operator", fairness=None)
 OTHERS = {
     "another start": (counted_from(2), counted_from(0), "differs in its initial states"),
     "another kind of claim": (
-        replace(toys.WEAK_LOCK, properties=(toys.GRANTED,)),
-        replace(toys.WEAK_LOCK, properties=(replace(toys.GRANTED, kind="recoverable"),)),
+        replace(sample_specs.WEAK_LOCK, properties=(sample_specs.GRANTED,)),
+        replace(sample_specs.WEAK_LOCK, properties=(replace(sample_specs.GRANTED, kind="recoverable"),)),
         "differs in its properties",
     ),
     "another kind of rule": (
-        replace(toys.WEAK_LOCK, properties=(toys.FREED,)),
-        replace(toys.WEAK_LOCK, properties=(toys.FREED,), rules=(toys.ASKS, OPERATED, toys.GIVE_BACK, toys.SWITCH)),
+        replace(sample_specs.WEAK_LOCK, properties=(sample_specs.FREED,)),
+        replace(
+            sample_specs.WEAK_LOCK,
+            properties=(sample_specs.FREED,),
+            rules=(sample_specs.ASKS, OPERATED, sample_specs.GIVE_BACK, sample_specs.SWITCH),
+        ),
         "differs in its (kinds of rules|code)",
     ),
 }

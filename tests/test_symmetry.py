@@ -14,20 +14,22 @@ from conftest import Explore
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafka_spec.model_check import embedded, oracle, symmetry
-from kafka_spec.model_check.arrays import address
 from kafka_spec.model_check.check import check
-from kafka_spec.model_check.compile import Program
-from kafka_spec.model_check.counterexample import trace_of
+from kafka_spec.model_check.code.arrays import address
+from kafka_spec.model_check.code.program import Program
 from kafka_spec.model_check.exploration import EngineError
-from kafka_spec.model_check.layout import Layout
-from kafka_spec.model_check.oracle import ExecutableSpec
-from kafka_spec.model_check.symmetry import renamings
-from kafka_spec.spec.domain import (
+from kafka_spec.model_check.interpreter import symmetry_check
+from kafka_spec.model_check.interpreter.interpreter import Interpreter
+from kafka_spec.model_check.interpreter.symmetry_check import renamings
+from kafka_spec.model_check.oracle import oracle
+from kafka_spec.model_check.record.layout import Layout
+from kafka_spec.model_check.search import embedded
+from kafka_spec.model_check.traces.counterexample import trace_of
+from kafka_spec.spec.catalogue.models import MODELS
+from kafka_spec.spec.language.domain import (
     NONE,
+    ArrayOf,
     Bound,
-    Bounded,
-    Each,
     Flag,
     MapOf,
     Member,
@@ -37,16 +39,16 @@ from kafka_spec.spec.domain import (
     Queue,
     Range,
     Scalar,
+    SequenceOf,
     SetOf,
     append,
     contains,
-    holds,
+    field,
     including,
     pop_first,
 )
-from kafka_spec.spec.domain.types import Array, Collection, Record, Type, order
-from kafka_spec.spec.models import MODELS
-from kafka_spec.spec.table import (
+from kafka_spec.spec.language.domain.types import Array, Collection, Record, Type, order
+from kafka_spec.spec.vocabulary.table import (
     Constants,
     Rule,
     Spec,
@@ -58,7 +60,7 @@ from kafka_spec.spec.table import (
     recoverable,
     step_invariant,
 )
-from kafka_spec.spec.table.symmetry import renamed
+from kafka_spec.spec.vocabulary.table.symmetry import renamed
 
 # ---------------------------------------------------------------------------------------------------------------------
 # A small world: guards who hand a key to each other
@@ -71,25 +73,25 @@ A_GUARD = Member(GUARDS, "guard")
 class Letter:
     """Who wrote to whom, and who is said to have had the key."""
 
-    writer: int = holds(A_GUARD)
-    reader: int = holds(MemberOrNone(GUARDS, "guard"))
-    named: int = holds(SetOf(GUARDS))
+    writer: int = field(A_GUARD)
+    reader: int = field(MemberOrNone(GUARDS, "guard"))
+    named: int = field(SetOf(GUARDS))
 
 
 @dataclass
 class House:
     """Who has the key, what each guard knows, and letters."""
 
-    holder: int = holds(MemberOrNone(GUARDS, "guard"))
-    seen: list[int] = holds(Each(SetOf(GUARDS), GUARDS, "guard"))
-    trust: list[list[int]] = holds(Each(Each(Flag(), GUARDS), GUARDS, "guard"))
-    turns: list[int] = holds(Each(Range(0, 2), GUARDS, "guard"))
-    letters: list[Letter] = holds(Queue(Letter, 2))
-    archive: list[Letter] = holds(SetOf(Letter, 3))
-    line: list[int] = holds(Bounded(A_GUARD, 10))
+    holder: int = field(MemberOrNone(GUARDS, "guard"))
+    seen: list[int] = field(ArrayOf(SetOf(GUARDS), GUARDS, "guard"))
+    trust: list[list[int]] = field(ArrayOf(ArrayOf(Flag(), GUARDS), GUARDS, "guard"))
+    turns: list[int] = field(ArrayOf(Range(0, 2), GUARDS, "guard"))
+    letters: list[Letter] = field(Queue(Letter, 2))
+    archive: list[Letter] = field(SetOf(Letter, 3))
+    line: list[int] = field(SequenceOf(A_GUARD, 10))
     """More places than are summed without a loop."""
-    keys: dict[int, Letter] = holds(MapOf(A_GUARD, Letter))
-    spare: int | None = holds(Option(A_GUARD))
+    keys: dict[int, Letter] = field(MapOf(A_GUARD, Letter))
+    spare: int | None = field(Option(A_GUARD))
 
 
 def nobody_has_it(s: House) -> bool:
@@ -203,7 +205,7 @@ def any_value(type_: Type, chance: random.Random) -> Any:
     return type_.holding(items)
 
 
-def program_of(world: ExecutableSpec, layout: Layout) -> Program:
+def program_of(world: Interpreter, layout: Layout) -> Program:
     """Return the code of a spec."""
     return Program(world.spec, layout, world.actions, world.spec.properties, world.k)
 
@@ -214,7 +216,7 @@ def program_of(world: ExecutableSpec, layout: Layout) -> Program:
 @given(st.integers(0, 2**32))
 def test_one_form_for_all_names(guards: int, seed: int) -> None:
     """A form is a renaming of the state, it is the same for all renamings, and compiled code has the same forms and renamings."""
-    world = ExecutableSpec(HOUSE.in_normal_form(), {"guards": guards})
+    world = Interpreter(HOUSE.in_normal_form(), {"guards": guards})
     layout, root = Layout(world.space), world.space.root
     program = program_of(world, layout)
     assert program.rename is not None
@@ -242,7 +244,7 @@ def test_one_form_for_all_names(guards: int, seed: int) -> None:
 @given(st.integers(0, 2**32))
 def test_forms_of_many_members(guards: int, seed: int) -> None:
     """Compiled code has the oracle's form of a state in which sets have more members than one row of a table is for."""
-    world = ExecutableSpec(HOUSE.in_normal_form(), {"guards": guards})
+    world = Interpreter(HOUSE.in_normal_form(), {"guards": guards})
     layout, chance = Layout(world.space), random.Random(seed)
     program = program_of(world, layout)
     states = [any_value(world.space.root, chance) for _ in range(4)]
@@ -254,7 +256,7 @@ def test_forms_of_many_members(guards: int, seed: int) -> None:
 
 def test_renaming() -> None:
     """A renaming changes members, sets of members, the order of what stands for each, and the order of elements of a set."""
-    world = ExecutableSpec(HOUSE, {"guards": 3})
+    world = Interpreter(HOUSE, {"guards": 3})
     state = world.space.fresh()
     state.holder = 0
     state.seen[0] = 0b011
@@ -273,7 +275,7 @@ def test_renaming() -> None:
 @pytest.mark.parametrize("guards", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_orbits(guards: int) -> None:
     """Both engines find as many states as there are orbits of all states, with the same graph."""
-    world = ExecutableSpec(HOUSE, {"guards": guards})
+    world = Interpreter(HOUSE, {"guards": guards})
     names = list(itertools.permutations(range(guards)))
     orbits: set[Any] = set()
 
@@ -293,7 +295,7 @@ def test_orbits(guards: int) -> None:
 def test_faster_code_is_used_for_all() -> None:
     """A search that loads faster code calls nothing of the code before, which is gone; it finds the same."""
     used = []
-    result = searched(HOUSE, embedded.explore, fast_from=20, anew=True, on_level=lambda search: used.append(search.program.rename))
+    result = searched(HOUSE, embedded.explore, fast_from=20, fresh=True, on_level=lambda search: used.append(search.program.rename))
     assert used[0] is not used[-1]
     assert result.digest == searched(HOUSE, embedded.explore).digest
 
@@ -339,7 +341,7 @@ def test_type_invariant_of_another_member(explore: Explore) -> None:
     trace = trace_of(searched(greedy, explore, 3), "TypeInvariant")
     assert trace is not None
     (step,) = trace.steps
-    assert dict(step.action.binding) == {"guard": 1} and "outside" in step.says
+    assert dict(step.action.binding) == {"guard": 1} and "outside" in step.summary
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -395,8 +397,8 @@ WRONG: dict[str, tuple[Callable[[Spec], Spec], str]] = {
 @pytest.mark.parametrize("which", WRONG)
 def test_what_tells_members_apart_is_refused(which: str, explore: Explore) -> None:
     """A rule, an ordering comparison or a property that tells members apart ends the search with its name."""
-    change, says = WRONG[which]
-    with pytest.raises(SpecError, match=says):
+    change, summary = WRONG[which]
+    with pytest.raises(SpecError, match=summary):
         searched(change(HOUSE), explore)
     assert embedded.explore(change(HOUSE), {"guards": 2}).distinct > 1
 
@@ -408,7 +410,7 @@ NAMING = Bound("naming", 0, 26, "the ranks that no guard may have: three digits 
 class Ranked:
     """Three guards of different ranks."""
 
-    ranks: list[int] = holds(Each(Range(0, 2), GUARDS, "guard"))
+    ranks: list[int] = field(ArrayOf(Range(0, 2), GUARDS, "guard"))
 
 
 def rank_them(s: Ranked) -> None:
@@ -459,7 +461,7 @@ CROWD = Bound("crowd", 1, 9, "who can sit")
 class Bench:
     """Who sits."""
 
-    sits: list[int] = holds(Each(Flag(), CROWD, "one"))
+    sits: list[int] = field(ArrayOf(Flag(), CROWD, "one"))
 
 
 def change_places(s: Bench, one: int) -> None:
@@ -475,7 +477,7 @@ BENCH = Spec("bench", "a crowd and a bench", Bench, MOVES, normal_form=(Symmetri
 @pytest.mark.parametrize("crowd", [1, 2, 5])
 def test_levels_of_any_width_are_compared(crowd: int, narrow: int, explore: Explore, monkeypatch: pytest.MonkeyPatch) -> None:
     """Narrow and wide levels are compared, also where a single member has no other name; there is one orbit of each number."""
-    monkeypatch.setattr(symmetry, "NARROW", narrow)
+    monkeypatch.setattr(symmetry_check, "NARROW", narrow)
 
     assert explore(BENCH.in_normal_form(), {"crowd": crowd}, everything=True).levels == [1] * (crowd + 1)
 
@@ -512,7 +514,7 @@ def has_it_somebody(s: House) -> bool:
 
 def test_wrong_symmetry_is_not_verified(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where no sampled state shows that members differ, the comparison with all states does."""
-    monkeypatch.setattr("kafka_spec.model_check.renamings.Renamings.judge", lambda *_: None)
+    monkeypatch.setattr("kafka_spec.model_check.search.renamings.Renamings.judge", lambda *_: None)
     change, _ = WRONG["a guard"]
     with pytest.raises(EngineError, match="not right"):
         check(change(HOUSE), {"guards": 2}, verify_normal_form=True)
@@ -532,5 +534,5 @@ def test_declarations() -> None:
 
 def test_sets_are_masks() -> None:
     """The test's world packs sets of members as numbers."""
-    world = ExecutableSpec(HOUSE, {"guards": 3})
+    world = Interpreter(HOUSE, {"guards": 3})
     assert contains(int(MemberSet.of([0, 2])), 2) and world.space.fresh().seen[0] == 0

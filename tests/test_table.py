@@ -9,15 +9,16 @@ from typing import Any
 
 import pytest
 
-from kafka_spec.model_check import embedded, oracle
 from kafka_spec.model_check.exploration import Budget
+from kafka_spec.model_check.oracle import oracle
 from kafka_spec.model_check.report.plain import model_plain
 from kafka_spec.model_check.report.text import model_text, result_text
-from kafka_spec.spec import table
+from kafka_spec.model_check.search import embedded
 from kafka_spec.spec.brokers import Assignment, Broker
-from kafka_spec.spec.domain import BadAccess, Bound, Bounded, Each, Flag, Queue, Range, Space, StateOf, holds
-from kafka_spec.spec.machines import MACHINES
-from kafka_spec.spec.table import (
+from kafka_spec.spec.catalogue.machines import MACHINES
+from kafka_spec.spec.language.domain import ArrayOf, BadAccess, Bound, Flag, Queue, Range, SequenceOf, Space, StateOf, field
+from kafka_spec.spec.vocabulary import table
+from kafka_spec.spec.vocabulary.table import (
     Attempt,
     BoundSet,
     Constants,
@@ -36,8 +37,8 @@ from kafka_spec.spec.table import (
     recoverable,
     step_invariant,
 )
-from tests import toys
-from tests.toys import Door, House
+from tests import sample_specs
+from tests.sample_specs import Door, House
 
 
 class Light(enum.IntEnum):
@@ -107,7 +108,7 @@ def door(*rows: Row, **other: Any) -> Machine:
         (
             (
                 LOCK,
-                Row("open", (Door.SHUT,), Door.OPEN, guards=(yes, toys.there_is_a_key)),
+                Row("open", (Door.SHUT,), Door.OPEN, guards=(yes, sample_specs.there_is_a_key)),
                 dataclasses.replace(OPEN, guards=(yes,)),
             ),
             r"rows 'open \[yes and there_is_a_key\]' and 'open \[yes\]' both leave SHUT",
@@ -145,12 +146,12 @@ def test_rows_with_different_guards_may_share_a_source() -> None:
 
     A guard of one that is under `unless` of the other shows that they exclude each other; other pairs are listed.
     """
-    assert [row.target for row in toys.CLASHING.rows_of("open")] == [Door.OPEN, Door.LOCKED]
-    assert toys.CLASHING.unproved_pairs == (toys.CLASHING.rows,)
+    assert [row.target for row in sample_specs.CLASHING.rows_of("open")] == [Door.OPEN, Door.LOCKED]
+    assert sample_specs.CLASHING.unproved_pairs == (sample_specs.CLASHING.rows,)
     one, other = dataclasses.replace(OPEN, guards=(yes,)), dataclasses.replace(OPEN, target=Door.LOCKED, unless=(yes,))
     assert door(one, other).unproved_pairs == () and one.excludes(other) and other.excludes(one)
     assert door(OPEN, LOCK, SHUT).triggers == ("open", "lock", "shut")
-    assert door(OPEN, LOCK, SHUT).unproved_pairs == toys.DOOR.unproved_pairs == ()
+    assert door(OPEN, LOCK, SHUT).unproved_pairs == sample_specs.DOOR.unproved_pairs == ()
 
 
 def test_kafkas_rows_exclude_each_other() -> None:
@@ -177,13 +178,16 @@ def was_tried_often(s: House) -> bool:
 
 
 DEEP = door(
-    dataclasses.replace(OPEN, guards=(was_never_tried,), effects=(toys.note_try,)),
-    dataclasses.replace(OPEN, guards=(was_tried_once,), effects=(toys.note_try,)),
-    dataclasses.replace(OPEN, target=Door.LOCKED, guards=(was_tried_often,), unless=(toys.there_is_a_key,)),
+    dataclasses.replace(OPEN, guards=(was_never_tried,), effects=(sample_specs.note_try,)),
+    dataclasses.replace(OPEN, guards=(was_tried_once,), effects=(sample_specs.note_try,)),
+    dataclasses.replace(OPEN, target=Door.LOCKED, guards=(was_tried_often,), unless=(sample_specs.there_is_a_key,)),
     SHUT,
 )
 DEEP_SPEC = dataclasses.replace(
-    toys.DOORS, name="deep", rules=(toys.DOORS.rule("Open"), toys.DOORS.rule("Shut"), toys.DOORS.rule("FindKey")), machines=(DEEP,)
+    sample_specs.DOORS,
+    name="deep",
+    rules=(sample_specs.DOORS.rule("Open"), sample_specs.DOORS.rule("Shut"), sample_specs.DOORS.rule("FindKey")),
+    machines=(DEEP,),
 )
 
 
@@ -205,11 +209,13 @@ def test_an_overlap_deep_in_the_exploration_is_found(explore: Any) -> None:
 def test_models_tell_what_rests_on_exploration() -> None:
     """`models` and results name the pairs of rows that only exploration shows to be exclusive, and no others."""
     pair = "open [is_first_door] | open [is_any_door]"
-    assert f"that at most one fits is not shown by their guards: {pair}" in model_text(toys.OVERLAPPING)
-    assert model_plain(toys.OVERLAPPING)["machines"][0]["unproved_pairs"] == [pair.split(" | ")]
+    assert f"that at most one fits is not shown by their guards: {pair}" in model_text(sample_specs.OVERLAPPING)
+    assert model_plain(sample_specs.OVERLAPPING)["machines"][0]["unproved_pairs"] == [pair.split(" | ")]
     text = result_text(oracle.explore(DEEP_SPEC, {}, budget=Budget(max_states=1)), {})
     assert "exclusive   at every firing in these states, which their guards do not show: open [was_never_tried]" in text
-    assert "not shown" not in model_text(toys.DOORS) and "exclusive" not in result_text(oracle.explore(toys.DOORS, {}), {})
+    assert "not shown" not in model_text(sample_specs.DOORS) and "exclusive" not in result_text(
+        oracle.explore(sample_specs.DOORS, {}), {}
+    )
 
 
 def test_legal_pairs_are_those_of_transitions() -> None:
@@ -228,7 +234,7 @@ def test_label_shows_trigger_guards_and_effects() -> None:
         Row("open", (Door.SHUT,), Door.OPEN, (yes,), unless=("stuck", nothing)).label == "open [yes and not stuck and not nothing]"
     )
     assert Row("open", (Door.SHUT,), Door.OPEN, effects=(nothing, "ring")).label == "open / nothing, ring"
-    assert toys.DOOR.rows[1].label == "open [there_is_a_key] / note_try"
+    assert sample_specs.DOOR.rows[1].label == "open [there_is_a_key] / note_try"
 
 
 def test_bind_gives_names_their_functions() -> None:
@@ -254,13 +260,13 @@ def s() -> Any:
     return Space(House, {}).fresh()
 
 
-K = toys.DOORS.constants({})
+K = sample_specs.DOORS.constants({})
 
 
 def test_fire_enters_the_target_of_the_row(s: Any) -> None:
     """`fire` runs the row's effects, enters its target for that entity alone, and says that it did."""
     attempts: list[Attempt] = []
-    assert fire(s, toys.DOORS.constants({}, attempts), toys.DOOR, (1,), "open") is True
+    assert fire(s, sample_specs.DOORS.constants({}, attempts), sample_specs.DOOR, (1,), "open") is True
     assert (list(s.doors), s.tries) == ([Door.SHUT, Door.OPEN], 1)
     (attempt,) = attempts
     assert (attempt.machine, attempt.entity, attempt.trigger) == ("Door", (1,), "open")
@@ -270,83 +276,85 @@ def test_fire_enters_the_target_of_the_row(s: Any) -> None:
 def test_refused_fire_changes_nothing(s: Any) -> None:
     """If no row is enabled, by its source or by its guards, `fire` says so, changes nothing, and records the attempt."""
     attempts: list[Attempt] = []
-    k = toys.DOORS.constants({}, attempts)
+    k = sample_specs.DOORS.constants({}, attempts)
     before = Space(House, {}).root.freeze(s)
-    assert fire(s, k, toys.DOOR, (0,), "shut") is False
-    assert fire(s, k, toys.DOOR, (0,), "lock") is False
+    assert fire(s, k, sample_specs.DOOR, (0,), "shut") is False
+    assert fire(s, k, sample_specs.DOOR, (0,), "lock") is False
     assert Space(House, {}).root.freeze(s) == before
     assert [(attempt.trigger, attempt.target) for attempt in attempts] == [("shut", None), ("lock", None)]
 
 
 def test_attempts_stay_with_whoever_made_k(s: Any) -> None:
     """Two contexts fire independently: each records its own attempts, by its own table, and none remain for the next."""
-    locks = dataclasses.replace(toys.DOOR, rows=(dataclasses.replace(toys.DOOR.rows[0], target=Door.LOCKED), *toys.DOOR.rows[1:]))
-    first, second = (
-        oracle.ExecutableSpec(toys.DOORS, {}),
-        oracle.ExecutableSpec(dataclasses.replace(toys.DOORS, machines=(locks,)), {}),
+    locks = dataclasses.replace(
+        sample_specs.DOOR, rows=(dataclasses.replace(sample_specs.DOOR.rows[0], target=Door.LOCKED), *sample_specs.DOOR.rows[1:])
     )
-    opens = toys.DOORS.rule("Open")
+    first, second = (
+        oracle.Interpreter(sample_specs.DOORS, {}),
+        oracle.Interpreter(dataclasses.replace(sample_specs.DOORS, machines=(locks,)), {}),
+    )
+    opens = sample_specs.DOORS.rule("Open")
     (state,) = first.initial()
     assert first.apply(opens, state, (0,)).doors[0] == Door.OPEN
     (state,) = second.initial()
     assert second.apply(opens, state, (0,)).doors[0] == Door.LOCKED
     assert [[attempt.target for attempt in world.attempts] for world in (first, second)] == [[Door.OPEN], [Door.LOCKED]]
-    assert fire(s, K, toys.DOOR, (0,), "open") and len(first.attempts) == len(second.attempts) == 1
+    assert fire(s, K, sample_specs.DOOR, (0,), "open") and len(first.attempts) == len(second.attempts) == 1
 
 
 def test_fire_needs_its_table(s: Any) -> None:
     """`fire` of a machine that `k` does not carry is refused, with the cure; `k` shows bounds and decisions alone."""
     with pytest.raises(SpecError, match=r"machine Door is fired and k does not carry it; make k with spec\.constants"):
-        fire(s, Constants({"size": 1}), toys.DOOR, (0,), "open")
-    assert vars(Constants({"size": 1}, (toys.DOOR,))) == {"size": 1}
+        fire(s, Constants({"size": 1}), sample_specs.DOOR, (0,), "open")
+    assert vars(Constants({"size": 1}, (sample_specs.DOOR,))) == {"size": 1}
 
 
 def test_guards_pick_the_row(s: Any) -> None:
     """A guard decides whether a row fits: with the key a door is locked, and opened again."""
     s.key = 1
-    assert fire(s, K, toys.DOOR, (0,), "lock") and s.doors[0] == Door.LOCKED
+    assert fire(s, K, sample_specs.DOOR, (0,), "lock") and s.doors[0] == Door.LOCKED
     s.key = 0
-    assert not fire(s, K, toys.DOOR, (0,), "open")
+    assert not fire(s, K, sample_specs.DOOR, (0,), "open")
     s.key = 1
-    assert fire(s, K, toys.DOOR, (0,), "open") and s.doors[0] == Door.OPEN
+    assert fire(s, K, sample_specs.DOOR, (0,), "open") and s.doors[0] == Door.OPEN
 
 
 def test_overlapping_rows_are_an_error(s: Any) -> None:
     """If two rows are enabled, an error names both; if one is enabled, it is taken."""
     with pytest.raises(Overlap, match=r"open in SHUT fits 'open \[is_first_door\]' and 'open \[is_any_door\]'"):
-        fire(s, Constants({}, (toys.CLASHING,)), toys.CLASHING, (0,), "open")
+        fire(s, Constants({}, (sample_specs.CLASHING,)), sample_specs.CLASHING, (0,), "open")
     assert s.doors[0] == Door.SHUT
-    assert fire(s, Constants({}, (toys.CLASHING,)), toys.CLASHING, (1,), "open") and s.doors[1] == Door.LOCKED
+    assert fire(s, Constants({}, (sample_specs.CLASHING,)), sample_specs.CLASHING, (1,), "open") and s.doors[1] == Door.LOCKED
 
 
 def test_row_that_waits_is_an_error(s: Any) -> None:
     """Firing a row that waits for a feature is an error that names the feature; the other rows of the table work."""
     with pytest.raises(SpecError, match="machine Door: row 'lock' waits for keys"):
-        fire(s, Constants({}, (toys.WAITING,)), toys.WAITING, (0,), "lock")
+        fire(s, Constants({}, (sample_specs.WAITING,)), sample_specs.WAITING, (0,), "lock")
     assert s.doors[0] == Door.SHUT
-    assert fire(s, Constants({}, (toys.WAITING,)), toys.WAITING, (0,), "open")
+    assert fire(s, Constants({}, (sample_specs.WAITING,)), sample_specs.WAITING, (0,), "open")
 
 
 @pytest.mark.parametrize("entity", [(2,), (-1,)])
 def test_fire_of_nobody_is_refused(s: Any, entity: tuple[int, ...]) -> None:
     """Firing for an unknown entity is refused."""
     with pytest.raises(BadAccess, match=r"House\.doors: index"):
-        fire(s, K, toys.DOOR, entity, "open")
+        fire(s, K, sample_specs.DOOR, entity, "open")
 
 
 @dataclass
 class Room:
     """A room with lights, inside of something."""
 
-    lights: list[int] = holds(Each(StateOf(Light, "Light"), 3))
+    lights: list[int] = field(ArrayOf(StateOf(Light, "Light"), 3))
 
 
 @dataclass
 class Hotel:
     """Rooms, and one light outside."""
 
-    rooms: list[Room] = holds(Each(Room, 2))
-    outside: int = holds(StateOf(Light, "Outside"))
+    rooms: list[Room] = field(ArrayOf(Room, 2))
+    outside: int = field(StateOf(Light, "Outside"))
 
 
 LIGHT = Machine("Light", Light, Light.OFF, (Row("switch", (Light.OFF,), Light.ON),), entity=("room", "light"))
@@ -393,13 +401,13 @@ def set_light(s: Hotel) -> None:
 
 @pytest.mark.parametrize(
     ("state", "effect", "machines", "more"),
-    [(House, set_door, (toys.DOOR,), ()), (Hotel, set_light, (LIGHT, OUTSIDE), HOTEL.rules)],
+    [(House, set_door, (sample_specs.DOOR,), ()), (Hotel, set_light, (LIGHT, OUTSIDE), HOTEL.rules)],
     ids=["item", "field"],
 )
 @pytest.mark.parametrize("explore", [oracle.explore, embedded.explore], ids=["oracle", "embedded"])
 def test_only_fire_changes_a_machine(explore: Any, state: type, effect: Any, machines: Any, more: Any) -> None:
     """An effect that sets the state of a machine is refused by both engines, with the cure."""
-    spec = Spec("cheats", "sets a state", state, (toys.rule("Cheat", effect), *more), machines=machines)
+    spec = Spec("cheats", "sets a state", state, (sample_specs.rule("Cheat", effect), *more), machines=machines)
     with pytest.raises(SpecError, match=rf"in {effect.__name__}|{effect.__name__} cannot be executed") as raised:
         explore(spec, {})
     assert "is the state of a machine; change it with fire()" in str(raised.value)
@@ -415,8 +423,8 @@ def test_wrong_rules_are_refused() -> None:
         Rule("Bad", "world", "", "", nothing)  # type: ignore[arg-type]
     with pytest.raises(SpecError, match="rule Bad: guards is not a tuple"):
         Rule("Bad", "world", "", "", (nothing,), guards=[yes])  # type: ignore[arg-type]
-    with pytest.raises(SpecError, match="rule Bad: within is not a tuple"):
-        Rule("Bad", "world", "", "", (nothing,), within=yes)  # type: ignore[arg-type]
+    with pytest.raises(SpecError, match="rule Bad: bound_guards is not a tuple"):
+        Rule("Bad", "world", "", "", (nothing,), bound_guards=yes)  # type: ignore[arg-type]
     message = r"test_table.py:\d+: wants_window takes window, which rule Bad does not have; it may take door, k, s"
     with pytest.raises(SpecError, match=message):
         Rule("Bad", "world", "", "", (nothing,), params={"door": Broker(2)}, guards=(wants_window,))
@@ -426,8 +434,8 @@ def test_wrong_rules_are_refused() -> None:
 
 def test_rule_without_a_guard_is_weaker() -> None:
     """A rule can be weakened by one guard, by its name; an unknown guard is refused with the list of its guards."""
-    rule = toys.rule("Two", nothing, guards=(yes, toys.there_is_a_key))
-    assert rule.without_guard("yes").guards == (toys.there_is_a_key,)
+    rule = sample_specs.rule("Two", nothing, guards=(yes, sample_specs.there_is_a_key))
+    assert rule.without_guard("yes").guards == (sample_specs.there_is_a_key,)
     assert rule.without_guard("yes").effects == rule.effects and len(rule.guards) == 2
     with pytest.raises(SpecError, match="rule Two has no guard no; it has yes, there_is_a_key"):
         rule.without_guard("no")
@@ -437,11 +445,11 @@ def test_properties_take_what_their_kind_has() -> None:
     """Invariants and goals take s and k, step invariants take before, after and k, and none of them may write."""
     makers = (invariant, reachable, recoverable)
     assert [make("P", yes, "", "").kind for make in makers] == ["invariant", "reachable", "recoverable"]
-    assert step_invariant("P", toys.never_goes_down, "", "").kind == "step invariant"
+    assert step_invariant("P", sample_specs.never_goes_down, "", "").kind == "step invariant"
     with pytest.raises(SpecError, match="yes takes s, which property P does not have; it may take after, before, k"):
         step_invariant("P", yes, "", "")
     with pytest.raises(SpecError, match="never_goes_down takes before, which property P does not have; it may take k, s"):
-        invariant("P", toys.never_goes_down, "", "")
+        invariant("P", sample_specs.never_goes_down, "", "")
     with pytest.raises(SpecError, match="guard writes writes"):
         Property("P", "reachable", writes, "", "")
 
@@ -466,9 +474,9 @@ class Era(enum.IntEnum):
 class Shelf:
     """Things on a shelf."""
 
-    things: list[int] = holds(Bounded(Flag(), SIZE))
-    queue: list[int] = holds(Queue(Flag(), 2))
-    count: int = holds(Range(0, 3))
+    things: list[int] = field(SequenceOf(Flag(), SIZE))
+    queue: list[int] = field(Queue(Flag(), 2))
+    count: int = field(Range(0, 3))
 
 
 def put(s: Shelf) -> None:
@@ -486,15 +494,15 @@ def is_small(s: Shelf) -> bool:
     return s.count < 9
 
 
-PUT = toys.rule("Put", put)
-TAKE = toys.rule("Take", put)
+PUT = sample_specs.rule("Put", put)
+TAKE = sample_specs.rule("Take", put)
 SMALL = invariant("Small", is_small, "small", "")
 
 
 def shelf(**other: Any) -> Spec:
     """Return a valid spec, except for the given parts."""
     parts: dict[str, Any] = {
-        "name": "shelf", "says": "a shelf", "state": Shelf, "rules": (PUT, TAKE), "properties": (SMALL,), "more_bounds": (MORE,),
+        "name": "shelf", "summary": "a shelf", "state": Shelf, "rules": (PUT, TAKE), "properties": (SMALL,), "more_bounds": (MORE,),
         "decisions": (Decision("era", Era.OLD, "which era"),),
         "bound_sets": (BoundSet("one", {"size": 1, "more": 0}, "small"), BoundSet("two", {"size": 2, "more": 1}, "large")),
     }  # fmt: skip
@@ -533,22 +541,22 @@ def test_wrong_specs_are_refused(change: dict[str, Any], message: str) -> None:
 def test_specs_list_the_machines_they_fire() -> None:
     """A spec is refused if its rules or its start fire a machine that it does not list, or whose field it lacks."""
     with pytest.raises(SpecError, match="spec doors: its rules fire machine Door; list it under machines"):
-        dataclasses.replace(toys.DOORS, machines=())
-    opens = Rule("Start", "world", "", "", (toys.open_clashing,), params=toys.ANY_DOOR)
+        dataclasses.replace(sample_specs.DOORS, machines=())
+    opens = Rule("Start", "world", "", "", (sample_specs.open_clashing,), params=sample_specs.ANY_DOOR)
     with pytest.raises(SpecError, match="its rules fire machine Door"):
-        Spec("start", "", House, (toys.rule("FindKey", toys.find_key),), start=opens)
+        Spec("start", "", House, (sample_specs.rule("FindKey", sample_specs.find_key),), start=opens)
     with pytest.raises(SpecError, match="machine Door must be in one field"):
-        shelf(machines=(toys.DOOR,))
+        shelf(machines=(sample_specs.DOOR,))
     flat = Machine("Door", Door, Door.SHUT, (OPEN, LOCK))
     with pytest.raises(SpecError, match=r"under one index for each of \(\)"):
-        Spec("flat", "", House, (toys.rule("FindKey", toys.find_key),), machines=(flat,))
+        Spec("flat", "", House, (sample_specs.rule("FindKey", sample_specs.find_key),), machines=(flat,))
 
 
 def test_specs_have_no_unbound_names() -> None:
     """A spec whose machine names a guard that has no function is refused."""
     named = door(dataclasses.replace(OPEN, guards=("key_fits",)), LOCK)
     with pytest.raises(SpecError, match="machine Door: key_fits has no function; use Machine"):
-        Spec("named", "", House, (toys.rule("FindKey", toys.find_key),), machines=(named,))
+        Spec("named", "", House, (sample_specs.rule("FindKey", sample_specs.find_key),), machines=(named,))
     with pytest.raises(SpecError, match="key_fits is a name without a function"):
         table.call("key_fits", {})
 
@@ -595,13 +603,19 @@ def test_constants_are_bounds_and_decisions() -> None:
 def test_replacing_is_a_small_diff() -> None:
     """A version replaces rules and properties in place, appends others, and does not change the old spec."""
     weaker = dataclasses.replace(TAKE, guards=(is_new,))
-    give = toys.rule("Give", put)
-    small = dataclasses.replace(SMALL, says="smaller")
+    give = sample_specs.rule("Give", put)
+    small = dataclasses.replace(SMALL, summary="smaller")
     old = shelf()
     new = old.replacing(
-        "new", "a version", rules=(weaker, give), without=("Put",), properties=(small,), decisions={"era": Era.NEW}, cites="here"
+        "new",
+        "a version",
+        rules=(weaker, give),
+        without=("Put",),
+        properties=(small,),
+        decisions={"era": Era.NEW},
+        reference="here",
     )
-    assert (new.name, new.says, new.cites) == ("new", "a version", "here")
+    assert (new.name, new.summary, new.reference) == ("new", "a version", "here")
     assert new.rules == (weaker, give) and new.properties == (small,)
     assert new.constants({"size": 1, "more": 0}).era == Era.NEW
     assert old.rules == (PUT, TAKE) and old.properties == (SMALL,) and old.constants({"size": 1, "more": 0}).era == Era.OLD

@@ -10,25 +10,26 @@ from typing import Any
 
 import pytest
 
-from kafka_spec.model_check import embedded, oracle
-from kafka_spec.model_check.counterexample import trace_of
 from kafka_spec.model_check.exploration import Exploration
-from kafka_spec.model_check.oracle import ExecutableSpec
+from kafka_spec.model_check.interpreter.interpreter import Interpreter
+from kafka_spec.model_check.oracle import oracle
 from kafka_spec.model_check.report.text import trace_text
-from kafka_spec.spec import table
-from kafka_spec.spec.control.bounds import NO_EPOCH
-from kafka_spec.spec.control.controller import partition_rows, replica_rows
-from kafka_spec.spec.control.eras import ERA_0_10
-from kafka_spec.spec.control.fixed import FIXED
-from kafka_spec.spec.control.rows import EFFECTS, FUNCTIONS, GUARDS, bound_to
-from kafka_spec.spec.control.state import ControllerStep
-from kafka_spec.spec.control.state import World as State
-from kafka_spec.spec.domain import NONE, Bound, Range, append, assign, excluding, show_path, truncate
-from kafka_spec.spec.lint import source_of
-from kafka_spec.spec.partition import PARTITION, PartitionState
-from kafka_spec.spec.reassignment_steps import REASSIGNMENT
-from kafka_spec.spec.replica import REPLICA, REPLICA_0_10, ReplicaState
-from kafka_spec.spec.table import Constants, Machine, Row, Rule, Spec, SpecError, fire, name_of, reachable
+from kafka_spec.model_check.search import embedded
+from kafka_spec.model_check.traces.counterexample import trace_of
+from kafka_spec.spec.language import source_of
+from kafka_spec.spec.language.domain import NONE, Bound, Range, append, assign, excluding, show_path, truncate
+from kafka_spec.spec.machines.partition import PARTITION, PartitionState
+from kafka_spec.spec.machines.reassignment import REASSIGNMENT
+from kafka_spec.spec.machines.replica import REPLICA, REPLICA_0_10, ReplicaState
+from kafka_spec.spec.vocabulary import table
+from kafka_spec.spec.vocabulary.table import Constants, Machine, Row, Rule, Spec, SpecError, fire, name_of, reachable
+from kafka_spec.spec.zookeeper.bounds import NO_EPOCH
+from kafka_spec.spec.zookeeper.controller import partition_rows, replica_rows
+from kafka_spec.spec.zookeeper.eras import ERA_0_10
+from kafka_spec.spec.zookeeper.fixed import FIXED
+from kafka_spec.spec.zookeeper.rows import EFFECTS, FUNCTIONS, GUARDS, bound_to
+from kafka_spec.spec.zookeeper.state import ControllerStep
+from kafka_spec.spec.zookeeper.state import World as State
 
 Explore = Callable[..., Exploration]
 ENGINES = [oracle.explore, embedded.explore]
@@ -104,9 +105,9 @@ def test_initialisation_makes_no_pair_legal(machine: Machine) -> None:
 def test_a_trigger_is_the_state_it_asks_for(machine: Machine) -> None:
     """Every transition row has the one target that its trigger names, and cites a source; so does the table."""
     for row in machine.rows:
-        assert row.cites.startswith(("Kafka 2.8 PartitionStateMachine", "Kafka 2.8 ReplicaStateMachine"))
+        assert row.reference.startswith(("Kafka 2.8 PartitionStateMachine", "Kafka 2.8 ReplicaStateMachine"))
         assert row.kind == "initialisation" or row.target is TRIGGERS[row.trigger]
-    assert machine.cites.startswith("Kafka")
+    assert machine.reference.startswith("Kafka")
 
 
 def test_0_10_lacks_one_row() -> None:
@@ -124,7 +125,7 @@ def test_0_10_lacks_one_row() -> None:
 def with_seeds(machine: Machine) -> Machine:
     """Return the bound table with an extra row for each state, which moves the machine there from any state."""
     seeds = tuple(
-        Row(f"seed_{state.name.lower()}", tuple(machine.states), state, cites="a test", kind="initialisation")
+        Row(f"seed_{state.name.lower()}", tuple(machine.states), state, reference="a test", kind="initialisation")
         for state in machine.states
     )
     return replace(bound_to(machine), rows=(*bound_to(machine).rows, *seeds))
@@ -273,7 +274,7 @@ def at(seed: int, trigger: str, situation: int) -> dict[str, int]:
 
 def asked(seed: int, trigger: str, situation: int) -> tuple[Any, set[str], table.Attempt]:
     """Return the next state, the changed paths, and the attempt."""
-    world = ExecutableSpec(ASKING, at(seed, trigger, situation))
+    world = Interpreter(ASKING, at(seed, trigger, situation))
     (before,) = world.initial()
     after = world.apply(ASKING.rules[0], before, (ASKED.index(trigger),))
     (attempt,) = world.attempts

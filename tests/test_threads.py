@@ -7,7 +7,7 @@ from threading import Barrier
 
 import pytest
 
-from kafka_spec.model_check.threads import Job, Threads
+from kafka_spec.model_check.search.threads import Job, Threads
 
 
 @pytest.fixture

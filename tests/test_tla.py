@@ -9,17 +9,17 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+import sample_specs
 import tla_toys
-import toys
 from conftest import Command, sampled
 from test_final_states import REST, STAIRS, UP
 
 from examples.tutorial import LOCK
 from kafka_spec.diagrams.tla.files import spec_files
 from kafka_spec.diagrams.tla.module import NO_DEADLOCK, goal_name, spec_tla
-from kafka_spec.model_check import embedded
-from kafka_spec.spec.models import MODELS
-from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
+from kafka_spec.model_check.search import embedded
+from kafka_spec.spec.catalogue.models import MODELS
+from kafka_spec.spec.vocabulary.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
 
 JUDGED = ("invariant", "step invariant")
 
@@ -77,7 +77,7 @@ def agree(spec: Spec, bounds: Mapping[str, int], folder: Path) -> None:
 # Small specs, each with other constructs
 
 
-SMALL = (LOCK, toys.DOORS, toys.CHANNEL, toys.SEVERAL_STARTS, toys.GOES_BACK, *tla_toys.SPECS)
+SMALL = (LOCK, sample_specs.DOORS, sample_specs.CHANNEL, sample_specs.SEVERAL_STARTS, sample_specs.GOES_BACK, *tla_toys.SPECS)
 
 
 @pytest.mark.slow
@@ -98,7 +98,7 @@ def test_tlc_finds_the_deadlocks(spec: Spec, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_leaving_a_domain_violates_the_type_invariant(tmp_path: Path) -> None:
     """A step out of a limit that the spec states as a fact is a violation of TypeInvariant, as in the engines."""
-    spec = toys.LEAVES_DOMAIN
+    spec = sample_specs.LEAVES_DOMAIN
     for name, text in spec_files(spec, "Exported").items():
         (tmp_path / name).write_text(text, encoding="utf-8")
 
@@ -111,7 +111,7 @@ def test_leaving_a_bound_is_no_step(tmp_path: Path) -> None:
     """A step that only a bound forbids is not taken and violates nothing; another bound gives other states."""
     for limit in (5, 9):
         (tmp_path / str(limit)).mkdir()
-        assert by_tlc(toys.LEAVES_BOUND, {"limit": limit}, tmp_path / str(limit)) == (limit + 1, set())
+        assert by_tlc(sample_specs.LEAVES_BOUND, {"limit": limit}, tmp_path / str(limit)) == (limit + 1, set())
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -141,7 +141,7 @@ def test_tlc_reaches_the_goals(tmp_path: Path) -> None:
 
 def control(model: str, family: str, **other: int) -> tuple[Spec, dict[str, int]]:
     """Return a model of the control plane, and the bounds of a family."""
-    spec = MODELS[f"control/{model}"]
+    spec = MODELS[f"zookeeper/{model}"]
     (bounds,) = [bounds for bounds in spec.bound_sets if bounds.name == family]
     return spec, {**bounds.values, **other}
 
@@ -209,7 +209,7 @@ def test_models_are_exported_as_tla_alone(inside: Command) -> None:
         (("replication/kip_320", "--format", "json"), "a model is not exported as json; take --format tla"),
         (("replication/kip_320", "--format", "tla", "--bound", "replicas=3"), "bounds are constants of the module"),
         (("partition", "--bound", "replicas=3"), "--bound and --bounds are of models"),
-        (("replication/kip_320", "control/fixed", "--format", "tla"), "2 models do not fit into one file"),
+        (("replication/kip_320", "zookeeper/fixed", "--format", "tla"), "2 models do not fit into one file"),
     ):
         run = inside("export", *arguments)
         assert (run.returncode, message in run.stderr) == (2, True), run.stderr

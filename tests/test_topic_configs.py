@@ -8,17 +8,17 @@ from random import Random
 
 import pytest
 
-from kafka_spec.impl.broker.topic_configs import EXPIRATION_MS, TopicConfigs
-from kafka_spec.impl.cluster import Cluster
-from kafka_spec.impl.coordination import znodes
-from kafka_spec.impl.coordination.admin import Admin
-from kafka_spec.impl.coordination.memory import Ensemble, Loss, MemorySession
 from kafka_spec.impl.log import batches
 from kafka_spec.impl.protocol.data_requests import ProduceRequest
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 from kafka_spec.impl.protocol.responses import ProduceResponse, Response
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.impl.zookeeper.broker.topic_configs import EXPIRATION_MS, TopicConfigs
+from kafka_spec.impl.zookeeper.cluster import Cluster
+from kafka_spec.impl.zookeeper.coordination import znodes
+from kafka_spec.impl.zookeeper.coordination.admin import Admin
+from kafka_spec.impl.zookeeper.coordination.memory import Ensemble, Loss, MemorySession
 
 P = TopicPartition("orders", 0)
 MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
@@ -137,9 +137,9 @@ def test_without_an_answer_the_last_configuration_counts(session: MemorySession)
 
 def test_announcements_are_read_once_and_none_is_missed(session: MemorySession) -> None:
     """A lost answer is asked for again, each announcement is told once, old and unreadable ones never."""
-    told: list[str] = []
+    reported: list[str] = []
     session.create(znodes.config_change(), znodes.encode_config_change("topics/old"), sequential=True)
-    configs = TopicConfigs(session, lambda topic, _: told.append(topic))
+    configs = TopicConfigs(session, lambda topic, _: reported.append(topic))
     configs.tick(0)
     for entity in (b"junk", znodes.encode_config_change("brokers/1"), znodes.encode_config_change("topics/orders")):
         session.create(znodes.config_change(), entity, sequential=True)
@@ -149,7 +149,7 @@ def test_announcements_are_read_once_and_none_is_missed(session: MemorySession) 
         session.lose(Loss.REPLY, after)
         configs.tick(0)
     configs.tick(0)
-    assert (told, configs.is_due) == (["orders"], False)
+    assert (reported, configs.is_due) == (["orders"], False)
 
 
 def test_a_new_session_reads_everything_again(session: MemorySession) -> None:
@@ -174,8 +174,8 @@ def test_old_announcements_are_deleted() -> None:
         now[0] = at
         return session.create(znodes.config_change(), znodes.encode_config_change("topics/orders"), sequential=True)[0]
 
-    told: list[str] = []
-    configs = TopicConfigs(session, lambda topic, _: told.append(topic))
+    reported: list[str] = []
+    configs = TopicConfigs(session, lambda topic, _: reported.append(topic))
     announce(hour)
     configs.tick(hour)
     assert len(session.children(znodes.CONFIG_CHANGES)) == 1
@@ -185,5 +185,5 @@ def test_old_announcements_are_deleted() -> None:
     session.lose(Loss.REPLY, 4)
     configs.tick(hour + EXPIRATION_MS)
     configs.tick(hour + EXPIRATION_MS + 1)
-    assert (told, configs.is_due) == (["orders"], False)
+    assert (reported, configs.is_due) == (["orders"], False)
     assert [f"{znodes.CONFIG_CHANGES}/{name}" for name in session.children(znodes.CONFIG_CHANGES)] == [young]

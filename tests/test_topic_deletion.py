@@ -11,24 +11,24 @@ from random import Random
 import pytest
 from test_log import MEMORY
 
-from kafka_spec.impl.cluster import Cluster
-from kafka_spec.impl.controller.broker_changes import BrokerChange
-from kafka_spec.impl.controller.controlled_shutdown import ControlledShutdown
-from kafka_spec.impl.controller.deletion import ReplicasDeleted
-from kafka_spec.impl.controller.preferred_election import PreferredElection
-from kafka_spec.impl.coordination import znodes
-from kafka_spec.impl.coordination.admin import Admin
-from kafka_spec.impl.coordination.memory import Ensemble, Loss, MemorySession
 from kafka_spec.impl.protocol.controller_requests import StopReplicaRequest
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8
-from kafka_spec.spec.control.fixed import FIXED
-from kafka_spec.spec.control.machines import Role
-from kafka_spec.spec.decisions import LateAnswers, LeaderlessReplicas
-from kafka_spec.spec.deletion import answer_is_dropped, replica_goes_offline
-from kafka_spec.spec.table import Spec
+from kafka_spec.impl.zookeeper.cluster import Cluster
+from kafka_spec.impl.zookeeper.controller.broker_changes import BrokerChange
+from kafka_spec.impl.zookeeper.controller.controlled_shutdown import ControlledShutdown
+from kafka_spec.impl.zookeeper.controller.deletion import ReplicasDeleted
+from kafka_spec.impl.zookeeper.controller.preferred_election import PreferredElection
+from kafka_spec.impl.zookeeper.coordination import znodes
+from kafka_spec.impl.zookeeper.coordination.admin import Admin
+from kafka_spec.impl.zookeeper.coordination.memory import Ensemble, Loss, MemorySession
+from kafka_spec.spec.decisions.deletion import answer_is_dropped, replica_goes_offline
+from kafka_spec.spec.decisions.variants import LateAnswers, LeaderlessReplicas
+from kafka_spec.spec.vocabulary.table import Spec
+from kafka_spec.spec.zookeeper.eras import ERA_0_10, ERA_2_8
+from kafka_spec.spec.zookeeper.fixed import FIXED
+from kafka_spec.spec.zookeeper.machines import Role
 
 P = TopicPartition("orders", 0)
 Q = TopicPartition("orders", 1)

@@ -11,10 +11,6 @@ from typing import Any
 import pytest
 from conftest import answer
 
-from kafka_spec.impl.cluster import Cluster
-from kafka_spec.impl.coordination import znodes
-from kafka_spec.impl.coordination.admin import Admin
-from kafka_spec.impl.coordination.memory import Ensemble
 from kafka_spec.impl.log import batches, checkpoint
 from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest, LeaderAndIsrState, Leadership
 from kafka_spec.impl.protocol.data_requests import (
@@ -29,6 +25,10 @@ from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.topic_ids import nameless
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.impl.zookeeper.cluster import Cluster
+from kafka_spec.impl.zookeeper.coordination import znodes
+from kafka_spec.impl.zookeeper.coordination.admin import Admin
+from kafka_spec.impl.zookeeper.coordination.memory import Ensemble
 
 P = TopicPartition("orders", 0)
 OTHER = "Lws1lBqZTxCkJ8Xf0sQ-3w"
@@ -163,8 +163,8 @@ def test_isrs_are_asked_for_by_id(cluster: Cluster) -> None:
         proposals = {by_id: replace(held, isr=isr), unknown: replace(held, isr=isr)}
         controller.serve(AlterIsrRequest(0, cluster.brokers[0].epoch, proposals), answers.append)
         cluster.rest()
-        (only,) = answers
-        return only.partitions
+        (singleton,) = answers
+        return singleton.partitions
 
     assert asked(0, 7) == {by_id: ErrorCode.INELIGIBLE_REPLICA, unknown: ErrorCode.UNKNOWN_TOPIC_ID}
     written = asked(0)

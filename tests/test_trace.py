@@ -9,8 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafka_spec.spec.domain import SpecError
-from kafka_spec.spec.trace import FORMAT, VERSION, Action, FieldChange, Firing, MessageItem, Step, Trace, from_json, from_plain
+from kafka_spec.spec.language.domain import SpecError
+from kafka_spec.spec.vocabulary.trace import (
+    FORMAT,
+    VERSION,
+    Action,
+    FieldChange,
+    Firing,
+    MessageItem,
+    Step,
+    Trace,
+    from_json,
+    from_plain,
+)
 
 TEXT = st.text(max_size=8)
 PLAIN = st.recursive(
@@ -28,7 +39,7 @@ CHANGES = st.builds(FieldChange, path=TEXT, before=PLAIN, after=PLAIN, shown=st.
 MESSAGES = st.builds(MessageItem, channel=TEXT, content=PLAIN, shown=TEXT)
 FIRINGS = st.builds(Firing, machine=TEXT, entity=several(st.integers(0, 5)), trigger=TEXT, source=TEXT, target=st.none() | TEXT)
 STEPS = st.builds(
-    Step, action=ACTIONS, actor=TEXT, kind=TEXT, says=TEXT, cites=TEXT, sent=several(MESSAGES), received=several(MESSAGES),
+    Step, action=ACTIONS, actor=TEXT, kind=TEXT, summary=TEXT, reference=TEXT, sent=several(MESSAGES), received=several(MESSAGES),
     written=several(CHANGES), fired=several(FIRINGS), changed=several(CHANGES), state=several(st.tuples(TEXT, TEXT)),
     fingerprint=TEXT,
 )  # fmt: skip
@@ -38,8 +49,8 @@ STEP = Step(
     action=Action("Send", (("broker", 1), ("offset", 0))),
     actor="broker 1",
     kind="protocol",
-    says="broker 1 sends",
-    cites="a toy",
+    summary="broker 1 sends",
+    reference="a toy",
     sent=(MessageItem("channel", {"kind": 1, "items": [1, 2]}, "a message"),),
     received=(),
     written=(FieldChange("quorum.isr", 3, 1, ("{0, 1}", "{0}"), "ZooKeeper"),),

@@ -7,27 +7,28 @@ from dataclasses import replace
 
 import pytest
 
-from kafka_spec.model_check import embedded, oracle
-from kafka_spec.spec.control.bounds import NO_EPOCH
-from kafka_spec.spec.control.broker.requests import a_request_arrives
-from kafka_spec.spec.control.controller.broker_changes import notice_broker_change
-from kafka_spec.spec.control.controller.deletion_events import handle_answer
-from kafka_spec.spec.control.controller.requested import ask_for_preferred_election, shut_broker_down
-from kafka_spec.spec.control.controller.resignation import resign
-from kafka_spec.spec.control.controller.stages import end_election, go_on, start_brokers
-from kafka_spec.spec.control.controller.steps import bring_partition_online, take_replica_offline
-from kafka_spec.spec.control.environment import end_process
-from kafka_spec.spec.control.fixed import FIXED
-from kafka_spec.spec.control.machines import Role
-from kafka_spec.spec.control.messages import Answer, Kind
-from kafka_spec.spec.control.network import a_batch_is_collected, send_batch, send_leader_and_isr
-from kafka_spec.spec.control.state import ControllerStep, World
-from kafka_spec.spec.control.zookeeper import end_session
-from kafka_spec.spec.domain import NONE, BrokerSet, pop_first
-from kafka_spec.spec.election import Strategy
-from kafka_spec.spec.partition import PARTITION
-from kafka_spec.spec.replica import REPLICA
-from kafka_spec.spec.table import Constants, Property, Spec, fire, invariant, reachable
+from kafka_spec.model_check.oracle import oracle
+from kafka_spec.model_check.search import embedded
+from kafka_spec.spec.decisions.election import Strategy
+from kafka_spec.spec.language.domain import NONE, BrokerSet, pop_first
+from kafka_spec.spec.machines.partition import PARTITION
+from kafka_spec.spec.machines.replica import REPLICA
+from kafka_spec.spec.vocabulary.table import Constants, Property, Spec, fire, invariant, reachable
+from kafka_spec.spec.zookeeper.bounds import NO_EPOCH
+from kafka_spec.spec.zookeeper.broker.requests import a_request_arrives
+from kafka_spec.spec.zookeeper.controller.broker_changes import notice_broker_change
+from kafka_spec.spec.zookeeper.controller.deletion_events import handle_answer
+from kafka_spec.spec.zookeeper.controller.requested import ask_for_preferred_election, shut_broker_down
+from kafka_spec.spec.zookeeper.controller.resignation import resign
+from kafka_spec.spec.zookeeper.controller.stages import end_election, go_on, start_brokers
+from kafka_spec.spec.zookeeper.controller.steps import bring_partition_online, take_replica_offline
+from kafka_spec.spec.zookeeper.environment import end_process
+from kafka_spec.spec.zookeeper.fixed import FIXED
+from kafka_spec.spec.zookeeper.machines import Role
+from kafka_spec.spec.zookeeper.messages import Answer, Kind
+from kafka_spec.spec.zookeeper.network import a_batch_is_collected, send_batch, send_leader_and_isr
+from kafka_spec.spec.zookeeper.state import ControllerStep, World
+from kafka_spec.spec.zookeeper.znodes import end_session
 
 
 def bounds_of(name: str, **changes: int) -> dict[str, int]:
@@ -114,7 +115,7 @@ def test_nothing_of_a_batch_arrives_before_its_end() -> None:
 def three_brokers(**changes: int) -> tuple[Constants, World]:
     """Return a settled cluster of three brokers, of which broker 0 is the controller and the leader."""
     bounds = bounds_of("first_look", brokers=3, replicas=3, settled=1, **changes)
-    return FIXED.constants(bounds), next(w for w in oracle.ExecutableSpec(FIXED, bounds).initial() if w.zookeeper.controller == 0)
+    return FIXED.constants(bounds), next(w for w in oracle.Interpreter(FIXED, bounds).initial() if w.zookeeper.controller == 0)
 
 
 def test_the_second_removal_of_a_batch_replaces_the_first() -> None:
@@ -179,8 +180,8 @@ def test_a_batch_is_sent_in_kafkas_order() -> None:
     take_replica_offline(world, k, 0)
     take_replica_offline(world, k, 0)
 
-    told = [(one.kind, one.partition) for one in world.controllers[0].channels[1].requests]
-    assert told == [(kind, partition) for kind in (Kind.LEADER_AND_ISR, Kind.STOP_REPLICA) for partition in range(2)]
+    reported = [(one.kind, one.partition) for one in world.controllers[0].channels[1].requests]
+    assert reported == [(kind, partition) for kind in (Kind.LEADER_AND_ISR, Kind.STOP_REPLICA) for partition in range(2)]
 
 
 @pytest.mark.parametrize(("preferred", "waiting"), [(0, 1), (1, 0)])
@@ -208,14 +209,14 @@ def test_a_broker_that_shuts_down_stops_following_after_the_elections() -> None:
     assert list(channel.requests) == []
 
     bring_partition_online(world, k, 0)
-    told = [(one.kind, one.partition) for one in channel.requests]
-    assert told == [(Kind.LEADER_AND_ISR, 0), (Kind.STOP_REPLICA, 1)] and channel.unsent == 0
+    reported = [(one.kind, one.partition) for one in channel.requests]
+    assert reported == [(Kind.LEADER_AND_ISR, 0), (Kind.STOP_REPLICA, 1)] and channel.unsent == 0
 
 
 def test_an_election_on_request_leaves_the_other_partition_alone() -> None:
     """A preferred election of one partition tries no other that is offline, as onReplicaElection of Kafka 2.8."""
     bounds = bounds_of("partitions_crash")
-    k, (world, *_) = FIXED.constants(bounds), oracle.ExecutableSpec(FIXED, bounds).initial()
+    k, (world, *_) = FIXED.constants(bounds), oracle.Interpreter(FIXED, bounds).initial()
     own = world.controllers[0]
     fire(world, k, PARTITION, (0, 0), "offline_partition")
     ask_for_preferred_election(world, k, 0, 1)

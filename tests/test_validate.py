@@ -30,8 +30,8 @@ from kafka_spec.conformance.validate.partitions import MOST_CLAIMS, PartitionChe
 from kafka_spec.conformance.validate.report import plain_of
 from kafka_spec.conformance.validate.rows import EFFECTS, GUARDS
 from kafka_spec.conformance.validate.states import TABLES, kafka_name
-from kafka_spec.spec.control.eras import SUITE
-from kafka_spec.spec.table import name_of
+from kafka_spec.spec.vocabulary.table import name_of
+from kafka_spec.spec.zookeeper.eras import SUITE
 
 LOGS = Path(__file__).parent / "logs"
 VERSIONS = ("2.8.2", "3.9.1")
@@ -129,7 +129,7 @@ def test_every_name_in_the_tables_is_known() -> None:
 
 
 def test_every_bug_that_is_named_is_a_known_one() -> None:
-    """The bugs that a report names are those of spec/control/cases/."""
+    """The bugs that a report names are those of spec/zookeeper/cases/."""
     assert {bug for kind in KINDS.values() for bug in kind.bugs} <= {bug.name for bug in SUITE.expressed}
 
 
@@ -262,9 +262,9 @@ def request_without_row(logs: Logs) -> str:
     """Write it; return FILE:LINE."""
     name, number = logs.find(r"epoch=1\] Sending become-follower .* to broker 0 for partition orders-0")
     lines = logs.files[name]
-    told = lines[number]
+    reported = lines[number]
     flushes = [at for at, line in enumerate(lines) if "epoch=1] Sending UpdateMetadata request to brokers HashSet(0, 1, 2)" in line]
-    lines[flushes[-1] + 1 : flushes[-1] + 1] = [told, lines[flushes[0]]]
+    lines[flushes[-1] + 1 : flushes[-1] + 1] = [reported, lines[flushes[0]]]
     return f"{name}:{flushes[-1] + 2}"
 
 
@@ -726,7 +726,8 @@ def test_json_and_junit(logs: Logs, tmp_path: Path, capsys: pytest.CaptureFixtur
     illegal = [one for one in plain["violations"] if one["kind"] == "illegal-transition"]
     assert [Path(one["at"]).name for one in illegal] == [place]
     assert (
-        sum(row["seen"] for row in plain["rows"]) + plain["violations"][0]["says"].count("may be entered") <= plain["transitions"]
+        sum(row["seen"] for row in plain["rows"]) + plain["violations"][0]["summary"].count("may be entered")
+        <= plain["transitions"]
     )
     root = etree.fromstring(junit.read_bytes())
     etree.XMLSchema(etree.parse(str(Path(__file__).parent / "schemas" / "junit.xsd"))).assertValid(root)
@@ -785,7 +786,7 @@ def test_two_leaders_are_found_however_far_apart_their_lines_are() -> None:
     check.leads(1, 5, 0)
 
     (found,) = check.finish().violations
-    assert (found.kind, found.place, found.says) == ("two-leaders", 77, "brokers 0, 2 lead in leader epoch 5")
+    assert (found.kind, found.place, found.summary) == ("two-leaders", 77, "brokers 0, 2 lead in leader epoch 5")
 
 
 def test_garbage_in_circles_is_collected_again_after_a_run(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from kafka_spec.conformance.validate.files import find_sources
 from kafka_spec.conformance.validate.layouts import learn
 from kafka_spec.conformance.validate.line_times import normal_time
 from kafka_spec.conformance.validate.pattern import layout_of
-from kafka_spec.spec.table import SpecError
+from kafka_spec.spec.vocabulary.table import SpecError
 from tests.log_wrappings import WRAPPINGS, by_pattern
 from tests.test_validate import LOGS, Logs, validated
 
@@ -130,10 +130,10 @@ def test_a_pattern_can_be_given(pattern: str, wrapping: str | None, tmp_path: Pa
     assert "HOLDS: 321 transitions" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("pattern", "says"), [("%d %p", "no %m"), ("%m%n", "no %d"), ("%d %d %p %m", "twice")])
-def test_a_pattern_that_cannot_be_one_is_misuse(pattern: str, says: str) -> None:
+@pytest.mark.parametrize(("pattern", "summary"), [("%d %p", "no %m"), ("%m%n", "no %d"), ("%d %d %p %m", "twice")])
+def test_a_pattern_that_cannot_be_one_is_misuse(pattern: str, summary: str) -> None:
     """A pattern needs a time, a level and a message, each once."""
-    with pytest.raises(SpecError, match=says):
+    with pytest.raises(SpecError, match=summary):
         layout_of(pattern)
 
 

@@ -16,9 +16,9 @@ from kafka_spec.conformance.validate.replay.explain import LARGEST, replay
 from kafka_spec.conformance.validate.replay.model_steps import Model
 from kafka_spec.conformance.validate.replay.report import plain_of, text_of
 from kafka_spec.conformance.validate.replay.search import Explanation
-from kafka_spec.impl import cluster
 from kafka_spec.impl.protocol.state_change_log import LogLevel, StateChangeLog
-from kafka_spec.spec.control.bounds import LEADER_EPOCHS, VERSIONS
+from kafka_spec.impl.zookeeper import cluster
+from kafka_spec.spec.zookeeper.bounds import LEADER_EPOCHS, VERSIONS
 from tests.test_validate import Logs
 
 LOGS = Path(__file__).parent / "logs"
@@ -61,9 +61,9 @@ def test_a_session_of_real_kafka_is_a_run_of_the_model(capsys: pytest.CaptureFix
     (partition,) = found["partitions"]  # type: ignore[misc]
     assert (code, partition["verdict"], partition["explained"]) == (0, "explained", partition["observations"])
     named = {name for name, _ in SESSION}
-    steps = [(step["rule"], step["says"]) for step in partition["steps"] if step["rule"] in named]
+    steps = [(step["rule"], step["summary"]) for step in partition["steps"] if step["rule"] in named]
     assert [rule for rule, _ in steps] == [rule for rule, _ in SESSION]
-    assert all(who in says for (_, says), (_, who) in zip(steps, SESSION, strict=True))
+    assert all(who in summary for (_, summary), (_, who) in zip(steps, SESSION, strict=True))
 
 
 def test_the_largest_numbers_are_those_of_the_model() -> None:
@@ -72,17 +72,17 @@ def test_the_largest_numbers_are_those_of_the_model() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "says"),
+    ("options", "summary"),
     [
         (["--partition", "nowhere-0"], "no line is about partition nowhere-0"),
         (["--engine", "spark"], "leave --engine and --level out"),
         (["--output", "html:page.html"], "not as html"),
     ],
 )
-def test_misuse_is_told(options: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_misuse_is_told(options: list[str], summary: str, capsys: pytest.CaptureFixture[str]) -> None:
     """An unknown partition, another engine and another format are refused with a reason."""
     assert kafka_spec(["validate", "--replay", str(LOGS / "2.8.2"), *options]) == 2
-    assert says in capsys.readouterr().err
+    assert summary in capsys.readouterr().err
 
 
 OTHER_ORDER = {"2.8.2": {"doomed-0"}, "3.9.1": {"doomed-1"}}

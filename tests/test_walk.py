@@ -6,23 +6,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import toys
+import sample_specs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_charts import doors, kip_279
 
 from kafka_spec import MODELS, Walk, check, trace_of
 from kafka_spec.command import run as kafka_spec
-from kafka_spec.model_check.expression import FUNCTIONS, expression
-from kafka_spec.spec.domain import OutOfBound, OutOfDomain, SpecError
-from kafka_spec.spec.table import BoundSet
+from kafka_spec.model_check.interpreter.expression import FUNCTIONS, expression
+from kafka_spec.spec.language.domain import OutOfBound, OutOfDomain, SpecError
+from kafka_spec.spec.vocabulary.table import BoundSet
 
 RECORDS = {"records": 1, "crashes": 1, "bounces": 1}
 
 
 def control(**faults: int) -> Walk:
-    """Return a walk through control/fixed with these faults."""
-    spec = MODELS["control/fixed"]
+    """Return a walk through zookeeper/fixed with these faults."""
+    spec = MODELS["zookeeper/fixed"]
     first: BoundSet = spec.bound_sets[0]
     return Walk(spec, {**first.values, **faults})
 
@@ -93,18 +93,18 @@ def test_wandering_is_the_same_for_a_seed_and_stops_where_it_should() -> None:
     assert one.wander(40, 3) == other.wander(40, 3)
     assert one.numbers == other.numbers
 
-    spec, bounds = toys.BREAKS_AT_THREE, toys.bounds_of(toys.BREAKS_AT_THREE)
+    spec, bounds = sample_specs.BREAKS_AT_THREE, sample_specs.bounds_of(sample_specs.BREAKS_AT_THREE)
     walk = Walk(spec, bounds)
     assert walk.wander(100, 0) == "BelowThree: violated, after 3 steps"
     assert walk.violated == ["BelowThree"]
-    walk = Walk(toys.COUNTER, toys.bounds_of(toys.COUNTER))
+    walk = Walk(sample_specs.COUNTER, sample_specs.bounds_of(sample_specs.COUNTER))
     assert walk.wander(100, 0, ["Arrives"]) == "Arrives: reached, after 5 steps"
     assert walk.wander(100, 0) == "nothing can happen after 0 steps"
 
 
 def test_the_nearest_state_is_at_the_distance_that_a_search_finds() -> None:
     """`nearest` goes by a shortest way: as long as the trace of the goal with the same predicate."""
-    spec, bounds = toys.COUNTER, toys.bounds_of(toys.COUNTER)
+    spec, bounds = sample_specs.COUNTER, sample_specs.bounds_of(sample_specs.COUNTER)
     trace = trace_of(check(spec, bounds), "Arrives")
     walk = Walk(spec, bounds)
     assert walk.nearest(expression("s.value == 5")) and trace is not None
@@ -179,10 +179,10 @@ def test_columns_are_shown_in_every_form_of_a_trace(tmp_path: Path, capsys: pyte
     ("model", "options"),
     [
         ("examples.tutorial:LOCK", []),
-        ("control/KAFKA-1382", []),
-        ("toys:LEAVES_DOMAIN", []),
-        ("toys:COUNTER", ["--property", "Arrives"]),
-        ("control/KAFKA-1738", []),
+        ("zookeeper/KAFKA-1382", []),
+        ("sample_specs:LEAVES_DOMAIN", []),
+        ("sample_specs:COUNTER", ["--property", "Arrives"]),
+        ("zookeeper/KAFKA-1738", []),
     ],
 )
 def test_a_trace_becomes_a_test_that_passes(
@@ -219,4 +219,4 @@ def test_a_walk_follows_a_trace() -> None:
     other, house = doors()
     with pytest.raises(SpecError, match="the trace is one of replication/kip_279"):
         Walk.along(trace, house)
-    assert Walk.along(other, house).step.says == other.steps[-1].says
+    assert Walk.along(other, house).step.summary == other.steps[-1].summary

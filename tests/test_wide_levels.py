@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kafka_spec.model_check import embedded, oracle
-from kafka_spec.model_check.counterexample import trace_of
-from kafka_spec.model_check.recovery import spread
-from kafka_spec.model_check.steps import RecordedSteps
-from kafka_spec.spec.domain import Bound, Flag, Range, holds
-from kafka_spec.spec.table import Rule, Spec, invariant, recoverable, step_invariant
-from tests import toys
+from kafka_spec.model_check.oracle import oracle
+from kafka_spec.model_check.search import embedded
+from kafka_spec.model_check.search.edge_log import RecordedSteps
+from kafka_spec.model_check.search.recovery import spread
+from kafka_spec.model_check.traces.counterexample import trace_of
+from kafka_spec.spec.language.domain import Bound, Flag, Range, field
+from kafka_spec.spec.vocabulary.table import Rule, Spec, invariant, recoverable, step_invariant
+from tests import sample_specs
 
 pytestmark = pytest.mark.slow
 SIDE = 300
@@ -26,9 +27,9 @@ PLACES = Range(0, SIDE)
 class Place:
     """A place on a square, and whether somebody has left it."""
 
-    x: int = holds(PLACES)
-    y: int = holds(PLACES)
-    left: int = holds(Flag())
+    x: int = field(PLACES)
+    y: int = field(PLACES)
+    left: int = field(Flag())
 
 
 def is_nowhere(s: Place) -> bool:
@@ -152,7 +153,7 @@ def sums(cells: int, limit: int) -> list[int]:
 def test_none_of_five_million_states_is_lost() -> None:
     """The width of each level of four counters is the number of ways to reach its sum; each step to a known state is counted."""
     limit = 46
-    result = embedded.explore(toys.GRID, {"limit": limit}, properties=[])
+    result = embedded.explore(sample_specs.GRID, {"limit": limit}, properties=[])
 
     assert result.levels == sums(4, limit)
     assert result.generated == 4 * limit * (limit + 1) ** 3
@@ -179,12 +180,12 @@ def test_none_of_four_million_steps_is_lost(numbered: Callable[[int], Any]) -> N
     assert safe.all()
 
 
-def last_are_little(s: toys.Grid) -> bool:
+def last_are_little(s: sample_specs.Grid) -> bool:
     """The last two counters have not counted four; states where they have stand at the end of a level."""
     return s.cells[2] + s.cells[3] < 4
 
 
-def outer_are_little(s: toys.Grid) -> bool:
+def outer_are_little(s: sample_specs.Grid) -> bool:
     """The outer two counters have not counted four; states where they have stand anywhere in a level."""
     return s.cells[0] + s.cells[3] < 4
 
@@ -195,13 +196,13 @@ def test_of_states_from_many_slices_the_first_is_told(monkeypatch: pytest.Monkey
     monkeypatch.setattr(embedded, "SLICE", 5)
     monkeypatch.setattr(embedded, "SMALL_LEVEL", 2)
     claims = [invariant("LastAreLittle", last_are_little, "", ""), invariant("OuterAreLittle", outer_are_little, "", "")]
-    mine = embedded.explore(toys.GRID, {"limit": 5}, properties=claims, threads=threads)
+    mine = embedded.explore(sample_specs.GRID, {"limit": 5}, properties=claims, threads=threads)
 
-    assert mine.findings == oracle.explore(toys.GRID, {"limit": 5}, properties=claims).findings
+    assert mine.findings == oracle.explore(sample_specs.GRID, {"limit": 5}, properties=claims).findings
     assert [finding.states for finding in mine.findings.values()] == [5, 5]
 
 
-def outer_stay_little(before: toys.Grid, after: toys.Grid) -> bool:
+def outer_stay_little(before: sample_specs.Grid, after: sample_specs.Grid) -> bool:
     """No step takes the outer two counters to four; such steps stand anywhere in a level."""
     return outer_are_little(before) == outer_are_little(after)
 
@@ -212,7 +213,7 @@ def test_of_steps_from_many_slices_the_first_is_told(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(embedded, "SLICE", 5)
     monkeypatch.setattr(embedded, "SMALL_LEVEL", 2)
     claims = [step_invariant("OuterStayLittle", outer_stay_little, "", "")]
-    mine = embedded.explore(toys.GRID, {"limit": 5}, properties=claims, threads=threads)
+    mine = embedded.explore(sample_specs.GRID, {"limit": 5}, properties=claims, threads=threads)
 
-    assert mine.findings == oracle.explore(toys.GRID, {"limit": 5}, properties=claims).findings
+    assert mine.findings == oracle.explore(sample_specs.GRID, {"limit": 5}, properties=claims).findings
     assert [len(finding.actions) for finding in mine.findings.values()] == [4]

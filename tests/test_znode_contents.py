@@ -11,20 +11,20 @@ from typing import Any
 import pytest
 from test_controller import SteppedCluster
 
-from kafka_spec.impl.controller.controlled_shutdown import ControlledShutdown
-from kafka_spec.impl.controller.controller import UNEXPECTED
-from kafka_spec.impl.controller.topic_changes import PartitionModifications, TopicChange
-from kafka_spec.impl.controller.zk_client import ControllerZkClient
-from kafka_spec.impl.coordination import znodes
-from kafka_spec.impl.coordination.interface import NodeExists
 from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.wire import Frame, decode, encode
-from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8
-from kafka_spec.spec.control.fixed import FIXED
-from kafka_spec.spec.control.machines import ControllerState
-from kafka_spec.spec.table import Spec
+from kafka_spec.impl.zookeeper.controller.controlled_shutdown import ControlledShutdown
+from kafka_spec.impl.zookeeper.controller.controller import UNEXPECTED
+from kafka_spec.impl.zookeeper.controller.topic_changes import PartitionModifications, TopicChange
+from kafka_spec.impl.zookeeper.controller.zk_client import ControllerZkClient
+from kafka_spec.impl.zookeeper.coordination import znodes
+from kafka_spec.impl.zookeeper.coordination.interface import NodeExists
+from kafka_spec.spec.vocabulary.table import Spec
+from kafka_spec.spec.zookeeper.eras import ERA_0_10, ERA_2_8
+from kafka_spec.spec.zookeeper.fixed import FIXED
+from kafka_spec.spec.zookeeper.machines import ControllerState
 
 BAD = TopicPartition("bad", 0)
 ORDERS = [TopicPartition("orders", number) for number in range(2)]
@@ -103,9 +103,9 @@ def led(cluster: SteppedCluster, leader: int, *partitions: TopicPartition) -> No
         assert decode(encode(Frame(1, request))[4:]).message == request
     for partition in partitions:
         assert cluster.state(partition)[0] == leader
-        told = [r.partitions[partition] for r in requests if isinstance(r, LeaderAndIsrRequest) and partition in r.partitions]
-        assert told, f"broker {leader} is not told that it leads {partition}"
-        assert told[-1].leadership.leader == leader
+        reported = [r.partitions[partition] for r in requests if isinstance(r, LeaderAndIsrRequest) and partition in r.partitions]
+        assert reported, f"broker {leader} is not told that it leads {partition}"
+        assert reported[-1].leadership.leader == leader
 
 
 def survives(path: str, content: bytes, era: Spec) -> None:

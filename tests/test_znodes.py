@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_spec.impl.coordination import znodes
-from kafka_spec.impl.coordination.broker_znode import decode_broker, encode_broker
-from kafka_spec.impl.coordination.memory import Ensemble
 from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.impl.zookeeper.coordination import znodes
+from kafka_spec.impl.zookeeper.coordination.broker_znode import decode_broker, encode_broker
+from kafka_spec.impl.zookeeper.coordination.memory import Ensemble
 
 ORDERS = TopicPartition("orders", 3)
 PLAIN = Endpoint("h", 9092)
@@ -134,7 +134,7 @@ def test_persistent_paths_can_be_created() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "says"),
+    ("data", "summary"),
     [
         (b"", "/brokers/topics/orders/partitions/3/state does not hold JSON"),
         (b"7", "which is not an object"),
@@ -143,9 +143,9 @@ def test_persistent_paths_can_be_created() -> None:
         (b'{"version":1,"leader":1,"leader_epoch":1,"controller_epoch":1,"isr":7}', "7 is not a list"),
     ],
 )
-def test_undecodable(data: bytes, says: str) -> None:
+def test_undecodable(data: bytes, summary: str) -> None:
     """Content that Kafka never writes is an error that names the path."""
-    with pytest.raises(znodes.Undecodable, match=says):
+    with pytest.raises(znodes.Undecodable, match=summary):
         znodes.State.decode(ORDERS, data)
 
 

@@ -14,11 +14,6 @@ import pytest
 from conftest import Command
 from test_log import MEMORY
 
-from kafka_spec.impl.controller.controlled_shutdown import ControlledShutdown
-from kafka_spec.impl.coordination import znodes
-from kafka_spec.impl.coordination.admin import Admin
-from kafka_spec.impl.coordination.server import ZooKeeperServer
-from kafka_spec.impl.coordination.zookeeper import KazooSession, Servers
 from kafka_spec.impl.protocol.controller_requests import UpdateMetadataRequest
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
@@ -28,8 +23,13 @@ from kafka_spec.impl.run.loopback_world import LoopbackWorld
 from kafka_spec.impl.run.options import TOPIC, Options
 from kafka_spec.impl.run.quiescence import unrest
 from kafka_spec.impl.run.verdict import Judge
-from kafka_spec.spec.control.fixed import FIXED
-from kafka_spec.spec.control.machines import ControllerState
+from kafka_spec.impl.zookeeper.controller.controlled_shutdown import ControlledShutdown
+from kafka_spec.impl.zookeeper.coordination import znodes
+from kafka_spec.impl.zookeeper.coordination.admin import Admin
+from kafka_spec.impl.zookeeper.coordination.server import ZooKeeperServer
+from kafka_spec.impl.zookeeper.coordination.zookeeper import KazooSession, Servers
+from kafka_spec.spec.zookeeper.fixed import FIXED
+from kafka_spec.spec.zookeeper.machines import ControllerState
 
 PARTITIONS = [TopicPartition(TOPIC, number) for number in range(100)]
 

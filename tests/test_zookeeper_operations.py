@@ -14,10 +14,6 @@ from conftest import Command
 from test_log import MEMORY
 from test_zookeeper_cluster import until
 
-from kafka_spec.impl.coordination import znodes
-from kafka_spec.impl.coordination.admin import Admin
-from kafka_spec.impl.coordination.server import ZooKeeperServer
-from kafka_spec.impl.coordination.zookeeper import KazooSession, Servers
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.assignment_verdict import broken_assignments, work_left
 from kafka_spec.impl.run.client import Producer
@@ -26,9 +22,13 @@ from kafka_spec.impl.run.loopback_world import LoopbackWorld
 from kafka_spec.impl.run.options import TOPIC, Options
 from kafka_spec.impl.run.quiescence import unrest
 from kafka_spec.impl.run.verdict import Judge
-from kafka_spec.spec.control.fixed import FIXED
-from kafka_spec.spec.control.machines import ControllerState
-from kafka_spec.spec.reassignment_steps import ReassignmentState
+from kafka_spec.impl.zookeeper.coordination import znodes
+from kafka_spec.impl.zookeeper.coordination.admin import Admin
+from kafka_spec.impl.zookeeper.coordination.server import ZooKeeperServer
+from kafka_spec.impl.zookeeper.coordination.zookeeper import KazooSession, Servers
+from kafka_spec.spec.machines.reassignment import ReassignmentState
+from kafka_spec.spec.zookeeper.fixed import FIXED
+from kafka_spec.spec.zookeeper.machines import ControllerState
 
 PARTITIONS = [TopicPartition(TOPIC, number) for number in range(10)]
 MOVED = {partition: ((partition.partition + 2) % 4, (partition.partition + 3) % 4) for partition in PARTITIONS}

@@ -5,28 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from kafka_spec.spec.domain import (
+from kafka_spec.spec.language.domain import (
     NO_BROKERS,
+    ArrayOf,
     Bound,
-    Bounded,
-    Each,
     Flag,
     Queue,
     Range,
+    SequenceOf,
     SetOf,
     append,
     assign,
     contains,
     excluding,
+    field,
     first_brokers,
-    holds,
     including,
-    only,
     pop_first,
     reset,
+    singleton,
     truncate,
 )
-from kafka_spec.spec.table import BoundSet, Rule, Spec, invariant, step_invariant
+from kafka_spec.spec.vocabulary.table import BoundSet, Rule, Spec, invariant, step_invariant
 
 TOY = "a toy"
 
@@ -44,9 +44,9 @@ def rule(name: str, *effects: Any, guards: tuple[Any, ...] = (), **other: Any) -
 class Numbers:
     """Some numbers, and the result of a computation."""
 
-    a: int = holds(Range(0, 7))
-    b: int = holds(Range(0, 7))
-    out: int = holds(Range(-500, 500))
+    a: int = field(Range(0, 7))
+    b: int = field(Range(0, 7))
+    out: int = field(Range(-500, 500))
 
 
 def choose(s: Numbers, a: int, b: int) -> None:
@@ -166,30 +166,30 @@ ROOM = Bound("room", 1, 3, "items that wait")
 class Item:
     """A thing with a number and owners."""
 
-    number: int = holds(Range(0, 2))
-    owners: int = holds(SetOf(3))
+    number: int = field(Range(0, 2))
+    owners: int = field(SetOf(3))
 
 
 @dataclass
 class Shelf:
     """Items in order, and one that is set apart."""
 
-    items: list[Item] = holds(Queue(Item, ROOM))
-    apart: Item = holds(Item)
-    open: int = holds(Flag())
+    items: list[Item] = field(Queue(Item, ROOM))
+    apart: Item = field(Item)
+    open: int = field(Flag())
 
 
 @dataclass
 class Store:
     """Shelves, and marks."""
 
-    shelves: list[Shelf] = holds(Each(Shelf, 2, "shelf"))
-    marks: list[int] = holds(Bounded(Range(0, 2), 3))
+    shelves: list[Shelf] = field(ArrayOf(Shelf, 2, "shelf"))
+    marks: list[int] = field(SequenceOf(Range(0, 2), 3))
 
 
 def put(s: Store, shelf: int, number: int) -> None:
     """Put an item on a shelf, owned by what its number says."""
-    append(s.shelves[shelf].items, number=number, owners=only(number) | (1 << 2))
+    append(s.shelves[shelf].items, number=number, owners=singleton(number) | (1 << 2))
 
 
 def there_is_an_item(s: Store, shelf: int) -> bool:
@@ -211,7 +211,7 @@ def mark_item(item: Item, broker: int) -> None:
     if contains(item.owners, broker):
         item.owners = excluding(item.owners, broker)
     else:
-        item.owners = including(item.owners, broker) & ~only(0)
+        item.owners = including(item.owners, broker) & ~singleton(0)
 
 
 def owners_of(shelf: Shelf) -> int:
@@ -280,7 +280,7 @@ SPECS = (*NUMBERS, STORE)
 
 def write_complement(s: Item) -> None:
     """Store the complement of a set, which no set of brokers is."""
-    s.owners = ~only(1)
+    s.owners = ~singleton(1)
 
 
 def mark_twice(s: Shelf) -> None:

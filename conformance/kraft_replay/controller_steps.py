@@ -14,8 +14,8 @@ from kafka_spec.impl.kraft.proposals import answer_to_proposal, answer_to_reques
 from kafka_spec.impl.kraft.requests import ProposalAnswer
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 from kafka_spec.impl.protocol.responses import AlteredPartition
-from kafka_spec.spec.domain import BrokerSet
-from kafka_spec.spec.partition_change import ElectionKind
+from kafka_spec.spec.decisions.partition_change import ElectionKind
+from kafka_spec.spec.language.domain import BrokerSet
 
 STEPS = Steps()
 

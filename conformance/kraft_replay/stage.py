@@ -41,11 +41,11 @@ from kafka_spec.impl.log.log import PartitionLog
 from kafka_spec.impl.protocol.data_requests import FetchPosition, FetchRequest
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.topic_ids import text_of
-from kafka_spec.spec.domain import BrokerSet
 from kafka_spec.spec.kraft import state
 from kafka_spec.spec.kraft.machines import LEADER, ProposalState, ReplicaRole
 from kafka_spec.spec.kraft.state import UNKNOWN, ProcessLife
-from kafka_spec.spec.table import Spec
+from kafka_spec.spec.language.domain import BrokerSet
+from kafka_spec.spec.vocabulary.table import Spec
 
 
 class KRaftStage:

@@ -25,11 +25,11 @@ from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.responses import AlteredPartition
 from kafka_spec.impl.protocol.topic_ids import text_of, uuid_of
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.domain import NONE, BrokerSet
 from kafka_spec.spec.kraft import state
 from kafka_spec.spec.kraft.machines import CONTROLLED_SHUTDOWN
 from kafka_spec.spec.kraft.machines import FENCED as IS_FENCED
 from kafka_spec.spec.kraft.state import UNKNOWN
+from kafka_spec.spec.language.domain import NONE, BrokerSet
 
 PARTITION = TopicPartition("orders", 0)
 BEGINNING = 1_000

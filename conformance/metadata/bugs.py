@@ -110,9 +110,9 @@ MEANINGS: Mapping[str, Meaning] = {
 """The bugs of the controller by their names."""
 
 
-def says(bug: str) -> str:
+def summary(bug: str) -> str:
     """Return what a bug is, in one sentence."""
-    return CASE[bug].says if bug in CASE else MEANINGS[bug].does
+    return CASE[bug].summary if bug in CASE else MEANINGS[bug].does
 
 
 def is_wrong(bug: str) -> bool:

@@ -14,14 +14,14 @@ from typing import Any
 
 from kafka_spec.conformance.metadata.image import Image
 from kafka_spec.conformance.metadata.shapes import PartitionShape
-from kafka_spec.spec.alter_partition import is_eligible
-from kafka_spec.spec.decisions import Checked
-from kafka_spec.spec.domain import NONE, BrokerSet
+from kafka_spec.spec.decisions.alter_partition import is_eligible
+from kafka_spec.spec.decisions.partition_change import RecoveryState, effective_min_isr
+from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.kraft.machines import IN_ELR, IN_ISR, MEMBERSHIP, NO_ROLE, OUTSIDE, BrokerState, Membership
-from kafka_spec.spec.kraft.properties import SAFETY
+from kafka_spec.spec.kraft.properties.safety import SAFETY
 from kafka_spec.spec.kraft.state import ProcessLife
-from kafka_spec.spec.partition_change import RecoveryState, effective_min_isr
-from kafka_spec.spec.table import Property
+from kafka_spec.spec.language.domain import NONE, BrokerSet
+from kafka_spec.spec.vocabulary.table import Property
 
 NOT_IN_A_LOG: Mapping[str, str] = {
     "OneLeaderInEachEpoch": "which replicas believe to lead is on the brokers; each leader epoch has one leader in the log",

@@ -20,7 +20,7 @@ from kafka_spec.conformance.metadata.story import Story
 from kafka_spec.conformance.metadata.validation import MetadataOutcome, Validation
 from kafka_spec.conformance.metadata.view import image_plain, image_text, why_text
 from kafka_spec.model_check.command.options import AS_EXPECTED, INCONCLUSIVE, VIOLATED, outputs, write
-from kafka_spec.spec.table import SpecError
+from kafka_spec.spec.vocabulary.table import SpecError
 
 EXIT = {"holds": AS_EXPECTED, "violated": VIOLATED, "inconclusive": INCONCLUSIVE}
 STATIC_SETTINGS = ("min.insync.replicas", "unclean.leader.election.enable")

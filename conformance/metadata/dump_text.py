@@ -48,15 +48,19 @@ def fields_of(fields: Sequence[SchemaField], data: Mapping[str, Any]) -> list[An
 
 
 def _entry(offset: int, text: str) -> MetadataEntry:
-    told = json.loads(text)
-    key = TYPES[told["type"]]
-    return MetadataEntry(offset, key, SCHEMAS[key].record(told["version"], *fields_of(SCHEMAS[key].fields, told["data"]), ()))
+    reported = json.loads(text)
+    key = TYPES[reported["type"]]
+    return MetadataEntry(
+        offset, key, SCHEMAS[key].record(reported["version"], *fields_of(SCHEMAS[key].fields, reported["data"]), ())
+    )
 
 
 def _control_entry(offset: int, name: str, text: str) -> MetadataEntry:
     kind = CONTROL_TYPES[name]
-    told = json.loads(text)
-    return MetadataEntry(offset, kind, CONTROL[kind].record(told.get("version", 0), *fields_of(CONTROL[kind].fields, told), ()))
+    reported = json.loads(text)
+    return MetadataEntry(
+        offset, kind, CONTROL[kind].record(reported.get("version", 0), *fields_of(CONTROL[kind].fields, reported), ())
+    )
 
 
 def batches_of_text(lines: Iterable[str]) -> Iterator[LogBatch]:

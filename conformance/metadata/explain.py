@@ -28,9 +28,9 @@ from kafka_spec.conformance.metadata.shapes import (
 )
 from kafka_spec.conformance.metadata.single_changes import explain_alone
 from kafka_spec.impl.kraft.records import FENCED, UNFENCED
-from kafka_spec.spec.decisions import Checked, NewIncarnation
-from kafka_spec.spec.domain import NO_BROKERS, BrokerSet, excluding, including, only
-from kafka_spec.spec.partition_change import ElectionKind, effective_min_isr
+from kafka_spec.spec.decisions.partition_change import ElectionKind, effective_min_isr
+from kafka_spec.spec.decisions.variants import Checked, NewIncarnation
+from kafka_spec.spec.language.domain import NO_BROKERS, BrokerSet, excluding, including, singleton
 
 NO_PARTITION_0 = 1 << 30
 """The replicas of a partition 0 that does not exist: it limits nothing."""
@@ -96,7 +96,7 @@ class Explainer:
         self, partitions: Iterable[FoldedPartition], active: BrokerSet, left: int | None = None, lossy: int | None = None
     ) -> Predicted:
         """Return what an event over many partitions asks of each; `left` leaves the ISR (generateLeaderAndIsrUpdates)."""
-        lost = NO_BROKERS if lossy is None else only(lossy)
+        lost = NO_BROKERS if lossy is None else singleton(lossy)
         found = {}
         for partition in partitions:
             isr = tuple(broker for broker in partition.shape.isr if broker != left)
@@ -213,8 +213,8 @@ class Explainer:
             return self._followed("controlled shutdown", broker, self.removal(broker), entries, place)
         if record.log_dirs and self._lost_directories(broker, record.log_dirs):
             return None
-        told = record.log_dirs or record.cordoned_log_dirs is not None
-        return Explained("directories of a broker", 1, f"broker {broker}") if told else None
+        reported = record.log_dirs or record.cordoned_log_dirs is not None
+        return Explained("directories of a broker", 1, f"broker {broker}") if reported else None
 
     def _followed(
         self, name: str, broker: int, predicted: Predicted, entries: Sequence[MetadataEntry], place: int

@@ -84,8 +84,8 @@ class Explaining:
     def allows_unclean(self, topic_id: bytes) -> bool:
         """Whether a topic allows unclean elections."""
         image = self.judge.image
-        told = image.setting(image.names.get(topic_id, ""), UNCLEAN)
-        return self.judge.settings.unclean if told is None else told == "true"
+        reported = image.setting(image.names.get(topic_id, ""), UNCLEAN)
+        return self.judge.settings.unclean if reported is None else reported == "true"
 
     # -----------------------------------------------------------------------------------------------------------------
     # Releases
@@ -258,8 +258,8 @@ def run_ends(entries: Sequence[MetadataEntry]) -> list[int]:
 def plainly(record: object) -> str:
     """Return a record's fields as text, those with content."""
     fields = record._asdict()  # type: ignore[attr-defined]
-    told = {
+    reported = {
         name: value.hex() if isinstance(value, bytes) else value for name, value in fields.items() if value not in (None, (), "")
     }
-    told.pop("schema_version", None)
-    return ", ".join(f"{name} {value}" for name, value in told.items())[:300]
+    reported.pop("schema_version", None)
+    return ", ".join(f"{name} {value}" for name, value in reported.items())[:300]

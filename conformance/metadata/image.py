@@ -15,8 +15,8 @@ from typing import Any
 from kafka_spec.conformance.metadata.shapes import FoldedBroker, FoldedPartition, PartitionShape, bare, change_of, merged
 from kafka_spec.impl.kraft.record_schemas import SCHEMAS
 from kafka_spec.impl.kraft.records import FENCED, NO_LEADER_CHANGE
-from kafka_spec.spec.domain import BrokerSet
 from kafka_spec.spec.kraft.machines import UNREGISTERED, BrokerState
+from kafka_spec.spec.language.domain import BrokerSet
 
 REGISTER_BROKER, UNREGISTER_BROKER, TOPIC, PARTITION, CONFIG, PARTITION_CHANGE = range(6)
 FENCE_BROKER, UNFENCE_BROKER, REMOVE_TOPIC, FEATURE, REGISTRATION_CHANGE, NO_OP = 7, 8, 9, 12, 17, 20

@@ -202,8 +202,8 @@ class LogJudge:
 
     def number_set(self, topic_id: bytes, name: str, usual: int) -> int:
         """Return a number that the log, or else the settings, give to a topic."""
-        told = self.image.setting(self.image.names.get(topic_id, ""), name)
-        return int(told) if told is not None and told.isdigit() else usual
+        reported = self.image.setting(self.image.names.get(topic_id, ""), name)
+        return int(reported) if reported is not None and reported.isdigit() else usual
 
     def _change(self, offset: int, record: Any) -> None:
         self.changes += 1
@@ -318,15 +318,15 @@ class LogJudge:
         """The active controller, -1 if the log does not name it."""
         return self.reigns[-1].controller if self.reigns else -1
 
-    def report(self, kind: str, offset: int, subject: str, says: str) -> None:
+    def report(self, kind: str, offset: int, subject: str, summary: str) -> None:
         """Note a violation at an offset of the current file."""
-        self.report_at(kind, self.file, offset, subject, says)
+        self.report_at(kind, self.file, offset, subject, summary)
 
-    def report_at(self, kind: str, file: int, offset: int, subject: str, says: str) -> None:
+    def report_at(self, kind: str, file: int, offset: int, subject: str, summary: str) -> None:
         """Note a violation."""
         when = time_of(self._batch.timestamp) if self._batch is not None else ""
         actor = f"controller {self.controller}" if self.controller >= 0 else "the controller"
-        self.violations.append(Violation(place_of(file, offset), kind, when, subject, actor, says))
+        self.violations.append(Violation(place_of(file, offset), kind, when, subject, actor, summary))
 
 
 def shown(shape: PartitionShape) -> str:

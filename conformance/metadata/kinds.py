@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kafka_spec.conformance.validate.findings import Kind
-from kafka_spec.spec.kraft.properties import SAFETY
+from kafka_spec.spec.kraft.properties.safety import SAFETY
 
 LOG_KINDS: Mapping[str, Kind] = {
     "unexplained": Kind("each record is a step of an event of the model", "the events of spec/kraft"),
@@ -49,5 +49,5 @@ LOG_KINDS: Mapping[str, Kind] = {
 }
 """The kinds that only a log can show."""
 
-KINDS: Mapping[str, Kind] = {**LOG_KINDS, **{one.name: Kind(one.says, one.name) for one in SAFETY}}
+KINDS: Mapping[str, Kind] = {**LOG_KINDS, **{one.name: Kind(one.summary, one.name) for one in SAFETY}}
 """All kinds by name, in the order of a report."""

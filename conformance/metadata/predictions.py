@@ -2,7 +2,7 @@
 
 A prediction depends on the partition's shape and on what the event asks, so it is remembered by both.
 
-Source: Kafka 3.9 PartitionChangeBuilder.java, through impl/kraft/partition_change.py and spec/partition_change.py.
+Source: Kafka 3.9 PartitionChangeBuilder.java, through impl/kraft/partition_change.py and spec/decisions/partition_change.py.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from kafka_spec.conformance.metadata.rulings import Ruling
 from kafka_spec.conformance.metadata.shapes import NOBODY, FoldedPartition, PartitionShape, ShapeChange, change_of
 from kafka_spec.impl.kraft.partition_change import AskedChange, AssignedReplicas, build_change
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.domain import NO_BROKERS, BrokerSet
-from kafka_spec.spec.partition_change import ElectionKind
+from kafka_spec.spec.decisions.partition_change import ElectionKind
+from kafka_spec.spec.language.domain import NO_BROKERS, BrokerSet
 
 MOST_REMEMBERED = 1 << 18
 ANY_PARTITION = TopicPartition("", 0)

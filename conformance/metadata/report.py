@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kafka_spec.conformance.metadata.bugs import MEANINGS, at_risk, is_wrong, says
+from kafka_spec.conformance.metadata.bugs import MEANINGS, at_risk, is_wrong, summary
 from kafka_spec.conformance.metadata.explaining import MOST_SUBJECTS, Acting, Explaining
 from kafka_spec.conformance.metadata.judge import LogJudge, time_of
 from kafka_spec.conformance.metadata.kinds import KINDS
@@ -77,8 +77,8 @@ def _events(explaining: Explaining, judge: LogJudge) -> Iterator[str]:
     releases = "; ".join(f"{name} from offset {offset:,}" for offset, name in explaining.releases) or "unknown"
     yield f"\nexplained by the decisions of Kafka {releases}"
     settings = judge.settings
-    told = f"min.insync.replicas={settings.min_isr}, unclean.leader.election.enable={str(settings.unclean).lower()}"
-    yield f"  where the log sets nothing: {told} (--setting)"
+    reported = f"min.insync.replicas={settings.min_isr}, unclean.leader.election.enable={str(settings.unclean).lower()}"
+    yield f"  where the log sets nothing: {reported} (--setting)"
     yield f"  changes of partitions explained: {explaining.changes_explained:,} of {judge.changes:,}"
     if explaining.compared_causes:
         yield f"  compared with the operations in the controller's log: {explaining.compared_causes:,}"
@@ -91,7 +91,7 @@ def _bugs(explaining: Explaining, judge: LogJudge) -> Iterator[str]:
     for one in explaining.acting:
         by_bug.setdefault(one.bug, []).append(one)
     for bug, found in sorted(by_bug.items()):
-        yield f"\n{bug} acts at {len(found):,} events{'' if is_wrong(bug) else ', an earlier design'}: {says(bug)}"
+        yield f"\n{bug} acts at {len(found):,} events{'' if is_wrong(bug) else ', an earlier design'}: {summary(bug)}"
         for one in found[:MOST_SHOWN]:
             yield f"  offset {one.offset:,}, {time_of(one.when)}: {one.event}: {', '.join(one.subjects[:MOST_SUBJECTS])}"
         if len(found) > MOST_SHOWN:
@@ -134,7 +134,7 @@ def _violations(outcome: MetadataOutcome) -> Iterator[str]:
         if found:
             yield f"\n{kind}: {len(found):,}. {about.holds[:1].upper()}{about.holds[1:]} ({about.breaks})."
         for one in found[:MOST_SHOWN]:
-            yield f"  {outcome.at(one.place)}: {one.when[11:]} {one.subject}, {one.actor}: {one.says}"
+            yield f"  {outcome.at(one.place)}: {one.when[11:]} {one.subject}, {one.actor}: {one.summary}"
         if len(found) > MOST_SHOWN:
             yield f"  ... and {len(found) - MOST_SHOWN:,} more, see --format json"
 
@@ -200,7 +200,7 @@ def plain_violation(one: Violation, outcome: MetadataOutcome) -> dict[str, Any]:
         "when": one.when,
         "subject": one.subject,
         "actor": one.actor,
-        "says": one.says,
+        "summary": one.summary,
         "breaks": KINDS[one.kind].breaks,
         "bugs": list(KINDS[one.kind].bugs),
     }

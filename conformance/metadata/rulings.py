@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from functools import cache
 
 from kafka_spec.spec.case import Case, has
-from kafka_spec.spec.decisions import Checked
+from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.kraft.cases import CASE, CASES
 from kafka_spec.spec.kraft.fixed import FIXED
-from kafka_spec.spec.table import Constants
+from kafka_spec.spec.vocabulary.table import Constants
 
 NO_BUMP_FROM = 12
 """The metadata.version 3.6-IV0, from which a shrink of the ISR leaves the leader epoch (KAFKA-15021)."""

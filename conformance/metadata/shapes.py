@@ -12,9 +12,9 @@ from uuid import UUID
 
 from kafka_spec.impl.kraft.image import RegisteredPartition
 from kafka_spec.impl.kraft.records import NO_LEADER_CHANGE, NO_RECOVERY_CHANGE
-from kafka_spec.spec.domain import NONE
 from kafka_spec.spec.kraft.machines import CONTROLLED_SHUTDOWN, UNFENCED, BrokerState
 from kafka_spec.spec.kraft.machines import FENCED as IS_FENCED
+from kafka_spec.spec.language.domain import NONE
 
 NOBODY = UUID(int=0)
 

@@ -17,10 +17,10 @@ from kafka_spec.conformance.metadata.shapes import NOTHING, FoldedPartition, Sha
 from kafka_spec.impl.kraft.partition_change import AssignedReplicas
 from kafka_spec.impl.kraft.reassignment import assignment_to, cancelled
 from kafka_spec.impl.protocol.errors import KafkaError
-from kafka_spec.spec.alter_partition import answer_to_isr, is_eligible
-from kafka_spec.spec.domain import BrokerSet
+from kafka_spec.spec.decisions.alter_partition import answer_to_isr, is_eligible
+from kafka_spec.spec.decisions.partition_change import ElectionKind, RecoveryState
 from kafka_spec.spec.error_codes import ErrorCode
-from kafka_spec.spec.partition_change import ElectionKind, RecoveryState
+from kafka_spec.spec.language.domain import BrokerSet
 
 if TYPE_CHECKING:
     from kafka_spec.conformance.metadata.explain import Explainer

@@ -35,7 +35,7 @@ from kafka_spec.conformance.metadata.recognise import (
     may_hold,
 )
 from kafka_spec.impl.log.batches import HEADER, look
-from kafka_spec.spec.domain import SpecError
+from kafka_spec.spec.language.domain import SpecError
 
 
 @dataclass

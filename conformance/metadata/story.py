@@ -16,7 +16,7 @@ from kafka_spec.conformance.metadata.image import Image
 from kafka_spec.conformance.metadata.judge import shown, time_of
 from kafka_spec.impl.kraft.record_schemas import SCHEMAS
 from kafka_spec.spec.kraft.machines import BrokerState
-from kafka_spec.spec.table import SpecError
+from kafka_spec.spec.vocabulary.table import SpecError
 
 
 @dataclass(frozen=True)

@@ -177,13 +177,13 @@ class Validation:
         if node.epochs is not None and end.first is not None:
             file, path = node.epochs
             try:
-                told = epochs_in(path)
+                reported = epochs_in(path)
             except ValueError as error:
                 self.outcome.unseen.append(f"{self.outcome.files[file]} cannot be read: {error}")
                 return
             # the first epoch of a truncated log begins where the node says that its log begins
             seen = end.epochs[1 if end.first else 0 :]
-            wanted = [one for one in told if one[1] < end.end and one[0] > (end.epochs[0][0] if end.first else -1)]
+            wanted = [one for one in reported if one[1] < end.end and one[0] > (end.epochs[0][0] if end.first else -1)]
             if wanted != seen:
                 text = f"it says (epoch, first offset) {wanted}, the batches {seen}"
                 self.judge.report_at("epoch-checkpoint-differs", file, end.end, "the log", text)

@@ -14,12 +14,12 @@ from kafka_spec.conformance.metadata.image import Image
 from kafka_spec.conformance.metadata.judge import shown, time_of
 from kafka_spec.conformance.metadata.predictions import AskedShape
 from kafka_spec.conformance.metadata.shapes import FoldedPartition, merged
-from kafka_spec.spec.alter_partition import answer_to_isr, is_eligible
-from kafka_spec.spec.domain import NONE, BrokerSet, including
+from kafka_spec.spec.decisions.alter_partition import answer_to_isr, is_eligible
+from kafka_spec.spec.decisions.partition_change import ElectionKind, RecoveryState
 from kafka_spec.spec.error_codes import ErrorCode
 from kafka_spec.spec.kraft.machines import BrokerState
-from kafka_spec.spec.partition_change import ElectionKind, RecoveryState
-from kafka_spec.spec.table import SpecError
+from kafka_spec.spec.language.domain import NONE, BrokerSet, including
+from kafka_spec.spec.vocabulary.table import SpecError
 
 
 def partition_named(image: Image, name: str) -> FoldedPartition:

@@ -13,14 +13,16 @@ from itertools import groupby
 
 from kafka_spec.conformance.replay.request_mapping import PARTITIONS
 from kafka_spec.conformance.replay.request_mapping import TOPIC as NAME
-from kafka_spec.impl.controller.broker_changes import FailBrokers, StartBrokers
-from kafka_spec.impl.controller.controlled_shutdown import AnswerShutdown, StopFollowers
-from kafka_spec.impl.controller.controller_election import IncrementEpoch
-from kafka_spec.impl.controller.core import ControllerTask
-from kafka_spec.impl.controller.deletion import DeletePaths, ForgetTopic, ResumeDeletions, StartDeletions, delete_paths
-from kafka_spec.impl.controller.failover import FAIL_OVER, DeleteNotifications, EndFailover, StartPartitionMachine
-from kafka_spec.impl.controller.preferred_election import AnswerElection, EndPreferredElection
-from kafka_spec.impl.controller.reassignment import (
+from kafka_spec.impl.protocol.registration import BrokerRegistration
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.impl.zookeeper.controller.broker_changes import FailBrokers, StartBrokers
+from kafka_spec.impl.zookeeper.controller.controlled_shutdown import AnswerShutdown, StopFollowers
+from kafka_spec.impl.zookeeper.controller.controller_election import IncrementEpoch
+from kafka_spec.impl.zookeeper.controller.core import ControllerTask
+from kafka_spec.impl.zookeeper.controller.deletion import DeletePaths, ForgetTopic, ResumeDeletions, StartDeletions, delete_paths
+from kafka_spec.impl.zookeeper.controller.failover import FAIL_OVER, DeleteNotifications, EndFailover, StartPartitionMachine
+from kafka_spec.impl.zookeeper.controller.preferred_election import AnswerElection, EndPreferredElection
+from kafka_spec.impl.zookeeper.controller.reassignment import (
     REMOVING,
     TRIGGERS,
     AnswerReassignments,
@@ -28,18 +30,16 @@ from kafka_spec.impl.controller.reassignment import (
     Reassign,
     ResumeReassignments,
 )
-from kafka_spec.impl.controller.state_changes import ChangePartitions, ChangeReplicas, ElectAgain
-from kafka_spec.impl.controller.topic_changes import RestoreAssignment
-from kafka_spec.impl.coordination import znodes
-from kafka_spec.impl.protocol.registration import BrokerRegistration
-from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.machines import ControllerState
-from kafka_spec.spec.control.order import Stage
-from kafka_spec.spec.control.state import ControllerStep, Resuming
-from kafka_spec.spec.domain import NO_BROKERS, BrokerSet, including
-from kafka_spec.spec.election import Strategy, election_is_due
-from kafka_spec.spec.partition import PartitionState
-from kafka_spec.spec.reassignment_steps import ReassignmentState
+from kafka_spec.impl.zookeeper.controller.state_changes import ChangePartitions, ChangeReplicas, ElectAgain
+from kafka_spec.impl.zookeeper.controller.topic_changes import RestoreAssignment
+from kafka_spec.impl.zookeeper.coordination import znodes
+from kafka_spec.spec.decisions.election import Strategy, election_is_due
+from kafka_spec.spec.language.domain import NO_BROKERS, BrokerSet, including
+from kafka_spec.spec.machines.partition import PartitionState
+from kafka_spec.spec.machines.reassignment import ReassignmentState
+from kafka_spec.spec.zookeeper.event_stages import Stage
+from kafka_spec.spec.zookeeper.machines import ControllerState
+from kafka_spec.spec.zookeeper.state import ControllerStep, Resuming
 
 WITHOUT_MEANING = (
     ElectAgain,
@@ -131,7 +131,7 @@ def written(
     leaves_alive: bool,
     is_queued: bool,
 ) -> list[ControllerTask]:
-    """Return the tasks of remaining work, for a controller in this state of its life, in the order of spec/control/order.py.
+    """Return the tasks of remaining work, for a controller in this state of its life, in the order of spec/zookeeper/event_stages.py.
 
     `known` says what the controller knows of each partition; `seeded`, during fail-over, that the partition machine was started;
     `leaves_alive` that the leaving brokers are in a controlled shutdown; `is_queued` that the topic is queued for deletion.

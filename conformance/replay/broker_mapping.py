@@ -12,15 +12,15 @@ from kafka_spec.conformance.replay.disk import Disk, entries_on, put_disk
 from kafka_spec.conformance.replay.field_mapping import FieldMapping, RecordMapping, attribute
 from kafka_spec.conformance.replay.modeled_cluster import ModeledCluster
 from kafka_spec.conformance.replay.request_mapping import PARTITIONS
-from kafka_spec.impl.broker.broker_process import BrokerProcess
 from kafka_spec.impl.broker.partition import UNKNOWN_END, FetchState, Follower, HostedPartition, Phase
 from kafka_spec.impl.protocol.controller_requests import Leadership, UpdateMetadataState
-from kafka_spec.spec.control import state
-from kafka_spec.spec.control.bounds import NO_EPOCH
-from kafka_spec.spec.control.machines import Role
-from kafka_spec.spec.control.state import Life
-from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet
-from kafka_spec.spec.log import first_truncation
+from kafka_spec.impl.zookeeper.broker.broker_process import BrokerProcess
+from kafka_spec.spec.decisions.log import first_truncation
+from kafka_spec.spec.language.domain import NO_BROKERS, NONE, BrokerSet
+from kafka_spec.spec.zookeeper import state
+from kafka_spec.spec.zookeeper.bounds import NO_EPOCH
+from kafka_spec.spec.zookeeper.machines import Role
+from kafka_spec.spec.zookeeper.state import Life
 
 NOBODY = Leadership(NONE, NO_EPOCH, (), 0, 0)
 """The partition in the metadata cache of a loaded broker: it exists, without a leader."""

@@ -21,12 +21,12 @@ from kafka_spec.conformance.replay.request_mapping import (
     real_answer,
     real_request,
 )
-from kafka_spec.impl.controller.controller import KafkaController
-from kafka_spec.impl.controller.deletion import ReplicasDeleted
-from kafka_spec.impl.controller.state_changes import ChangePartitions, ChangeReplicas
 from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest, Request, StopReplicaRequest, UpdateMetadataRequest
-from kafka_spec.spec.control import messages, state
-from kafka_spec.spec.domain import BrokerSet
+from kafka_spec.impl.zookeeper.controller.controller import KafkaController
+from kafka_spec.impl.zookeeper.controller.deletion import ReplicasDeleted
+from kafka_spec.impl.zookeeper.controller.state_changes import ChangePartitions, ChangeReplicas
+from kafka_spec.spec.language.domain import BrokerSet
+from kafka_spec.spec.zookeeper import messages, state
 
 
 class ChannelsView:
@@ -87,8 +87,8 @@ class ChannelsView:
 
     def _answers(self, broker: int) -> list[int]:
         """Return, for each partition, the answer of a broker to a deletion that was not handled yet."""
-        told = [event for event in self.controller.events if isinstance(event, ReplicasDeleted) and event.broker == broker]
-        found = {partition: int(model_answer(event, partition)) for event in told for partition in event.partitions}
+        reported = [event for event in self.controller.events if isinstance(event, ReplicasDeleted) and event.broker == broker]
+        found = {partition: int(model_answer(event, partition)) for event in reported for partition in event.partitions}
         return [found.get(partition, int(messages.Answer.NONE)) for partition in self.modeled.partitions]
 
     def put(self, record: state.Controller) -> None:

@@ -14,17 +14,17 @@ from kafka_spec.conformance.replay.field_mapping import FieldMapping, RecordMapp
 from kafka_spec.conformance.replay.modeled_cluster import ModeledCluster
 from kafka_spec.conformance.replay.partition_mapping import KNOWN, MACHINES, PartitionView
 from kafka_spec.conformance.replay.request_mapping import PARTITIONS, TOPIC, registration
-from kafka_spec.impl.controller.context import ControllerContext
-from kafka_spec.impl.controller.controller import KafkaController
-from kafka_spec.impl.coordination import znodes
-from kafka_spec.spec.control import state
-from kafka_spec.spec.control.machines import ControllerState
-from kafka_spec.spec.control.state import Resuming
-from kafka_spec.spec.decisions import DeletionThread
-from kafka_spec.spec.deletion import DeletionState
-from kafka_spec.spec.domain import BrokerSet, contains
-from kafka_spec.spec.partition import PartitionState
-from kafka_spec.spec.reassignment_steps import ReassignmentState
+from kafka_spec.impl.zookeeper.controller.context import ControllerContext
+from kafka_spec.impl.zookeeper.controller.controller import KafkaController
+from kafka_spec.impl.zookeeper.coordination import znodes
+from kafka_spec.spec.decisions.variants import DeletionThread
+from kafka_spec.spec.language.domain import BrokerSet, contains
+from kafka_spec.spec.machines.partition import PartitionState
+from kafka_spec.spec.machines.reassignment import ReassignmentState
+from kafka_spec.spec.machines.topic_deletion import DeletionState
+from kafka_spec.spec.zookeeper import state
+from kafka_spec.spec.zookeeper.machines import ControllerState
+from kafka_spec.spec.zookeeper.state import Resuming
 
 
 class ControllerView:

@@ -8,18 +8,22 @@ from kafka_spec.conformance.replay.ensemble import ModelSession
 from kafka_spec.conformance.replay.projection import Projection
 from kafka_spec.conformance.replay.request_mapping import PARTITION, PARTITIONS
 from kafka_spec.conformance.replay.steps import controller_on, running, target_of
-from kafka_spec.impl.controller.broker_changes import BrokerChange
-from kafka_spec.impl.controller.controlled_shutdown import ControlledShutdown
-from kafka_spec.impl.controller.controller import KafkaController
-from kafka_spec.impl.controller.controller_election import ControllerChange, ControllerEpochChange
-from kafka_spec.impl.controller.core import ControllerEvent
-from kafka_spec.impl.controller.deletion import ReplicasDeleted, RunDeletionThread, TopicDeletion
-from kafka_spec.impl.controller.preferred_election import AutoRebalance, PreferredElection, UncleanElection
-from kafka_spec.impl.controller.reassignment import AlterPartitionReassignments, PartitionIsrChange, ReassignmentZnodeChange
-from kafka_spec.impl.controller.topic_changes import IsrChangeNotification, PartitionModifications, TopicChange
-from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.impl.zookeeper.controller.broker_changes import BrokerChange
+from kafka_spec.impl.zookeeper.controller.controlled_shutdown import ControlledShutdown
+from kafka_spec.impl.zookeeper.controller.controller import KafkaController
+from kafka_spec.impl.zookeeper.controller.controller_election import ControllerChange, ControllerEpochChange
+from kafka_spec.impl.zookeeper.controller.core import ControllerEvent
+from kafka_spec.impl.zookeeper.controller.deletion import ReplicasDeleted, RunDeletionThread, TopicDeletion
+from kafka_spec.impl.zookeeper.controller.preferred_election import AutoRebalance, PreferredElection, UncleanElection
+from kafka_spec.impl.zookeeper.controller.reassignment import (
+    AlterPartitionReassignments,
+    PartitionIsrChange,
+    ReassignmentZnodeChange,
+)
+from kafka_spec.impl.zookeeper.controller.topic_changes import IsrChangeNotification, PartitionModifications, TopicChange
+from kafka_spec.impl.zookeeper.coordination import znodes
 
 STEPS = Steps()
 

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
-from kafka_spec.spec.domain import SpecError, show_path
-from kafka_spec.spec.table import Rule
+from kafka_spec.spec.language.domain import SpecError, show_path
+from kafka_spec.spec.vocabulary.table import Rule
 
 State = TypeVar("State")
 LONG = 1_000_000

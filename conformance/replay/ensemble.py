@@ -1,7 +1,7 @@
 """An in-memory ZooKeeper that behaves as in the control-plane model, for replays.
 
 The model, not the servers, decides three things: when a change is noticed (so no watch fires, and no session event is delivered),
-that an expired session can still complete its owner's current step (see spec/control/abstractions.py), and when an
+that an expired session can still complete its owner's current step (see spec/zookeeper/abstractions.py), and when an
 operation fails.
 """
 
@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from kafka_spec.impl.coordination.interface import CoordinationError, Session, SessionEvent
-from kafka_spec.impl.coordination.memory import Ensemble, MemorySession
-from kafka_spec.impl.coordination.memory_znode import MemoryZnode, parent_of
+from kafka_spec.impl.zookeeper.coordination.interface import CoordinationError, Session, SessionEvent
+from kafka_spec.impl.zookeeper.coordination.memory import Ensemble, MemorySession
+from kafka_spec.impl.zookeeper.coordination.memory_znode import MemoryZnode, parent_of
 
 Answer = TypeVar("Answer")
 

@@ -10,11 +10,11 @@ from kafka_spec.conformance.replay.projection import Projection
 from kafka_spec.conformance.replay.request_mapping import PARTITION, PARTITIONS
 from kafka_spec.conformance.replay.steps import running, target_of
 from kafka_spec.impl.broker.led_partitions import ACKS_ALL
-from kafka_spec.impl.coordination import znodes
-from kafka_spec.impl.coordination.admin import Admin
 from kafka_spec.impl.log.log import PartitionLog
 from kafka_spec.impl.protocol.errors import KafkaError
-from kafka_spec.spec.control.environment import partitions_at_first
+from kafka_spec.impl.zookeeper.coordination import znodes
+from kafka_spec.impl.zookeeper.coordination.admin import Admin
+from kafka_spec.spec.zookeeper.environment import partitions_at_first
 
 STEPS = Steps()
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from kafka_spec.spec.domain import BrokerSet
+from kafka_spec.spec.language.domain import BrokerSet
 
 Record = TypeVar("Record")
 

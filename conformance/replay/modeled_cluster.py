@@ -12,16 +12,16 @@ from dataclasses import dataclass, replace
 from kafka_spec.conformance.replay.disk import entry_in, stamped
 from kafka_spec.conformance.replay.ensemble import ModelEnsemble
 from kafka_spec.conformance.replay.request_mapping import PARTITION, PARTITIONS, kind_of
-from kafka_spec.impl.broker.broker_process import BrokerProcess
 from kafka_spec.impl.broker.fetcher import InFlight
 from kafka_spec.impl.broker.partition import FetchState
-from kafka_spec.impl.cluster import Cluster
-from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.protocol.controller_requests import Request, StopReplicaRequest, StopReplicaState
 from kafka_spec.impl.protocol.data_requests import Fetched, FetchPosition, FetchRequest
 from kafka_spec.impl.protocol.errors import ErrorCode
-from kafka_spec.spec.control import messages
-from kafka_spec.spec.gates import leader_epoch_in_fetch
+from kafka_spec.impl.zookeeper.broker.broker_process import BrokerProcess
+from kafka_spec.impl.zookeeper.cluster import Cluster
+from kafka_spec.impl.zookeeper.coordination import znodes
+from kafka_spec.spec.decisions.fencing import leader_epoch_in_fetch
+from kafka_spec.spec.zookeeper import messages
 
 
 @dataclass(frozen=True)
@@ -182,10 +182,10 @@ class ModeledCluster:
         """Return the model's record of a late StopReplica."""
         request = late.request
         broker_epoch = self.epoch_of(late.broker, request.broker_epoch)
-        ((partition, told),) = request.partitions.items()
+        ((partition, reported),) = request.partitions.items()
         kind, former = int(kind_of(request, partition)), int(late.is_of_former_topic)
         return messages.LateStop(
-            partition.partition, late.broker, kind, request.controller_epoch, broker_epoch, told.leader_epoch, former
+            partition.partition, late.broker, kind, request.controller_epoch, broker_epoch, reported.leader_epoch, former
         )
 
     # Answers on the network

@@ -5,13 +5,13 @@ from __future__ import annotations
 from kafka_spec.conformance.replay.agenda import PartitionWork
 from kafka_spec.conformance.replay.field_mapping import FieldMapping, RecordMapping, attribute
 from kafka_spec.conformance.replay.request_mapping import PARTITIONS, in_order, leadership, model_leadership
-from kafka_spec.impl.controller.controller import KafkaController
-from kafka_spec.spec.control import state
-from kafka_spec.spec.domain import BrokerSet
-from kafka_spec.spec.partition import PartitionState
-from kafka_spec.spec.reassignment import PartitionAssignment
-from kafka_spec.spec.reassignment_steps import ReassignmentState
-from kafka_spec.spec.replica import ReplicaState
+from kafka_spec.impl.zookeeper.controller.controller import KafkaController
+from kafka_spec.spec.decisions.reassignment import PartitionAssignment
+from kafka_spec.spec.language.domain import BrokerSet
+from kafka_spec.spec.machines.partition import PartitionState
+from kafka_spec.spec.machines.reassignment import ReassignmentState
+from kafka_spec.spec.machines.replica import ReplicaState
+from kafka_spec.spec.zookeeper import state
 
 
 class PartitionView:

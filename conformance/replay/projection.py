@@ -14,21 +14,21 @@ from kafka_spec.conformance.replay.controller_mapping import ControllerView, put
 from kafka_spec.conformance.replay.core import LONG, Edge
 from kafka_spec.conformance.replay.modeled_cluster import ModeledCluster
 from kafka_spec.conformance.replay.zookeeper_mapping import put_zookeeper, read_zookeeper
-from kafka_spec.impl.broker.isr import NOT_REGISTERED
-from kafka_spec.impl.cluster import Cluster
-from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.protocol.controller_requests import Request
-from kafka_spec.spec.control import messages, state
-from kafka_spec.spec.control.bounds import NO_EPOCH
-from kafka_spec.spec.control.machines import ControllerState
-from kafka_spec.spec.control.state import ControllerStep, Life, World
-from kafka_spec.spec.deletion import DeletionState
-from kafka_spec.spec.domain import NO_BROKERS, NONE
-from kafka_spec.spec.election import Strategy
-from kafka_spec.spec.gates import fetch_is_of_registration
-from kafka_spec.spec.partition import PartitionState
-from kafka_spec.spec.reassignment_steps import ReassignmentState
-from kafka_spec.spec.replica import ReplicaState
+from kafka_spec.impl.zookeeper.broker.isr import NOT_REGISTERED
+from kafka_spec.impl.zookeeper.cluster import Cluster
+from kafka_spec.impl.zookeeper.coordination import znodes
+from kafka_spec.spec.decisions.election import Strategy
+from kafka_spec.spec.decisions.fencing import fetch_is_of_registration
+from kafka_spec.spec.language.domain import NO_BROKERS, NONE
+from kafka_spec.spec.machines.partition import PartitionState
+from kafka_spec.spec.machines.reassignment import ReassignmentState
+from kafka_spec.spec.machines.replica import ReplicaState
+from kafka_spec.spec.machines.topic_deletion import DeletionState
+from kafka_spec.spec.zookeeper import messages, state
+from kafka_spec.spec.zookeeper.bounds import NO_EPOCH
+from kafka_spec.spec.zookeeper.machines import ControllerState
+from kafka_spec.spec.zookeeper.state import ControllerStep, Life, World
 
 
 class Projection(ModeledCluster):

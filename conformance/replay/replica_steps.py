@@ -11,11 +11,11 @@ from kafka_spec.conformance.replay.modeled_cluster import DelayedAnswer
 from kafka_spec.conformance.replay.projection import Projection
 from kafka_spec.conformance.replay.request_mapping import PARTITIONS
 from kafka_spec.conformance.replay.steps import running
-from kafka_spec.impl.broker.broker_process import BrokerProcess
 from kafka_spec.impl.broker.isr_manager import IsrWrite
-from kafka_spec.impl.coordination.memory import Loss
 from kafka_spec.impl.protocol.data_requests import Fetched, FetchRequest, OffsetsForLeaderEpochRequest
 from kafka_spec.impl.protocol.errors import ErrorCode
+from kafka_spec.impl.zookeeper.broker.broker_process import BrokerProcess
+from kafka_spec.impl.zookeeper.coordination.memory import Loss
 
 STEPS = Steps()
 

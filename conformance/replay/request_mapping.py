@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from kafka_spec.impl.controller.deletion import ReplicasDeleted
 from kafka_spec.impl.protocol import controller_requests as requests
 from kafka_spec.impl.protocol.controller_requests import (
     LeaderAndIsrRequest,
@@ -22,11 +21,12 @@ from kafka_spec.impl.protocol.controller_requests import (
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.bounds import NO_EPOCH
-from kafka_spec.spec.control.messages import Answer, Kind, Request
-from kafka_spec.spec.control.state import LeaderIsrAndControllerEpoch
-from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet
-from kafka_spec.spec.gates import LEADER_DURING_DELETE
+from kafka_spec.impl.zookeeper.controller.deletion import ReplicasDeleted
+from kafka_spec.spec.decisions.fencing import LEADER_DURING_DELETE
+from kafka_spec.spec.language.domain import NO_BROKERS, NONE, BrokerSet
+from kafka_spec.spec.zookeeper.bounds import NO_EPOCH
+from kafka_spec.spec.zookeeper.messages import Answer, Kind, Request
+from kafka_spec.spec.zookeeper.state import LeaderIsrAndControllerEpoch
 
 TOPIC = "topic"
 """The one topic of the model."""
@@ -88,8 +88,8 @@ def _leader_and_isr(header: Header, of_model: Request) -> LeaderAndIsrRequest:
         of_model.leader, of_model.leader_epoch, tuple(BrokerSet(of_model.isr)), of_model.version, of_model.state_epoch
     )
     live = (registration(of_model.leader),) if of_model.leader != NONE else ()
-    told = LeaderAndIsrState(state, tuple(BrokerSet(of_model.replicas)), False)
-    return LeaderAndIsrRequest(*header, {PARTITIONS[of_model.partition]: told}, live)
+    reported = LeaderAndIsrState(state, tuple(BrokerSet(of_model.replicas)), False)
+    return LeaderAndIsrRequest(*header, {PARTITIONS[of_model.partition]: reported}, live)
 
 
 def _read_update_metadata(request: UpdateMetadataRequest, partition: TopicPartition) -> Mapping[str, Any]:
@@ -99,12 +99,12 @@ def _read_update_metadata(request: UpdateMetadataRequest, partition: TopicPartit
 
 def marks_topic(request: UpdateMetadataRequest) -> bool:
     """Whether an UpdateMetadata marks the topic as being deleted."""
-    return any(told.leadership.leader == LEADER_DURING_DELETE for told in request.partitions.values())
+    return any(reported.leadership.leader == LEADER_DURING_DELETE for reported in request.partitions.values())
 
 
 def _update_metadata(header: Header, of_model: Request) -> UpdateMetadataRequest:
-    told = dict.fromkeys(PARTITIONS, MARK) if of_model.leader == LEADER_DURING_DELETE else {}
-    return UpdateMetadataRequest(*header, told, tuple(registration(broker) for broker in BrokerSet(of_model.live)))
+    reported = dict.fromkeys(PARTITIONS, MARK) if of_model.leader == LEADER_DURING_DELETE else {}
+    return UpdateMetadataRequest(*header, reported, tuple(registration(broker) for broker in BrokerSet(of_model.live)))
 
 
 def _read_stop_replica(request: StopReplicaRequest, partition: TopicPartition) -> Mapping[str, Any]:

@@ -8,15 +8,15 @@ from kafka_spec.conformance.replay.modeled_cluster import DelayedStop
 from kafka_spec.conformance.replay.projection import Projection
 from kafka_spec.conformance.replay.request_mapping import named_in
 from kafka_spec.conformance.replay.steps import running
-from kafka_spec.impl.broker.broker_process import BrokerProcess
 from kafka_spec.impl.broker.partition import HostedPartition
 from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest, Request, StopReplicaRequest, UpdateMetadataRequest
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.responses import ControllerResponse
-from kafka_spec.spec.control.bounds import NO_EPOCH
-from kafka_spec.spec.control.machines import Role
-from kafka_spec.spec.control.state import Stale
-from kafka_spec.spec.gates import stop_replica_is_of_topic
+from kafka_spec.impl.zookeeper.broker.broker_process import BrokerProcess
+from kafka_spec.spec.decisions.fencing import stop_replica_is_of_topic
+from kafka_spec.spec.zookeeper.bounds import NO_EPOCH
+from kafka_spec.spec.zookeeper.machines import Role
+from kafka_spec.spec.zookeeper.state import Stale
 
 STEPS = Steps()
 

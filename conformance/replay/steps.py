@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from kafka_spec.conformance.replay.core import NotEnabled
 from kafka_spec.conformance.replay.projection import Projection
-from kafka_spec.impl.broker.broker_process import BrokerProcess
-from kafka_spec.impl.controller.controller import KafkaController
-from kafka_spec.spec.domain import NONE
+from kafka_spec.impl.zookeeper.broker.broker_process import BrokerProcess
+from kafka_spec.impl.zookeeper.controller.controller import KafkaController
+from kafka_spec.spec.language.domain import NONE
 
 
 def running(projection: Projection, number: int) -> BrokerProcess:

@@ -22,12 +22,12 @@ from kafka_spec.conformance.replay.request_mapping import (
     registration,
 )
 from kafka_spec.conformance.replay.request_mapping import TOPIC as NAME
-from kafka_spec.impl.controller.context import written
-from kafka_spec.impl.coordination import znodes
-from kafka_spec.impl.coordination.broker_znode import encode_broker
 from kafka_spec.impl.protocol.controller_requests import Leadership
-from kafka_spec.spec.control import state
-from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet
+from kafka_spec.impl.zookeeper.controller.context import written
+from kafka_spec.impl.zookeeper.coordination import znodes
+from kafka_spec.impl.zookeeper.coordination.broker_znode import encode_broker
+from kafka_spec.spec.language.domain import NO_BROKERS, NONE, BrokerSet
+from kafka_spec.spec.zookeeper import state
 
 LAST_ZXID = 1_000
 """The last transaction of a loaded ensemble: later than any registration of the model."""

@@ -14,9 +14,9 @@ from typing import Generic, Protocol, TypeVar
 from kafka_spec.conformance.validate.events import BrokerEvents, ControllerEvents, Cursor, Sender
 from kafka_spec.conformance.validate.exchange import LIFE_BITS
 from kafka_spec.conformance.validate.findings import Violation
-from kafka_spec.spec.decisions import Checked
+from kafka_spec.spec.decisions.fencing import answer_to_request
+from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.error_codes import ErrorCode
-from kafka_spec.spec.gates import answer_to_request
 
 LAST_BITS = (1 << LIFE_BITS) - 1
 
@@ -210,9 +210,9 @@ class ControllerLog:
             self.end_batch()
         self._flushing = self._flushed = True
         if brokers:
-            told = frozenset(brokers)
-            newcomers = self.alive is not None and not told & self.alive
-            self.alive = told | self.alive if newcomers and self.alive else told
+            reported = frozenset(brokers)
+            newcomers = self.alive is not None and not reported & self.alive
+            self.alive = reported | self.alive if newcomers and self.alive else reported
         if count:
             self._registered = frozenset(brokers)
             cursor = self._actors.cursor
@@ -325,12 +325,12 @@ class BrokerLog:
             self._tell("wrong-refusal", epoch, f"controller epoch {epoch} is refused as old while the latest is {latest}")
 
     def _accepted(self, request: str, controller: int, epoch: int) -> None:
-        says = f"{request} of controller {controller} in epoch {epoch} takes effect after epoch {self._seen} was seen"
-        self._tell("stale-controller-accepted", epoch, says)
+        summary = f"{request} of controller {controller} in epoch {epoch} takes effect after epoch {self._seen} was seen"
+        self._tell("stale-controller-accepted", epoch, summary)
 
-    def _tell(self, kind: str, epoch: int, says: str) -> None:
+    def _tell(self, kind: str, epoch: int, summary: str) -> None:
         cursor, actor = self._actors.cursor, f"broker {self.number}"
-        self._actors.claims.violations.append(Violation(cursor.place, kind, cursor.when, actor, actor, says, epoch=epoch))
+        self._actors.claims.violations.append(Violation(cursor.place, kind, cursor.when, actor, actor, summary, epoch=epoch))
 
 
 class Actors:

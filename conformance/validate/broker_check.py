@@ -1,6 +1,6 @@
 """Checks a broker's log of one partition: the leader epochs that it accepts and refuses, and the metadata that it receives.
 
-Independent of log texts. The gates of spec/gates.py decide which epoch passes. A broker that restarts forgets its epochs and logs
+Independent of log texts. The gates of spec/decisions/fencing.py decide which epoch passes. A broker that restarts forgets its epochs and logs
 -1 as its previous leader epoch. A topic that was deleted and created again starts at leader epoch 0.
 """
 
@@ -10,9 +10,9 @@ from kafka_spec.conformance.validate.events import LeaderAndIsr, Sender
 from kafka_spec.conformance.validate.exchange import Exchange
 from kafka_spec.conformance.validate.findings import Violation
 from kafka_spec.conformance.validate.partition_record import PartitionRecord
-from kafka_spec.spec.decisions import StopReplicaEpoch
+from kafka_spec.spec.decisions.fencing import answer_to_leader_and_isr, answer_to_stop_replica
+from kafka_spec.spec.decisions.variants import StopReplicaEpoch
 from kafka_spec.spec.error_codes import ErrorCode
-from kafka_spec.spec.gates import answer_to_leader_and_isr, answer_to_stop_replica
 
 
 class BrokerView:
@@ -86,8 +86,8 @@ class BrokerView:
         place, when, epoch, delete = self._stop
         self._stop = None
         if answer_to_stop_replica(epoch, self._current, StopReplicaEpoch.AT_LEAST) != ErrorCode.NONE:
-            says = f"a StopReplica with leader epoch {epoch} takes effect while the current one is {self._current}"
-            self._tell("stale-stop-accepted", says, place, when)
+            summary = f"a StopReplica with leader epoch {epoch} takes effect while the current one is {self._current}"
+            self._tell("stale-stop-accepted", summary, place, when)
         if delete:
             self._current = -1
 
@@ -97,8 +97,8 @@ class BrokerView:
         if now.leader == -2:  # deleted
             return
         if before is not None and now.epoch > 0 and (now.epoch, now.version) < before:
-            says = f"controller {sender.controller} tells of {now} after leader epoch {before[0]}, version {before[1]}"
-            self._tell("metadata-back", says)
+            summary = f"controller {sender.controller} tells of {now} after leader epoch {before[0]}, version {before[1]}"
+            self._tell("metadata-back", summary)
         self._cached[sender.epoch] = (now.epoch, now.version)
         self._leads(sender.epoch, now)
 
@@ -124,7 +124,7 @@ class BrokerView:
         if self._stop is not None:
             self._stopped()
 
-    def _tell(self, kind: str, says: str, place: int = -1, when: str = "") -> None:
+    def _tell(self, kind: str, summary: str, place: int = -1, when: str = "") -> None:
         of = self._of
         place = of.cursor.place if place < 0 else place
-        of.violations.append(Violation(place, kind, when or of.cursor.when, of.name, repr(self), says))
+        of.violations.append(Violation(place, kind, when or of.cursor.when, of.name, repr(self), summary))

@@ -20,8 +20,8 @@ from kafka_spec.conformance.validate.once import readable_again
 from kafka_spec.conformance.validate.outcome import Outcome, put_together
 from kafka_spec.conformance.validate.pattern import layout_of
 from kafka_spec.model_check.command.options import AS_EXPECTED, INCONCLUSIVE, VIOLATED, Output, add_output_options, outputs, write
-from kafka_spec.spec.extras import needing
-from kafka_spec.spec.table import SpecError
+from kafka_spec.spec.optional_dependencies import needing
+from kafka_spec.spec.vocabulary.table import SpecError
 
 EXIT = {"holds": AS_EXPECTED, "violated": VIOLATED, "inconclusive": INCONCLUSIVE}
 FORMATS = ("text", "json", "junit", "html")

@@ -68,10 +68,10 @@ class ChannelCheck:
 
     def _told(self, place: int, when: str, request: Any, lost: bool) -> None:
         actor = f"broker {self._broker}"
-        kind, says, needs = told_of_request(
+        kind, summary, needs = told_of_request(
             f"an UpdateMetadata for {request} partitions", self._epoch, self._broker, lost, whole=True
         )
-        self._violations.append(Violation(place, kind, when, actor, actor, says, "", self._epoch, needs))
+        self._violations.append(Violation(place, kind, when, actor, actor, summary, "", self._epoch, needs))
 
     def finish(self) -> ChannelResult:
         """Check what is still pending."""

@@ -73,7 +73,7 @@ class ControllerEvents(Protocol):
     def removed(self, replica: int, now: LeaderAndIsr) -> None:
         """A replica left the ISR, or was not in it."""
 
-    def told(self, broker: int, now: LeaderAndIsr) -> None:
+    def reported(self, broker: int, now: LeaderAndIsr) -> None:
         """A LeaderAndIsr for the partition is sent to a broker."""
 
     def stopped(self, broker: int, epoch: int, delete: bool) -> None:

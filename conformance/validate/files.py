@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import BinaryIO, Protocol, cast
 
 from kafka_spec.conformance.validate.layouts import KAFKAS, Layout, learn
-from kafka_spec.spec.domain import SpecError
+from kafka_spec.spec.language.domain import SpecError
 
 CHUNK = 1 << 18
 """Bytes of text to read from one source before switching to another."""

@@ -1,6 +1,6 @@
 """Kinds of violations in a log: the statement that each breaks, known bugs of Kafka that look like it; and single violations.
 
-Refers by name to bugs in spec/control/cases/ and to guards, effects and gates; a test checks that they exist.
+Refers by name to bugs in spec/zookeeper/cases/ and to guards, effects and gates; a test checks that they exist.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ KINDS = {
         needs=OF_BROKER,
     ),
     "wrong-refusal": Kind(
-        "a broker refuses only what a gate refuses", "the gates of spec/gates.py", ("KAFKA-13972",), needs=OF_BROKER
+        "a broker refuses only what a gate refuses", "the gates of spec/decisions/fencing.py", ("KAFKA-13972",), needs=OF_BROKER
     ),
     "metadata-back": Kind(
         "the metadata that one controller sends to a broker does not go back",
@@ -129,7 +129,7 @@ class Violation(NamedTuple):
     subject: str
     """The partition, or the broker, or the controller epoch."""
     actor: str
-    says: str
+    summary: str
     row: str = ""
     """The row that it breaks, if it breaks one."""
     epoch: int = 0
@@ -150,5 +150,5 @@ class Unfinished(NamedTuple):
     """Something that has not ended when the log ends."""
 
     subject: str
-    says: str
+    summary: str
     place: int

@@ -51,7 +51,7 @@ class Hole(NamedTuple):
     """Something that was needed and not seen."""
 
     need: str
-    says: str
+    summary: str
 
 
 class Judgement(NamedTuple):
@@ -72,7 +72,7 @@ def judgements(violations: Sequence[Violation], holes: Sequence[Hole], not_asked
     found = []
     for name, kind in KINDS.items():
         count = sum(one.kind == name for one in violations)
-        why = tuple(hole.says for hole in holes if hole.need in kind.needs and hole.need not in not_asked)
+        why = tuple(hole.summary for hole in holes if hole.need in kind.needs and hole.need not in not_asked)
         state: State = "violated" if count else "not asked" if not_asked & set(kind.needs) else "not judged" if why else "judged"
         found.append(Judgement(name, state, count, why))
     return found
@@ -95,7 +95,7 @@ def holes_of(
     transitions: int, unread: Sequence[str],
 ) -> list[Hole]:  # fmt: skip
     """Return what the logs lack; `unread` says which lines could not be read."""
-    found = [Hole(READ, says) for says in unread]
+    found = [Hole(READ, summary) for summary in unread]
     found += _of_epochs(epochs)
     if not transitions:
         found.append(Hole(SEEN, "no transition of a partition or replica is in the logs"))
@@ -103,7 +103,7 @@ def holes_of(
     if absent := sorted({number for one in claims for number in one.receivers} - written):
         found.append(Hole(BROKER, f"{_numbered('broker', absent)}: its log is not here: what was sent to it could not be followed"))
     found += _of_requests(epochs, followed, claims, written)
-    found += [Hole(ENDED, f"{one.subject}: {one.says} where the log ends") for one in unfinished]
+    found += [Hole(ENDED, f"{one.subject}: {one.summary} where the log ends") for one in unfinished]
     return found
 
 

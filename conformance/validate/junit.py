@@ -48,13 +48,13 @@ def junit_of(outcome: Reported, kinds: Mapping[str, Kind] = KINDS) -> str:
     for kind, found in by_kind.items():
         case = ElementTree.SubElement(suite, "testcase", {"classname": "validate", "name": kind, "time": "0"})
         if found:
-            lines = [f"{outcome.at(one.place)}: {one.subject}, {one.actor}: {one.says}" for one in found[:MOST_SHOWN]]
+            lines = [f"{outcome.at(one.place)}: {one.subject}, {one.actor}: {one.summary}" for one in found[:MOST_SHOWN]]
             failure = {"message": f"{len(found)} times: {kinds[kind].holds}", "type": "violated"}
             ElementTree.SubElement(case, "failure", failure).text = _printable("\n".join(lines))
     case = ElementTree.SubElement(suite, "testcase", {"classname": "validate", "name": "all is seen and finished", "time": "0"})
     if open_reasons:
         ElementTree.SubElement(case, "error", {"message": "; ".join(open_reasons), "type": "inconclusive"}).text = _printable(
-            "\n".join([*outcome.unseen, *(f"{one.subject}: {one.says}" for one in outcome.unfinished)])
+            "\n".join([*outcome.unseen, *(f"{one.subject}: {one.summary}" for one in outcome.unfinished)])
         )
     ElementTree.indent(root, " ")
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"

@@ -164,7 +164,7 @@ class ControllerMessages:
         if now is None:
             return False
         broker, name = end
-        log.sending(name).told(broker, now)
+        log.sending(name).reported(broker, now)
         return True
 
     def _stopped(self, line: bytes, start: int, log: ControllerLog) -> bool:

@@ -59,7 +59,7 @@ class Outcome:
     @property
     def unseen(self) -> list[str]:
         """What was needed and is not in the logs."""
-        return [hole.says for hole in self.holes]
+        return [hole.summary for hole in self.holes]
 
     @property
     def open_reasons(self) -> list[str]:
@@ -198,18 +198,18 @@ def _two_controllers(results: Results) -> list[Violation]:
     for epoch, controllers in sorted(named.items()):
         if len(controllers) > 1:
             place, when, who = max(controllers.values())
-            says = f"controllers {', '.join(map(str, sorted(controllers)))} both act in controller epoch {epoch}"
-            found.append(Violation(place, "two-controllers", when, f"controller epoch {epoch}", who, says, "", epoch))
+            summary = f"controllers {', '.join(map(str, sorted(controllers)))} both act in controller epoch {epoch}"
+            found.append(Violation(place, "two-controllers", when, f"controller epoch {epoch}", who, summary, "", epoch))
     return found
 
 
 def _unfinished(results: Results) -> list[Unfinished]:
     found = [one for part in results.partitions for one in part.unfinished]
-    told: dict[str, tuple[str, bool, int]] = {}
+    reported: dict[str, tuple[str, bool, int]] = {}
     for source in results.sources:
         for topic, (finished, when, place) in source.claims.deletions.items():
-            told[topic] = max(told.get(topic, ("", True, 0)), (when, finished, place))
+            reported[topic] = max(reported.get(topic, ("", True, 0)), (when, finished, place))
     found += [
-        Unfinished(topic, "its deletion was started and not completed", at) for topic, (_, done, at) in told.items() if not done
+        Unfinished(topic, "its deletion was started and not completed", at) for topic, (_, done, at) in reported.items() if not done
     ]
     return sorted(found)

@@ -16,7 +16,7 @@ from kafka_spec.conformance.validate.outcome import Outcome
 from kafka_spec.conformance.validate.partitions import Moment, PartitionResult
 from kafka_spec.conformance.validate.report import headline, nearest_bugs, text_of
 from kafka_spec.conformance.validate.states import kafka_name
-from kafka_spec.spec.partition import PARTITION, PartitionState
+from kafka_spec.spec.machines.partition import PARTITION, PartitionState
 
 COLOURS = ("#4c78a8", "#f58518", "#54a24b", "#b279a2", "#e45756", "#72b7b2", "#9d755d", "#eeca3b")
 NOBODY = "#d0d0d0"
@@ -64,7 +64,7 @@ def _violations(outcome: Outcome) -> Iterator[str]:
         yield f'<section class="violation"><h3>{kind}: {len(found):,}</h3>'
         yield f"<p>{_text(about.holds)} ({_text(about.breaks)}){bugs}</p><ul>"
         for one in found[:20]:
-            yield f"<li><code>{_text(outcome.at(one.place))}</code> {_text(f'{one.subject}, {one.actor}: {one.says}')}</li>"
+            yield f"<li><code>{_text(outcome.at(one.place))}</code> {_text(f'{one.subject}, {one.actor}: {one.summary}')}</li>"
         yield "</ul></section>"
 
 
@@ -131,12 +131,12 @@ def _partition(partition: PartitionResult, outcome: Outcome, scale: Scale) -> st
             continue
         start, end = scale.at(moment.when), scale.at(following.when) if following else WIDTH
         isr = ",".join(map(str, moment.now.isr))
-        told = f"{moment.when}: {moment.now}; controller {moment.controller}, epoch {moment.epoch}; {moment.says}"
-        parts.append(_bar(start, end, _colour(moment.now.leader), f"{moment.now.epoch}: ISR {isr}", told))
+        reported = f"{moment.when}: {moment.now}; controller {moment.controller}, epoch {moment.epoch}; {moment.summary}"
+        parts.append(_bar(start, end, _colour(moment.now.leader), f"{moment.now.epoch}: ISR {isr}", reported))
     for one in _of(outcome, partition.name):
         place = scale.at(one.when)
-        told = f"<title>{_text(f'{one.kind}: {one.says}')}</title>"
-        parts.append(f'<path class="wrong" d="M{place} 0v{LANE}">{told}</path>')
+        reported = f"<title>{_text(f'{one.kind}: {one.summary}')}</title>"
+        parts.append(f'<path class="wrong" d="M{place} 0v{LANE}">{reported}</path>')
     rows = "".join(_row(moment, outcome) for moment in partition.moments)
     more = f"<p>{partition.moments_left_out:,} later moments are left out</p>" if partition.moments_left_out else ""
     head = "<tr><th>time<th>line<th>controller<th>what<th>leader<th>leader epoch<th>ISR<th>version</tr>"
@@ -151,9 +151,9 @@ def _written(moments: Sequence[Moment]) -> list[Moment]:
     found: list[Moment] = []
     exists = True
     for moment in moments:
-        if moment.says == GONE:
+        if moment.summary == GONE:
             found.append(moment)
-        exists = moment.says != GONE and (exists or moment.says == CREATED)
+        exists = moment.summary != GONE and (exists or moment.summary == CREATED)
         if exists and moment.now is not None:
             found.append(moment)
     return found
@@ -161,16 +161,16 @@ def _written(moments: Sequence[Moment]) -> list[Moment]:
 
 def _row(moment: Moment, outcome: Outcome) -> str:
     now = moment.now
-    cells = [moment.when, outcome.at(moment.place), f"{moment.controller}, epoch {moment.epoch}", moment.says]
+    cells = [moment.when, outcome.at(moment.place), f"{moment.controller}, epoch {moment.epoch}", moment.summary]
     cells += ["", "", "", ""] if now is None else [str(now.leader), str(now.epoch), ",".join(map(str, now.isr)), str(now.version)]
     return f"<tr>{''.join(f'<td>{_text(cell)}' for cell in cells)}</tr>"
 
 
-def _bar(start: float, end: float, colour: str, label: str, told: str) -> str:
+def _bar(start: float, end: float, colour: str, label: str, reported: str) -> str:
     width = max(round(end - start, 1), 0.5)
     shown = label[: int(width / 7)] if width > 20 else ""
     return (
-        f'<g><title>{_text(told)}</title><rect x="{start}" y="1" width="{width}" height="{LANE - 2}" fill="{colour}"/>'
+        f'<g><title>{_text(reported)}</title><rect x="{start}" y="1" width="{width}" height="{LANE - 2}" fill="{colour}"/>'
         f'<text x="{start + 3}" y="15">{_text(shown)}</text></g>'
     )
 

@@ -12,8 +12,8 @@ from kafka_spec.conformance.validate.findings import BEGUN, TRACE, Refusal, Unfi
 from kafka_spec.conformance.validate.partition_record import PartitionRecord
 from kafka_spec.conformance.validate.rows import ROWS, Batch, Change, LoggedRow, fitting, unsent, wrong_creation
 from kafka_spec.conformance.validate.states import Known, Tables
-from kafka_spec.spec.partition import PartitionState
-from kafka_spec.spec.replica import ReplicaState
+from kafka_spec.spec.machines.partition import PartitionState
+from kafka_spec.spec.machines.replica import ReplicaState
 
 MOST_MOMENTS = 2_000
 """Maximum number of moments kept for the timeline of one partition in one controller epoch."""
@@ -102,8 +102,8 @@ class ControllerView:
             if source not in known.seeds and not self.torn:
                 self._tell("impossible-seed", f"{entity} is first seen in {names[source]}", (TRACE, BEGUN))
         elif source != current:
-            says = f"{entity} goes from {names[source]} to {names[target]}, and was in {names[current]}"
-            self._tell("discontinuity", says, (TRACE,) if source in known.unseen[current] else ())
+            summary = f"{entity} goes from {names[source]} to {names[target]}, and was in {names[current]}"
+            self._tell("discontinuity", summary, (TRACE,) if source in known.unseen[current] else ())
         return rows
 
     def _keep(self, change: Change) -> None:
@@ -183,7 +183,7 @@ class ControllerView:
     # -----------------------------------------------------------------------------------------------------------------
     # Requests
 
-    def told(self, broker: int, now: LeaderAndIsr) -> None:
+    def reported(self, broker: int, now: LeaderAndIsr) -> None:
         """Record a sent request for the batch and for the comparison with the receiver's log."""
         if now is not self.last:
             self._sound(now)
@@ -191,7 +191,7 @@ class ControllerView:
             self._learn(now)
             self._assigned = now.replicas or self._assigned
         self._moving = now.moving
-        self._batch.told[broker] = now
+        self._batch.reported[broker] = now
         cursor = self._cursor
         self._at = cursor.place
         self._told_when = when = cursor.line[1:24]
@@ -209,8 +209,8 @@ class ControllerView:
         known = self._tables.partition if replica < 0 else self._tables.replica
         current = self._partition if replica < 0 else self._replicas.get(replica)
         if current is not None and current != source:
-            says = f"a change from {known.names[source]} failed, and the state was {known.names[current]}"
-            self._tell("discontinuity", says, (TRACE,))
+            summary = f"a change from {known.names[source]} failed, and the state was {known.names[current]}"
+            self._tell("discontinuity", summary, (TRACE,))
         self._of.refusals[Refusal(known.machine.name, source, target, (source, target) in known.rows)] += 1
 
     def started(self, replica: int, state: int) -> None:
@@ -234,7 +234,7 @@ class ControllerView:
         counts = self._of.rows
         may = batch.excused
         for change in batch.changes:
-            if change.known is None and batch.told:
+            if change.known is None and batch.reported:
                 change.known = True
             rows = fitting(change)
             counts[_key(rows, change)] += 1
@@ -245,10 +245,10 @@ class ControllerView:
             if whole and missing and all(missing):
                 entity = "the partition" if change.replica < 0 else f"replica {change.replica}"
                 names = (self._tables.partition if change.replica < 0 else self._tables.replica).names
-                says = f"{entity} goes from {names[change.source]} to {names[change.target]}: {missing[0]}"
-                self._tell("missing-request", says, (TRACE,), change.place, change.when.decode(), rows[0].row.label)
-        if whole and batch.told and not may and registered is not None:
-            brokers = ", ".join(map(str, sorted(batch.told)))
+                summary = f"{entity} goes from {names[change.source]} to {names[change.target]}: {missing[0]}"
+                self._tell("missing-request", summary, (TRACE,), change.place, change.when.decode(), rows[0].row.label)
+        if whole and batch.reported and not may and registered is not None:
+            brokers = ", ".join(map(str, sorted(batch.reported)))
             self._tell(
                 "request-without-row", f"a LeaderAndIsr goes to broker {brokers}", (TRACE,), self._at, self._told_when.decode()
             )
@@ -263,8 +263,8 @@ class ControllerView:
             if visited is not None and not visited >> state & 1 and not self.torn:
                 known = self._tables.partition if replica < 0 else self._tables.replica
                 entity = "the partition" if replica < 0 else f"replica {replica}"
-                says = f"{entity} is said to have started in {known.names[state]}, where no transition has seen it"
-                self._tell("snapshot-differs", says, (TRACE, BEGUN), place, when)
+                summary = f"{entity} is said to have started in {known.names[state]}, where no transition has seen it"
+                self._tell("snapshot-differs", summary, (TRACE, BEGUN), place, when)
 
     def unfinished(self) -> list[Unfinished]:
         """Return what this epoch leaves unfinished, if it is the last one of the partition."""
@@ -277,18 +277,18 @@ class ControllerView:
             found.append(Unfinished(self._of.name, "it is being reassigned", self._at))
         return found
 
-    def _moment(self, says: str, now: LeaderAndIsr | None) -> None:
+    def _moment(self, summary: str, now: LeaderAndIsr | None) -> None:
         if not self._of.keeps_moments:
             return
         if len(self.moments) < MOST_MOMENTS:
-            self.moments.append((self._cursor.when, self._cursor.place, says, now))
+            self.moments.append((self._cursor.when, self._cursor.place, summary, now))
         else:
             self.moments_left_out += 1
 
-    def _tell(self, kind: str, says: str, needs: tuple[str, ...] = (), place: int = -1, when: str = "", row: str = "") -> None:
+    def _tell(self, kind: str, summary: str, needs: tuple[str, ...] = (), place: int = -1, when: str = "", row: str = "") -> None:
         of = self._of
         place = of.cursor.place if place < 0 else place
-        of.violations.append(Violation(place, kind, when or of.cursor.when, of.name, repr(self), says, row, self.epoch, needs))
+        of.violations.append(Violation(place, kind, when or of.cursor.when, of.name, repr(self), summary, row, self.epoch, needs))
 
 
 def _key(rows: tuple[LoggedRow, ...], change: Change) -> tuple[str, tuple[int, ...]]:

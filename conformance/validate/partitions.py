@@ -32,7 +32,7 @@ class Moment(NamedTuple):
     place: int
     controller: int
     epoch: int
-    says: str
+    summary: str
     now: LeaderAndIsr | None
 
 
@@ -173,9 +173,9 @@ class PartitionCheck:
             followed,
             views[-1].unfinished() if views else [],
             [
-                Moment(when, place, view.controller, view.epoch, says, now)
+                Moment(when, place, view.controller, view.epoch, summary, now)
                 for view in views
-                for when, place, says, now in view.moments
+                for when, place, summary, now in view.moments
             ],
             sum(view.moments_left_out for view in views),
             len(views),
@@ -187,8 +187,8 @@ class PartitionCheck:
         for (epoch, leader_epoch), leaders in sorted(self._leaders.items()):
             if len(leaders) > 1 and epoch not in again:
                 _, place, when = min(leaders.values())
-                says = f"brokers {', '.join(map(str, sorted(leaders)))} lead in leader epoch {leader_epoch}"
-                self._tell(place, "two-leaders", when, f"controller epoch {epoch}", says, epoch)
+                summary = f"brokers {', '.join(map(str, sorted(leaders)))} lead in leader epoch {leader_epoch}"
+                self._tell(place, "two-leaders", when, f"controller epoch {epoch}", summary, epoch)
 
     def _judge_order_of_epochs(self) -> None:
         """Check that each controller continues where its predecessor stopped, unless the partition was deleted in between."""
@@ -198,16 +198,16 @@ class PartitionCheck:
             if before is not None and before.last is not None and view.first is not None and not again:
                 old, new = before.last, view.first
                 place, when = view.first_at
-                says = f"the first leadership is {new}, and {before!r} had left {old}"
+                summary = f"the first leadership is {new}, and {before!r} had left {old}"
                 if new.epoch < old.epoch:
-                    self._tell(place, "leader-epoch-back", when, repr(view), says, view.epoch)
+                    self._tell(place, "leader-epoch-back", when, repr(view), summary, view.epoch)
                 elif 0 <= new.version < old.version:
-                    self._tell(place, "version-back", when, repr(view), says, view.epoch)
+                    self._tell(place, "version-back", when, repr(view), summary, view.epoch)
             if view.last is not None or view.deleted or view.created:
                 before = view
 
-    def _tell(self, place: int, kind: str, when: str, actor: str, says: str, epoch: int) -> None:
-        self.violations.append(Violation(place, kind, when, self.name, actor, says, "", epoch))
+    def _tell(self, place: int, kind: str, when: str, actor: str, summary: str, epoch: int) -> None:
+        self.violations.append(Violation(place, kind, when, self.name, actor, summary, "", epoch))
 
 
 class _Teller:
@@ -219,14 +219,14 @@ class _Teller:
     def __call__(self, place: int, when: str, request: Any, lost: bool) -> None:
         now = LeaderAndIsr(*request)
         actor = f"broker {self._broker}"
-        kind, says, needs = told_of_request(f"LeaderAndIsr with {now}", self._epoch, self._broker, lost, whole=False)
-        self._of.violations.append(Violation(place, kind, when, self._of.name, actor, says, "", self._epoch, needs))
+        kind, summary, needs = told_of_request(f"LeaderAndIsr with {now}", self._epoch, self._broker, lost, whole=False)
+        self._of.violations.append(Violation(place, kind, when, self._of.name, actor, summary, "", self._epoch, needs))
 
 
 def told_of_request(what: str, epoch: int, broker: int, lost: bool, whole: bool) -> tuple[str, str, tuple[str, ...]]:
     """Return kind, message and needs for a request that was lost or never sent; a whole one may be in any line that is missing."""
     if lost:
-        says = f"{what} was sent in epoch {epoch} and did not arrive at broker {broker}, and later ones did"
-        return "request-lost", says, (TRACE, BEGUN)
-    says = f"{what} of epoch {epoch} arrived at broker {broker} and was not sent"
-    return "request-never-sent", says, (TRACE, BEGUN, UNTIL, *((READ,) if whole else ()))
+        summary = f"{what} was sent in epoch {epoch} and did not arrive at broker {broker}, and later ones did"
+        return "request-lost", summary, (TRACE, BEGUN)
+    summary = f"{what} of epoch {epoch} arrived at broker {broker} and was not sent"
+    return "request-never-sent", summary, (TRACE, BEGUN, UNTIL, *((READ,) if whole else ()))

@@ -9,7 +9,7 @@ import re
 
 from kafka_spec.conformance.validate.layouts import LEVEL, Layout, Parts
 from kafka_spec.conformance.validate.line_times import TIME
-from kafka_spec.spec.table import SpecError
+from kafka_spec.spec.vocabulary.table import SpecError
 
 CONVERSION = re.compile(r"%(?P<modifier>-?\d*(?:\.-?\d+)?)(?P<word>[A-Za-z]+|%)(?P<options>(?:\{[^{}]*\})*)")
 WORDS = {

@@ -147,7 +147,7 @@ def _violations(outcome: Outcome) -> Iterator[str]:
             yield f"\n{kind}: {len(found):,}. {about.holds[:1].upper()}{about.holds[1:]} ({about.breaks})."
             yield from (f"  known bug that shows like this: {bug}" for bug in nearest_bugs(kind)[:1])
         for one in found[:MOST_SHOWN]:
-            yield f"  {outcome.at(one.place)}: {one.when[11:]} {one.subject}, {one.actor}: {one.says}"
+            yield f"  {outcome.at(one.place)}: {one.when[11:]} {one.subject}, {one.actor}: {one.summary}"
             if one.row:
                 yield f"      breaks the row {one.row}"
         yield from _more(len(found))
@@ -155,9 +155,9 @@ def _violations(outcome: Outcome) -> Iterator[str]:
 
 def nearest_bugs(kind: str) -> list[str]:
     """Return the known bugs with symptoms like this kind of violation, most similar first, with their descriptions."""
-    from kafka_spec.spec.control.cases import CASE  # imports the models, so only after a violation
+    from kafka_spec.spec.zookeeper.cases import CASE  # imports the models, so singleton after a violation
 
-    return [f"{name}, {CASE[name].says}" for name in KINDS[kind].bugs]
+    return [f"{name}, {CASE[name].summary}" for name in KINDS[kind].bugs]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -208,7 +208,7 @@ def plain_of(outcome: Outcome) -> dict[str, Any]:
         "properties": [
             {"property": one.kind, "state": one.state, "violations": one.violations, "why": list(one.why)} for one in outcome.judged
         ],
-        "unfinished": [{"subject": one.subject, "says": one.says} for one in outcome.unfinished],
+        "unfinished": [{"subject": one.subject, "summary": one.summary} for one in outcome.unfinished],
         "not_checked": outcome.unseen,
     }
 
@@ -248,7 +248,7 @@ def _plain_violation(one: Violation, outcome: Outcome) -> dict[str, Any]:
         "when": one.when,
         "subject": one.subject,
         "actor": one.actor,
-        "says": one.says,
+        "summary": one.summary,
         "breaks": one.row or KINDS[one.kind].breaks,
         "bugs": list(KINDS[one.kind].bugs),
     }

@@ -13,10 +13,10 @@ from typing import TypeAlias
 
 from kafka_spec.conformance.validate.events import LeaderAndIsr
 from kafka_spec.conformance.validate.states import TABLES, Known
-from kafka_spec.spec.domain import BrokerSet
-from kafka_spec.spec.election import first_leader_and_isr
-from kafka_spec.spec.replica import ReplicaState
-from kafka_spec.spec.table import Row, name_of
+from kafka_spec.spec.decisions.election import first_leader_and_isr
+from kafka_spec.spec.language.domain import BrokerSet
+from kafka_spec.spec.machines.replica import ReplicaState
+from kafka_spec.spec.vocabulary.table import Row, name_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +57,7 @@ class Batch:
     """The requests sent for one partition in one batch."""
 
     changes: list[Change] = field(default_factory=list)
-    told: dict[int, LeaderAndIsr] = field(default_factory=dict)
+    reported: dict[int, LeaderAndIsr] = field(default_factory=dict)
     stopped: dict[int, tuple[int, bool]] = field(default_factory=dict)
     alive: frozenset[int] | None = None
     """The brokers that are registered, as far as the controller's last requests show."""
@@ -101,7 +101,7 @@ def _told(batch: Batch, wanted: set[int], registered: frozenset[int] | None) -> 
     """Return which of the registered brokers were sent no LeaderAndIsr; unregistered ones get none."""
     if registered is None:
         return ""
-    missing = sorted((wanted & registered) - set(batch.told))
+    missing = sorted((wanted & registered) - set(batch.reported))
     return f"no LeaderAndIsr to broker {', '.join(map(str, missing))}" if missing else ""
 
 
@@ -114,7 +114,7 @@ def _recipients(change: Change, batch: Batch, registered: frozenset[int] | None)
     now = change.now
     if now is None:
         return ""
-    dump = next(iter(batch.told.values()), None)
+    dump = next(iter(batch.reported.values()), None)
     wanted = {now.leader, *(set(now.isr) & set(dump.replicas) if dump and dump.replicas else now.isr)}
     return _told(batch, wanted, registered)
 
@@ -130,9 +130,9 @@ def _to_others(change: Change, batch: Batch, registered: frozenset[int] | None) 
     """
     if change.now is None or any(epoch < 0 for epoch, _ in batch.stopped.values()):
         return ""
-    if change.source == ReplicaState.DELETION_INELIGIBLE and not batch.told:
+    if change.source == ReplicaState.DELETION_INELIGIBLE and not batch.reported:
         return ""
-    dump = next(iter(batch.told.values()), None)
+    dump = next(iter(batch.reported.values()), None)
     replicas = set(dump.replicas if dump and dump.replicas else change.assigned or change.now.isr)
     removed = {one.replica for one in batch.changes if one.replica >= 0 and one.target == change.target}
     if len(removed) > 1:  # each gets the removal of all others, or of none

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from kafka_spec.spec.partition import PARTITION
-from kafka_spec.spec.replica import REPLICA, REPLICA_0_10
-from kafka_spec.spec.table import Machine, Row
+from kafka_spec.spec.machines.partition import PARTITION
+from kafka_spec.spec.machines.replica import REPLICA, REPLICA_0_10
+from kafka_spec.spec.vocabulary.table import Machine, Row
 
 HIDDEN_AT_INFO = {"Partition": ("OFFLINE", "NON_EXISTENT"), "Replica": ()}
 """Targets whose transitions are logged at TRACE only (PartitionStateMachine.doHandleStateChanges); all those of replicas are."""

@@ -26,7 +26,7 @@ def coverage_html(found: Coverage) -> str:
     css = "\n".join((files(package) / name).read_text(encoding="utf-8") for package, name in STYLES)
     bounds = bounds_told(found.bounds) or "no bounds"
     ran = f"{found.verdict}, {found.distinct:,} states" + (f"; not complete: {found.stopped}" if found.stopped else "")
-    legend = "".join(f'<span class="{name}">{says}</span>' for name, says in COLOURS.items())
+    legend = "".join(f'<span class="{name}">{summary}</span>' for name, summary in COLOURS.items())
     pages = [_file(found, file) for file in sorted(_files(found))]
     links = "".join(f'<li><a href="#{_anchor(file)}">{_text(shown(file))}</a></li>' for file in sorted(_files(found)))
     return "\n".join(
@@ -38,7 +38,7 @@ def coverage_html(found: Coverage) -> str:
             f"<title>coverage of {_text(found.model)}</title>",
             f"<style>\n{css}</style></head><body>",
             f'<header><h1>coverage of {_text(found.model)}</h1><p class="claim">{_text(ran)}</p>'
-            f'<p class="cites">{_text(bounds)}</p><p class="legend">{legend}</p></header>',
+            f'<p class="reference">{_text(bounds)}</p><p class="legend">{legend}</p></header>',
             "<section><h2>Rules</h2>" + _table(("rule", "fired", "new states", "guards"), _rules(found)) + "</section>",
             "<section><h2>Rows</h2>" + _table(("row", "chosen", "conditions"), _rows(found)) + "</section>" if found.rows else "",
             "<section><h2>Properties</h2>" + _table(("property", "tested", "where"), _properties(found)) + "</section>",
@@ -87,7 +87,7 @@ def _judged(condition: Condition) -> str:
 def _condition(condition: Condition) -> str:
     note = "" if condition.judged == "both" else f", {condition.judged}"
     counts = f"asked {condition.asked:,}, refused {condition.refused:,}{note}"
-    name = f'<div class="{_judged(condition)}" title="{_text(condition.says)}"><code>{_text(condition.name)}</code>'
+    name = f'<div class="{_judged(condition)}" title="{_text(condition.summary)}"><code>{_text(condition.name)}</code>'
     return f"{name} <small>{counts}</small></div>"
 
 
@@ -120,7 +120,7 @@ def _file(found: Coverage, file: str) -> str:
         lines.append(f"<span {place}><i>{count}</i><b>{number}</b>{_text(text.rstrip()) or ' '}</span>")
     counted = found.lines.get(file, {}).values()
     share = f"{sum(map(bool, counted))} of {len(counted)} lines run" if counted else ""
-    head = f'<section id="{_anchor(file)}"><h2>{_text(shown(file))}</h2><p class="cites">{share}</p>'
+    head = f'<section id="{_anchor(file)}"><h2>{_text(shown(file))}</h2><p class="reference">{share}</p>'
     return f'{head}<pre class="source">{"".join(lines)}</pre></section>'
 
 

@@ -24,10 +24,10 @@ from kafka_spec.model_check.command.options import (
     interruptible,
 )
 from kafka_spec.model_check.exploration import Budget
-from kafka_spec.model_check.walk import Walk
-from kafka_spec.spec.extras import needing
-from kafka_spec.spec.table import Spec, SpecError
-from kafka_spec.spec.trace import Trace, from_plain
+from kafka_spec.model_check.traces.walk import Walk
+from kafka_spec.spec.optional_dependencies import needing
+from kafka_spec.spec.vocabulary.table import Spec, SpecError
+from kafka_spec.spec.vocabulary.trace import Trace, from_plain
 
 
 def add_explore(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec]) -> None:
@@ -82,21 +82,21 @@ def walk_to(options: argparse.Namespace, spec: Spec, bounds: Mapping[str, int]) 
         SpecError: the state was not found, or the store is one of another model.
     """
     with needing("spark" if options.state_dir else "check"):
-        from kafka_spec.model_check.way import fingerprint_of, stored_way, way_to_claim, way_to_state
+        from kafka_spec.model_check.path_to_state import fingerprint_of, path_to_property, path_to_state, stored_path
     if options.state_dir:
         if options.bound or options.bounds:
             raise SpecError("--state-dir has bounds of its own; leave out --bound and --bounds")
-        about, finding = stored_way(options.state_dir, options.to, "--to")
+        about, finding = stored_path(options.state_dir, options.to, "--to")
         if about["model"] != spec.name:
             raise SpecError(f"--state-dir {options.state_dir} is of {about['model']}; name that model, and not {spec.name}")
         return Walk.by(spec, about["bounds"], finding.start, finding.actions)
     budget = Budget(options.seconds)
     with interruptible(budget):
         if spec.property_named(options.to) is not None:
-            finding = way_to_claim(spec, bounds, options.to, budget, cores())
+            finding = path_to_property(spec, bounds, options.to, budget, cores())
         else:
             mark = fingerprint_of(options.to, f"--to: no property of {spec.name} (`kafka-spec models` lists them) is")
-            finding = way_to_state(spec, bounds, mark, budget, cores())
+            finding = path_to_state(spec, bounds, mark, budget, cores())
     return Walk.by(spec, bounds, finding.start, finding.actions)
 
 

@@ -44,10 +44,10 @@ async function perform(asked) {
 
 function show() {
   const { now, place, steps } = view;
-  one(".model").textContent = [view.model, view.says, view.bounds].filter(Boolean).join(" · ");
-  one("h1").textContent = now.says;
+  one(".model").textContent = [view.model, view.summary, view.bounds].filter(Boolean).join(" · ");
+  one("h1").textContent = now.summary;
   const wrong = view.properties.filter((claim) => claim.wrong);
-  one(".wrong").textContent = wrong.map((claim) => `${claim.name} is violated: ${claim.says}`).join(". ");
+  one(".wrong").textContent = wrong.map((claim) => `${claim.name} is violated: ${claim.summary}`).join(". ");
   one("#where").textContent = `state ${place + 1} of ${steps.length}`;
   one("#first").disabled = one("#previous").disabled = place === 0;
   one("#last").disabled = one("#next").disabled = place === steps.length - 1;
@@ -62,7 +62,7 @@ function show() {
 
 function showChoices() {
   one(".choices ol").replaceChildren(...view.choices.map((choice) => {
-    const button = make("button", choice.says);
+    const button = make("button", choice.summary);
     button.append(make("span", choice.action, "action"));
     button.onclick = () => order({ do: "take", number: choice.number });
     const item = make("li", "", choice.kind);
@@ -86,9 +86,9 @@ function showRefusals() {
 }
 
 function showStep(now) {
-  one(".now h2").textContent = `${view.place + 1}. ${now.says}`;
+  one(".now h2").textContent = `${view.place + 1}. ${now.summary}`;
   one(".now .action").textContent = view.place === 0 ? "" : now.action;
-  one(".cites").textContent = [view.place === 0 ? "" : `${now.actor}, ${now.kind}`, now.cites].filter(Boolean).join(" · ");
+  one(".reference").textContent = [view.place === 0 ? "" : `${now.actor}, ${now.kind}`, now.reference].filter(Boolean).join(" · ");
   const told = [["received", now.received], ["sent", now.sent], ["fired", now.fired.map(fired)]];
   one(".messages").replaceChildren(...told.flatMap(([tag, texts]) => texts.map((text) => {
     const line = make("p", make("span", tag, "tag"));
@@ -112,7 +112,7 @@ function showStep(now) {
     const label = make("label", tick);
     label.append(claim.name);
     const item = make("li", label);
-    item.title = `${claim.kind}: ${claim.says}`;
+    item.title = `${claim.kind}: ${claim.summary}`;
     item.append(make("span", claim.verdict, claim.wrong ? "wrong" : "place"));
     return item;
   }));
@@ -133,7 +133,7 @@ function showWay() {
     cell.onclick = () => order({ do: "hide", name: view.columns[index - 2] });
   });
   one(".story tbody").replaceChildren(...view.steps.map((step, index) => {
-    const line = row([`${index + 1}`, step.says, ...step.shows], ["number"]);
+    const line = row([`${index + 1}`, step.summary, ...step.shows], ["number"]);
     if (step.kind === "fault") line.classList.add("fault");
     if (index > view.place) line.classList.add("later");
     if (index === view.place) line.setAttribute("aria-current", "step");

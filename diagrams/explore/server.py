@@ -17,7 +17,7 @@ from typing import Any
 
 from kafka_spec.diagrams.explore.session import ExploreSession
 from kafka_spec.diagrams.page import machine_figure
-from kafka_spec.spec.table import SpecError
+from kafka_spec.spec.vocabulary.table import SpecError
 
 LARGEST = 1 << 20
 """The most bytes of an order."""

@@ -12,11 +12,11 @@ from typing import Any
 from kafka_spec.diagrams.arrows import entity_paths
 from kafka_spec.diagrams.chart import bounds_told
 from kafka_spec.diagrams.page import step_plain
-from kafka_spec.model_check.expression import Expression, expression
+from kafka_spec.model_check.interpreter.expression import Expression, expression
 from kafka_spec.model_check.report.as_test import test_text
-from kafka_spec.model_check.walk import Walk
-from kafka_spec.spec.table import SpecError
-from kafka_spec.spec.trace import Action
+from kafka_spec.model_check.traces.walk import Walk
+from kafka_spec.spec.vocabulary.table import SpecError
+from kafka_spec.spec.vocabulary.trace import Action
 
 MOST_STEPS = 10_000
 """The most random steps that one order takes."""
@@ -129,7 +129,7 @@ class ExploreSession:
         walk, spec = self.walk, self.walk.world.spec
         return {
             "model": spec.name,
-            "says": spec.says,
+            "summary": spec.summary,
             "bounds": bounds_told(walk.world.bounds),
             "start": walk.start,
             "starts": len(walk.beginnings),
@@ -137,12 +137,12 @@ class ExploreSession:
             "numbers": walk.numbers,
             "columns": [column.name for column in self.columns],
             "steps": [
-                {"says": step.says, "kind": step.kind, "action": str(step.action), "shows": self._columns_of(state)}
+                {"summary": step.summary, "kind": step.kind, "action": str(step.action), "shows": self._columns_of(state)}
                 for step, state in zip(walk.steps, walk.states, strict=True)
             ],
             "now": step_plain(walk.step, spec, self.entities),
             "choices": [
-                {"number": choice.number, "action": str(choice.action), "kind": choice.kind, "says": choice.says}
+                {"number": choice.number, "action": str(choice.action), "kind": choice.kind, "summary": choice.summary}
                 for choice in walk.choices()
             ],
             "refusals": [

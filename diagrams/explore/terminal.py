@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kafka_spec.diagrams.explore.session import ExploreSession
-from kafka_spec.spec.table import SpecError
+from kafka_spec.spec.vocabulary.table import SpecError
 
 HELP = """\
   NUMBER            take that step               b, f, START..    back, forward, or to a state: g 1
@@ -93,15 +93,15 @@ class Terminal:
     def here(self, view: dict[str, Any]) -> None:
         """Print the place: the last step, what it changed, what is wrong, and what can happen next."""
         now = view["now"]
-        lines = ["", f"state {view['place'] + 1} of {len(view['steps'])}: {now['says']}"]
+        lines = ["", f"state {view['place'] + 1} of {len(view['steps'])}: {now['summary']}"]
         lines += [f"    received {text}" for text in now["received"]] + [f"    sent     {text}" for text in now["sent"]]
         lines += [f"    {path}: {before} -> {after}" for path, before, after, _ in now["changed"]]
         shows = view["steps"][view["place"]]["shows"]
         lines += [f"    {name} is {value}" for name, value in zip(view["columns"], shows, strict=True)]
-        lines += [f"  {p['name']} is {p['verdict']}: {p['says']}" for p in view["properties"] if p["wrong"]]
+        lines += [f"  {p['name']} is {p['verdict']}: {p['summary']}" for p in view["properties"] if p["wrong"]]
         lines += [f"  {view['note']}"] if view["note"] else []
         for number, choice in enumerate(view["choices"], 1):
-            lines.append(f"  {number:>3}  {choice['says']}" + (f"  [{choice['kind']}]" if choice["kind"] != "protocol" else ""))
+            lines.append(f"  {number:>3}  {choice['summary']}" + (f"  [{choice['kind']}]" if choice["kind"] != "protocol" else ""))
         if not view["choices"]:
             lines.append("  nothing can happen here; w says why")
         self.say("\n".join(lines))
@@ -130,7 +130,9 @@ class Terminal:
         """Print the steps so far."""
         walk = self.session.walk
         marks = ["*" if number == walk.place else " " for number in range(len(walk.steps))]
-        self.say("\n".join(f"{mark} {n:>3}  {step.says}" for n, (mark, step) in enumerate(zip(marks, walk.steps, strict=True), 1)))
+        self.say(
+            "\n".join(f"{mark} {n:>3}  {step.summary}" for n, (mark, step) in enumerate(zip(marks, walk.steps, strict=True), 1))
+        )
 
     def save(self, file: str, text: str) -> None:
         """Write a file."""

@@ -18,8 +18,8 @@ from kafka_spec.diagrams.chart import bounds_told, chart_of, claim_of
 from kafka_spec.diagrams.dot import machine_dot, render
 from kafka_spec.diagrams.sequence import chart_svg
 from kafka_spec.model_check.report.text import ending_note
-from kafka_spec.spec.table import Machine, Spec, SpecError
-from kafka_spec.spec.trace import Firing, Step, Trace
+from kafka_spec.spec.vocabulary.table import Machine, Spec, SpecError
+from kafka_spec.spec.vocabulary.trace import Firing, Step, Trace
 
 
 def page_html(trace: Trace, spec: Spec) -> str:
@@ -45,22 +45,24 @@ def page_plain(trace: Trace, spec: Spec) -> dict[str, Any]:
     """Return the data of the page as plain dictionaries and lists."""
     claim = claim_of(trace, spec)
     entities = entity_paths(spec, dict(trace.bounds))
-    from kafka_spec.model_check.explain import reasons  # needs an engine, which may be missing where only machines are drawn
+    from kafka_spec.model_check.traces.explain import (
+        reasons,  # needs an engine, which may be missing where singleton machines are drawn
+    )
 
     return {
         "model": trace.spec,
-        "says": spec.says,
+        "summary": spec.summary,
         "bounds": bounds_told(dict(trace.bounds)),
         "property": {
             "name": trace.shows,
             "ending": "is reached" if claim and claim.kind == "reachable" else "is violated",
             "kind": claim.kind if claim else "judged without being stated",
-            "says": claim.says if claim else "",
-            "cites": claim.cites if claim else "",
+            "summary": claim.summary if claim else "",
+            "reference": claim.reference if claim else "",
             "note": ending_note(trace, claim),
         },
         "reasons": [
-            {"function": r.function, "says": r.says, "because": r.because, "values": r.values, "place": r.place}
+            {"function": r.function, "summary": r.summary, "because": r.because, "values": r.values, "place": r.place}
             for r in reasons(trace, spec)
         ],
         "steps": [step_plain(step, spec, entities) for step in (trace.start, *trace.steps)],
@@ -72,11 +74,11 @@ def step_plain(step: Step, spec: Spec, entities: dict[str, re.Pattern[str]]) -> 
     """Return a step as plain dictionaries and lists."""
     machines = {machine.name: machine for machine in spec.machines}
     return {
-        "says": step.says,
+        "summary": step.summary,
         "action": str(step.action),
         "actor": step.actor,
         "kind": step.kind,
-        "cites": step.cites,
+        "reference": step.reference,
         "sent": [message.shown for message in step.sent],
         "received": [message.shown for message in step.received],
         "fired": [_fired(firing, machines.get(firing.machine)) for firing in step.fired],

@@ -20,11 +20,11 @@ function row(cells, classes = []) {
 }
 
 function tellOnce() {
-  one(".model").textContent = [data.model, data.says, data.bounds].filter(Boolean).join(" · ");
+  one(".model").textContent = [data.model, data.summary, data.bounds].filter(Boolean).join(" · ");
   one("h1").textContent = `${data.property.name} ${data.property.ending}`;
   one("h1").classList.toggle("reached", data.property.ending === "is reached");
-  one(".claim").textContent = [data.property.says, data.property.note].filter(Boolean).join(". ");
-  one(".claim").title = data.property.cites;
+  one(".claim").textContent = [data.property.summary, data.property.note].filter(Boolean).join(". ");
+  one(".claim").title = data.property.reference;
   for (const reason of data.reasons) {
     const line = make("p", "");
     line.append(make("strong", reason.function), " does not hold");
@@ -32,12 +32,12 @@ function tellOnce() {
       line.append(" for ", make("code", reason.values.map(([name, value]) => `${name} = ${value}`).join(", "), "values"));
     }
     line.append(", because of ", make("code", reason.because));
-    one(".reasons").append(line, make("p", `${reason.says} ${reason.place}`, "place"));
+    one(".reasons").append(line, make("p", `${reason.summary} ${reason.place}`, "place"));
   }
   data.steps.forEach((step, index) => {
     const link = make("a", "", step.kind === "fault" ? "fault" : "");
     link.href = `#step=${index + 1}`;
-    link.append(make("span", `${index + 1}`, "number"), make("span", step.says));
+    link.append(make("span", `${index + 1}`, "number"), make("span", step.summary));
     const item = make("li", "");
     item.append(link);
     one(".story ol").append(item);
@@ -53,9 +53,9 @@ function tellOnce() {
 }
 
 function tellStep(number, step) {
-  one(".now h2").textContent = `${number}. ${step.says}`;
+  one(".now h2").textContent = `${number}. ${step.summary}`;
   one(".action").textContent = number === 1 ? "" : step.action;
-  one(".cites").textContent = [number === 1 ? "" : `${step.actor}, ${step.kind}`, step.cites].filter(Boolean).join(" · ");
+  one(".reference").textContent = [number === 1 ? "" : `${step.actor}, ${step.kind}`, step.reference].filter(Boolean).join(" · ");
   const messages = one(".messages");
   messages.replaceChildren();
   const told = [["received", step.received], ["sent", step.sent], ["fired", step.fired.map(fired)]];

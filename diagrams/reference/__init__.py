@@ -9,8 +9,8 @@ from typing import Any
 
 from kafka_spec.diagrams.chart import bounds_told
 from kafka_spec.diagrams.page import machine_figure
-from kafka_spec.spec.lint import source_of
-from kafka_spec.spec.table import Property, Rule, Spec, first_line
+from kafka_spec.spec.language import source_of
+from kafka_spec.spec.vocabulary.table import Property, Rule, Spec, first_line
 
 Function = Any
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -57,7 +57,7 @@ class ReferencePage:
         self.functions: dict[str, Function] = {}
         self.users: dict[str, dict[str, None]] = {}
         for rule in spec.rules:
-            for function in (*rule.guards, *rule.within, *rule.effects):
+            for function in (*rule.guards, *rule.bound_guards, *rule.effects):
                 self._use(function, rule.name)
         for claim in spec.properties:
             for function in (claim.predicate, *([claim.when] if claim.when else [])):
@@ -82,8 +82,8 @@ class ReferencePage:
             "abstractions": [self.entry("", _text(a.what), _sentence(a.why)) for a in spec.abstractions],
         }
         links = " · ".join(f'<a href="#{self.anchor(name)}">{TITLES[name]}</a>' for name, content in sections.items() if content)
-        head = f'<header id="{self.anchor("")}"><h1>{_text(spec.name)}</h1><p class="claim">{_sentence(spec.says)}</p>'
-        source = f'<p class="cites">{_text(spec.cites)}</p>' if spec.cites else ""
+        head = f'<header id="{self.anchor("")}"><h1>{_text(spec.name)}</h1><p class="claim">{_sentence(spec.summary)}</p>'
+        source = f'<p class="reference">{_text(spec.reference)}</p>' if spec.reference else ""
         body = [
             f'<section id="{self.anchor(name)}" class="{name}"><h2>{TITLES[name]}</h2>{"".join(content)}</section>'
             for name, content in sections.items()
@@ -98,23 +98,23 @@ class ReferencePage:
         fairness = f" · {rule.assumed} fairness" if rule.kind == "protocol" else ""
         parts = [
             _row("needs", self.links(rule.guards)),
-            _row("within", self.links(rule.within)),
+            _row("bound_guards", self.links(rule.bound_guards)),
             _row("does", self.links(rule.effects)),
-            _row("source", _text(rule.cites)),
+            _row("source", _text(rule.reference)),
         ]
         title = f"{rule.name}({', '.join(rule.params)})"
-        note = f'<p class="cites">{_text(rule.kind)}{_text(fairness)}{_text(most)}{_text(dead)}</p>'
-        return self.entry(rule.name, _text(title), f"{_sentence(rule.says)}{note}<dl>{''.join(parts)}</dl>")
+        note = f'<p class="reference">{_text(rule.kind)}{_text(fairness)}{_text(most)}{_text(dead)}</p>'
+        return self.entry(rule.name, _text(title), f"{_sentence(rule.summary)}{note}<dl>{''.join(parts)}</dl>")
 
     def property(self, claim: Property) -> str:
         """Return a property: its sentence, its predicate and antecedent, its source."""
         parts = [
             _row("claims", self.links((claim.predicate,))),
             _row("tested where", self.links((claim.when,) if claim.when else ())),
-            _row("source", _text(claim.cites)),
+            _row("source", _text(claim.reference)),
         ]
-        kind = f'<p class="cites">{_text(claim.kind)}</p>'
-        return self.entry(claim.name, _text(claim.name), f"{_sentence(claim.says)}{kind}<dl>{''.join(parts)}</dl>")
+        kind = f'<p class="reference">{_text(claim.kind)}</p>'
+        return self.entry(claim.name, _text(claim.name), f"{_sentence(claim.summary)}{kind}<dl>{''.join(parts)}</dl>")
 
     def function(self, name: str) -> str:
         """Return a function: what it says, its text, and who uses it."""
@@ -134,7 +134,7 @@ class ReferencePage:
             self.entry(
                 f"bounds-{chosen.name}",
                 f"<code>{_text(chosen.name)}</code>",
-                f'{_sentence(chosen.why)}<p class="cites">{_text(bounds_told(self.spec.bound_values(chosen.values)))}</p>',
+                f'{_sentence(chosen.why)}<p class="reference">{_text(bounds_told(self.spec.bound_values(chosen.values)))}</p>',
             )
             for chosen in self.spec.bound_sets
         )

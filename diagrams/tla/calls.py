@@ -30,8 +30,7 @@ from kafka_spec.diagrams.tla.terms import (
     number,
 )
 from kafka_spec.diagrams.tla.values import Place, Value, singleton
-from kafka_spec.spec import domain
-from kafka_spec.spec.lint import BUILTINS, OVER_GENERATORS, READERS, WRITERS, resolve, source_of
+from kafka_spec.spec.language import BUILTINS, OVER_GENERATORS, READERS, WRITERS, domain, resolve, source_of
 
 NOTHING = Atom("<<>>")
 """An option without a value."""
@@ -321,11 +320,11 @@ class Calls(Expressions):
         return Value(result, INT)
 
     def set_helper(self, callee: Any, arguments: list[Value]) -> Value | None:
-        """Return the TLA+ form of a call of spec/domain/members.py's helpers for sets of members."""
+        """Return the TLA+ form of a call of spec/language/domain/members.py's helpers for sets of members."""
         values = self.values
         if callee is domain.contains:
             return Value(Infix("\\in", values.integer(arguments[1]), values.set(arguments[0]), 5), BOOL)
-        if callee is domain.only:
+        if callee is domain.singleton:
             return Value(singleton(values.integer(arguments[0])), SET)
         if callee in (domain.including, domain.excluding):
             one = singleton(values.integer(arguments[1]))

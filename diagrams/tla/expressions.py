@@ -28,9 +28,9 @@ from kafka_spec.diagrams.tla.sorts import (
 )
 from kafka_spec.diagrams.tla.terms import FALSE, TRUE, Atom, Term, number
 from kafka_spec.diagrams.tla.values import Impossible, Place, Value, Values
-from kafka_spec.spec.domain import BrokerSet, value_of
-from kafka_spec.spec.lint import Source, resolve
-from kafka_spec.spec.table import SpecError
+from kafka_spec.spec.language import Source, resolve
+from kafka_spec.spec.language.domain import BrokerSet, value_of
+from kafka_spec.spec.vocabulary.table import SpecError
 
 CONSTANTS = Simple("constants")
 """The form of `k`: it is not passed on, since its values are constants of the module."""

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kafka_spec.diagrams.tla.module import configuration, spec_tla
-from kafka_spec.spec.table import Spec
+from kafka_spec.spec.vocabulary.table import Spec
 
 
 def module_name(name: str) -> str:
-    """Return the module name of a spec: KAFKA_532 for `control/KAFKA-532`."""
+    """Return the module name of a spec: KAFKA_532 for `zookeeper/KAFKA-532`."""
     last = name.replace(":", "/").rpartition("/")[2]
     text = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in last)
     return text if text[:1].isalpha() else f"M{text}"

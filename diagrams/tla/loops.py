@@ -33,8 +33,7 @@ from kafka_spec.diagrams.tla.terms import (
     number,
 )
 from kafka_spec.diagrams.tla.values import Place, Value
-from kafka_spec.spec import domain
-from kafka_spec.spec.lint import resolve
+from kafka_spec.spec.language import domain, resolve
 
 GOES_ON, LEFT, RETURNED = number(0), number(1), number(2)
 

@@ -13,8 +13,8 @@ from kafka_spec.diagrams.tla.shortened import both, either, negated
 from kafka_spec.diagrams.tla.sorts import Record, Unordered, constant_name, limit, plus_number
 from kafka_spec.diagrams.tla.terms import COMPARE, IMPLIES, RANGE, TRUE, Access, Apply, Atom, Bind, Except, Infix, Term, number
 from kafka_spec.diagrams.tla.text import comment
-from kafka_spec.spec.domain import Subset
-from kafka_spec.spec.table import Among, ElementOf, ItemOf, Property, Ranks, Rule, Spec, SpecError, first_line
+from kafka_spec.spec.language.domain import Subset
+from kafka_spec.spec.vocabulary.table import Among, ElementOf, ItemOf, Property, Ranks, Rule, Spec, SpecError, first_line
 
 HEAD = """\
 {says}
@@ -64,8 +64,8 @@ class Module:
         self.text.define("Next", (), either(*names) if len(names) > 1 else names[0])
         self.text.definitions.append("Spec == Init /\\ [][Next]_state")
         self.text.heading("What is claimed")
-        says = "Each field stays in its domain."
-        self.text.define("TypeInvariant", (), Infix("\\in", Atom("state"), Atom(f"{root}Type"), COMPARE), says)
+        summary = "Each field stays in its domain."
+        self.text.define("TypeInvariant", (), Infix("\\in", Atom("state"), Atom(f"{root}Type"), COMPARE), summary)
         for claim in self.spec.properties:
             self.claim(claim)
         self.explored()
@@ -74,11 +74,12 @@ class Module:
 
     def head(self) -> list[str]:
         """Return the module's first lines, its bounds and its decisions."""
-        says = HEAD.format(
-            says=f"{self.spec.name}: {self.spec.says}", cites=f"Source: {self.spec.cites}" if self.spec.cites else ""
+        summary = HEAD.format(
+            summary=f"{self.spec.name}: {self.spec.summary}",
+            reference=f"Source: {self.spec.reference}" if self.spec.reference else "",
         )
         left = [f"Not modelled: {abstraction.what}: {abstraction.why}" for abstraction in self.spec.abstractions]
-        lines = [f"---- MODULE {self.name} ----", *comment("\n\n".join([says, *left])), ""]
+        lines = [f"---- MODULE {self.name} ----", *comment("\n\n".join([summary, *left])), ""]
         lines += ["EXTENDS Integers, Sequences, FiniteSets, TLC", ""]
         if self.spec.bounds:
             lines.append("CONSTANTS")
@@ -103,17 +104,19 @@ class Module:
             return
         outside = negated(Infix("\\in", Atom("t"), Atom(f"{root}Type"), COMPARE))
         fits = self.guard(either(Apply(f"{root}Fits", (Atom("t"),)), outside))
-        says = "The step to the state t, unless that is outside the bounds; where it is no state at all, TypeInvariant tells."
-        self.text.define("Step", ("t",), both(fits, taken), says)
+        summary = "The step to the state t, unless that is outside the bounds; where it is no state at all, TypeInvariant tells."
+        self.text.define("Step", ("t",), both(fits, taken), summary)
 
     def rule(self, rule: Rule) -> Term:
         """Write the action of a rule; return it quantified over its parameters."""
-        self.text.heading(f"{rule.name}: {rule.says}\n\nSource: {rule.cites}" if rule.cites else f"{rule.name}: {rule.says}")
+        self.text.heading(
+            f"{rule.name}: {rule.summary}\n\nSource: {rule.reference}" if rule.reference else f"{rule.name}: {rule.summary}"
+        )
         parameters = self.parameters(rule)
         arguments: dict[str, Term] = {name: Atom(as_name) for name, as_name in parameters.items()}
         self.operators.elements = {name: self.element(of) for name, of in rule.params.items() if isinstance(of, ElementOf)}
         guards = [self.guard(self.operators.predicate(guard, self.state, arguments)) for guard in rule.guards]
-        within = [self.guard(self.operators.predicate(guard, self.state, arguments)) for guard in rule.within]
+        within = [self.guard(self.operators.predicate(guard, self.state, arguments)) for guard in rule.bound_guards]
         within += [self.unspent(limit_.name) for limit_ in rule.limits]
         after = self.operators.after(rule.effects, Atom("state"), arguments)
         counted = tuple((f".spent.{limit_.name}", Infix("+", Atom("@"), number(1), 10)) for limit_ in rule.limits)
@@ -207,10 +210,10 @@ class Module:
         parameters = self.parameters(rule)
         arguments: dict[str, Term] = {name: Atom(as_name) for name, as_name in parameters.items()}
         fresh: dict[str, Term] = {"s": Atom(f"Fresh{root}")}
-        guards = [self.guard(self.operators.predicate(guard, fresh, arguments)) for guard in (*rule.guards, *rule.within)]
+        guards = [self.guard(self.operators.predicate(guard, fresh, arguments)) for guard in (*rule.guards, *rule.bound_guards)]
         after = self.operators.after(rule.effects, fresh["s"], arguments)
         body = both(*guards, Infix("=", Atom("state"), after, COMPARE))
-        self.text.define("Init", (), self.chosen(rule, parameters, body), rule.says)
+        self.text.define("Init", (), self.chosen(rule, parameters, body), rule.summary)
 
     # what is explored
 
@@ -221,14 +224,14 @@ class Module:
             SpecError: the view has a part without a translation.
         """
         if self.spec.constraint is not None:
-            says = f"The states to be explored: {first_line(self.spec.constraint)}."
-            self.text.define(CONSTRAINT, (), self.operators.predicate(self.spec.constraint, self.state, {}), says)
+            summary = f"The states to be explored: {first_line(self.spec.constraint)}."
+            self.text.define(CONSTRAINT, (), self.operators.predicate(self.spec.constraint, self.state, {}), summary)
         if self.spec.view:
             functions = tuple(part for part in self.spec.view if not isinstance(part, Ranks))
             if len(functions) < len(self.spec.view):
                 raise SpecError(f"{self.spec.name}: a view with ranks has no form in TLA+; write a function of the state instead")
-            says = "What identifies a state: of several with one view TLC explores the first that it finds."
-            self.text.define(VIEW, (), self.operators.after(functions, Atom("state"), {}), says)
+            summary = "What identifies a state: of several with one view TLC explores the first that it finds."
+            self.text.define(VIEW, (), self.operators.after(functions, Atom("state"), {}), summary)
 
     def deadlock(self) -> None:
         """Write the invariant that every state is final, or that the guards of some rule hold, unless the spec may rest anywhere.
@@ -240,34 +243,34 @@ class Module:
         parts = [self.operators.predicate(self.spec.final_states, self.state, {})] if self.spec.final_states is not None else []
         if self.spec.constraint is not None:
             parts.append(negated(Atom(CONSTRAINT)))
-        says = "In every state the guards of some rule hold" + (
+        summary = "In every state the guards of some rule hold" + (
             ", or the protocol may rest there." if self.spec.final_states else "."
         )
-        self.text.define(NO_DEADLOCK, (), either(*parts, *self.possible), says)
+        self.text.define(NO_DEADLOCK, (), either(*parts, *self.possible), summary)
 
     # properties
 
     def claim(self, claim: Property) -> None:
         """Write a property, or a comment that says why it is omitted."""
-        says = f"{claim.says[:1].upper()}{claim.says[1:]}.\n\nSource: {claim.cites}"
+        summary = f"{claim.summary[:1].upper()}{claim.summary[1:]}.\n\nSource: {claim.reference}"
         if claim.kind == "recoverable":
-            lines = comment(f"{claim.name} is left out: that a way back always exists is no formula of TLA+ (AG EF). {says}")
+            lines = comment(f"{claim.name} is left out: that a way back always exists is no formula of TLA+ (AG EF). {summary}")
             self.text.definitions.append("\n".join(lines))
             return
         if claim.kind == "step invariant":
             states: dict[str, Term] = {"before": Atom("state"), "after": Atom("state'")}
             formula = self.judged(claim, states)
-            self.text.define(claim.name, (), Bind("[][", formula, "]_state"), says)
+            self.text.define(claim.name, (), Bind("[][", formula, "]_state"), summary)
             return
         if claim.kind == "reachable":
-            self.goal(claim, says)
+            self.goal(claim, summary)
             return
         if claim.kind != "invariant":
-            self.text.definitions.append("\n".join(comment(f"{claim.name} is left out: a {claim.kind} property. {says}")))
+            self.text.definitions.append("\n".join(comment(f"{claim.name} is left out: a {claim.kind} property. {summary}")))
             return
-        self.text.define(claim.name, (), self.judged(claim, self.state), says)
+        self.text.define(claim.name, (), self.judged(claim, self.state), summary)
 
-    def goal(self, claim: Property, says: str) -> None:
+    def goal(self, claim: Property, summary: str) -> None:
         """Write what a goal denies: for each binding by itself, since TLC has to find each of them violated."""
         every = {name: bound.high for name, bound in claim.named_things.items()}
         claims = claim.at({bound.name: bound.high for bound in claim.named_things.values()})
@@ -277,7 +280,7 @@ class Module:
             (asked,) = one.predicates
             goal = self.operators.predicate(asked.function, self.state, {name: number(value) for name, value in asked.given})
             name = goal_name(one)
-            self.text.define(name, (), negated(goal), f"A goal: TLC reaches it where it finds that {name} is violated. {says}")
+            self.text.define(name, (), negated(goal), f"A goal: TLC reaches it where it finds that {name} is violated. {summary}")
 
     def judged(self, claim: Property, states: dict[str, Term]) -> Term:
         """Return the formula of an instance: its antecedent implies it, for each binding."""
@@ -323,14 +326,14 @@ def spec_tla(spec: Spec, name: str) -> str:
     return Module(spec, name).write()
 
 
-def configuration(spec: Spec, bounds: Mapping[str, int], says: str = "", goals: Sequence[str] = ()) -> str:
+def configuration(spec: Spec, bounds: Mapping[str, int], summary: str = "", goals: Sequence[str] = ()) -> str:
     """Return a TLC configuration: the spec at these bounds, and its claims; `goals` names those to check."""
     deadlock = [NO_DEADLOCK] if spec.checks_deadlock else []
     invariants = ["TypeInvariant", *deadlock, *(claim.name for claim in spec.properties if claim.kind == "invariant")]
     steps = [claim.name for claim in spec.properties if claim.kind == "step invariant"]
     names = [goal_name(one) for claim in spec.properties if claim.kind == "reachable" for one in claim.at(bounds)]
     lines = [
-        *comment(says),
+        *comment(summary),
         "\\* Run TLC with -deadlock: a bound may forbid all steps of a state, which is no error.",
         "SPECIFICATION Spec",
     ]

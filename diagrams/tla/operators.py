@@ -22,9 +22,9 @@ from kafka_spec.diagrams.tla.terms import COMPARE, FALSE, TRUE, Access, Apply, A
 from kafka_spec.diagrams.tla.text import Text
 from kafka_spec.diagrams.tla.types import Types
 from kafka_spec.diagrams.tla.values import Impossible, Value, Values
-from kafka_spec.spec.domain import machine_paths
-from kafka_spec.spec.lint import Source, source_of
-from kafka_spec.spec.table import Machine, Row, Spec, SpecError, name_of
+from kafka_spec.spec.language import Source, source_of
+from kafka_spec.spec.language.domain import machine_paths
+from kafka_spec.spec.vocabulary.table import Machine, Row, Spec, SpecError, name_of
 
 
 @dataclass(frozen=True)
@@ -213,8 +213,8 @@ class Operators:
             term: Term = Atom("s")
             for row in reversed(rows):
                 term = choice(self.fit(table, row, arguments), self.outcome(table, row, arguments), term)
-            says = f"{table.name}: {trigger}, by the row that fits; nothing changes where none does."
-            comment = "\n\n".join([says, *(row_comment(row) for row in rows)])
+            summary = f"{table.name}: {trigger}, by the row that fits; nothing changes where none does."
+            comment = "\n\n".join([summary, *(row_comment(row) for row in rows)])
             self.text.define(self.text.global_name(name), ["s", *table.entity], term, comment)
         return name
 
@@ -223,8 +223,8 @@ class Operators:
         name, table, arguments = self.fired_name("Fits", machine, trigger)
         if name not in self.text.taken:
             term = either(*(self.fit(table, row, arguments) for row in table.rows_of(trigger)))
-            says = f"{table.name}: whether {trigger} finds a row that fits."
-            self.text.define(self.text.global_name(name), ["s", *table.entity], term, says)
+            summary = f"{table.name}: whether {trigger} finds a row that fits."
+            self.text.define(self.text.global_name(name), ["s", *table.entity], term, summary)
         return name
 
     def fired_name(self, prefix: str, machine: Machine, trigger: str) -> tuple[str, Machine, dict[str, Term]]:

@@ -11,13 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from kafka_spec.diagrams.tla.terms import PLUS, Atom, Infix, Term, number
-from kafka_spec.spec.domain import (
+from kafka_spec.spec.language.domain import (
     SPENT,
+    ArrayOf,
     Bound,
-    Bounded,
     Counters,
     Domain,
-    Each,
     Elements,
     Limit,
     MapOf,
@@ -25,11 +24,12 @@ from kafka_spec.spec.domain import (
     OneOf,
     Option,
     Range,
+    SequenceOf,
     Spent,
     Subset,
     domain_of,
 )
-from kafka_spec.spec.table import Spec, SpecError
+from kafka_spec.spec.vocabulary.table import Spec, SpecError
 
 
 @dataclass(frozen=True)
@@ -115,8 +115,8 @@ def plus_number(term: Term, plus: int) -> Term:
 def spelled(domain: Domain) -> Domain:
     """Return a domain as TLA+ spells it: a map as an array of options, an option as a sequence of at most one item."""
     if isinstance(domain, MapOf):
-        return Each(Option(domain.item), domain.count)
-    return Bounded(domain.item, 1) if isinstance(domain, Option) else domain
+        return ArrayOf(Option(domain.item), domain.count)
+    return SequenceOf(domain.item, 1) if isinstance(domain, Option) else domain
 
 
 def is_bound(of: Number) -> bool:
@@ -146,7 +146,7 @@ class Shapes:
             return SET
         if isinstance(domain, Range | OneOf):
             return INT
-        if isinstance(domain, Each):
+        if isinstance(domain, ArrayOf):
             return Array(self.sort(domain_of(domain.item)), limit(domain.length))
         if isinstance(domain, Option):
             return self.option(domain)
@@ -156,13 +156,13 @@ class Shapes:
             item = self.sort(domain_of(domain.item))
             assert isinstance(item, Record)
             return Unordered(item, domain.repeats)
-        if isinstance(domain, Bounded):
+        if isinstance(domain, SequenceOf):
             return Sequence(self.sort(domain_of(domain.item)), domain_of(domain.item))
         if isinstance(domain, Counters):
             return Record(Spent)
         if (cls := class_of(domain)) is not None:
             return Record(cls)
-        raise SpecError(f"{type(domain).__name__} has no form in TLA+ yet; the domains are those of spec/domain")
+        raise SpecError(f"{type(domain).__name__} has no form in TLA+ yet; the domains are those of spec/language/domain")
 
     def domains(self, cls: type) -> dict[str, Domain]:
         """Return the domains of a record's fields, by name, in their order."""

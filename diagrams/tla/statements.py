@@ -18,7 +18,7 @@ from kafka_spec.diagrams.tla.shortened import choice
 from kafka_spec.diagrams.tla.sorts import BOOL, Sort
 from kafka_spec.diagrams.tla.terms import Access, Atom, Term, Tuple, number
 from kafka_spec.diagrams.tla.values import Impossible, Value
-from kafka_spec.spec.lint import resolve
+from kafka_spec.spec.language import resolve
 
 NOWHERE = Atom("nowhere")
 """The end of a path that is never taken."""

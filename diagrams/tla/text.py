@@ -149,23 +149,23 @@ class Text:
             self.constants[name, value] = self.global_name(name.lstrip("_"))
         return Atom(self.constants[name, value])
 
-    def define(self, name: str, parameters: Sequence[str], term: Term, says: str = "") -> None:
+    def define(self, name: str, parameters: Sequence[str], term: Term, summary: str = "") -> None:
         """Write a definition, below its comment."""
         head = f"{name}({', '.join(parameters)}) ==" if parameters else f"{name} =="
         flat = f"{head} {term.flat()}"
         if self.chooses(term):
             self.choosing.add(name)
         whole = [flat] if len(flat) <= WIDTH and "LET " not in flat else [head, *hung("  ", term.lines(WIDTH - 2))]
-        self.definitions.append("\n".join([*comment(says), *whole]))
+        self.definitions.append("\n".join([*comment(summary), *whole]))
 
     def chooses(self, term: Term) -> bool:
         """Whether TLC would treat a formula in an action as a choice of steps, and evaluate all of its parts."""
         flat = term.flat()
         return "\\/" in flat or "\\E" in flat or not self.choosing.isdisjoint(re.findall(r"\w+", flat))
 
-    def heading(self, says: str) -> None:
+    def heading(self, summary: str) -> None:
         """Begin a section of the module."""
-        self.definitions.append(heading(says))
+        self.definitions.append(heading(summary))
 
     def top(self) -> list[str]:
         """Return the definitions of enumerations, named numbers and helpers."""
@@ -179,9 +179,9 @@ class Text:
         return [*parts, *(text for name, text in HELPERS.items() if name in self.helpers)]
 
 
-def comment(says: str) -> list[str]:
+def comment(summary: str) -> list[str]:
     """Return a text as lines of a comment."""
-    paragraphs = [part for part in re.split(r"\n\s*\n", textwrap.dedent(says).strip()) if part]
+    paragraphs = [part for part in re.split(r"\n\s*\n", textwrap.dedent(summary).strip()) if part]
     lines: list[str] = []
     for index, paragraph in enumerate(paragraphs):
         lines += [""] if index else []
@@ -189,6 +189,6 @@ def comment(says: str) -> list[str]:
     return [f"\\* {line}".rstrip() for line in lines]
 
 
-def heading(says: str) -> str:
+def heading(summary: str) -> str:
     """Return a separator line, and the title of the section below."""
-    return "\n".join(["-" * WIDTH, *comment(says)])
+    return "\n".join(["-" * WIDTH, *comment(summary)])

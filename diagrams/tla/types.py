@@ -10,8 +10,20 @@ from kafka_spec.diagrams.tla.shortened import both, either
 from kafka_spec.diagrams.tla.sorts import Record, Shapes, Sort, is_bound, limit, plus_number, spelled
 from kafka_spec.diagrams.tla.terms import COMPARE, RANGE, SETS, TRUE, Access, Apply, Atom, Bind, Fields, Infix, Term, number
 from kafka_spec.diagrams.tla.text import Text
-from kafka_spec.spec.domain import NONE, Bounded, Counters, Domain, Each, Elements, MemberOrNone, OneOf, Range, Subset, domain_of
-from kafka_spec.spec.table import SpecError
+from kafka_spec.spec.language.domain import (
+    NONE,
+    ArrayOf,
+    Counters,
+    Domain,
+    Elements,
+    MemberOrNone,
+    OneOf,
+    Range,
+    SequenceOf,
+    Subset,
+    domain_of,
+)
+from kafka_spec.spec.vocabulary.table import SpecError
 
 
 class Types:
@@ -37,7 +49,7 @@ class Types:
     def visit(self, domain: Domain) -> None:
         """Write the types of the records within a domain."""
         domain = spelled(domain)
-        if isinstance(domain, Each | Bounded):
+        if isinstance(domain, ArrayOf | SequenceOf):
             self.visit(domain_of(domain.item))
         elif isinstance(sort := self.shapes.sort(domain), Record):
             self.name(sort.cls)
@@ -47,12 +59,12 @@ class Types:
         return Atom(f"Fresh{self.name(cls)}")
 
     def _write(self, cls: type, name: str, domains: dict[str, Domain]) -> None:
-        says = cls.__doc__ or "" if not (cls.__doc__ or "").startswith(f"{cls.__name__}(") else ""
+        summary = cls.__doc__ or "" if not (cls.__doc__ or "").startswith(f"{cls.__name__}(") else ""
         fields: Term = Fields(tuple((field, self.type(domain)) for field, domain in domains.items()), ":")
         if getattr(cls, "__tags__", None) is not None:
-            self.text.define(f"{name}Fields", (), fields, says)
-            fields, says = self._tagged(cls, Atom(f"{name}Fields"), domains), "What its tag has not holds its initial value."
-        self.text.define(f"{name}Type", (), fields, says)
+            self.text.define(f"{name}Fields", (), fields, summary)
+            fields, summary = self._tagged(cls, Atom(f"{name}Fields"), domains), "What its tag has not holds its initial value."
+        self.text.define(f"{name}Type", (), fields, summary)
         fresh = Fields(tuple((field, self.fresh(domain)) for field, domain in domains.items()))
         self.text.define(f"Fresh{name}", (), fresh)
         within = both(*(self.within(domain, Access(Atom("it"), field)) for field, domain in domains.items()))
@@ -89,11 +101,11 @@ class Types:
                 self.text.helper("AtLeast")
                 return Apply("AtLeast", (limit(domain.low),))
             return Infix("..", limit(domain.low), limit(domain.high), RANGE)
-        if isinstance(domain, Each):
+        if isinstance(domain, ArrayOf):
             return Bind(f"[0..{plus_number(limit(domain.length), -1).flat()} ->", self.type(domain_of(domain.item)), "]")
         if isinstance(domain, Elements):
             return self.elements_type(domain)
-        if isinstance(domain, Bounded):
+        if isinstance(domain, SequenceOf):
             items = Apply("Seq", (self.type(domain_of(domain.item)),))
             claims: list[Term] = []
             if not is_bound(domain.capacity):
@@ -133,12 +145,12 @@ class Types:
             return self.text.constant("NONE", NONE)
         if isinstance(domain, Range):
             return limit(domain.low if domain.initial is None else domain.initial)
-        if isinstance(domain, Each):
+        if isinstance(domain, ArrayOf):
             index = f"{'ijklmn'[depth]} \\in 0..{plus_number(limit(domain.length), -1).flat()}"
             return Bind(f"[{index} |->", self.fresh(domain_of(domain.item), depth + 1), "]")
         if isinstance(domain, Elements):
             return Atom("{}")
-        if isinstance(domain, Bounded):
+        if isinstance(domain, SequenceOf):
             return Atom("<<>>")
         return self.fresh_name(_record(self.shapes.sort(domain)))
 
@@ -149,7 +161,7 @@ class Types:
             return TRUE  # the rule's guard checks its counter, so the counter never exceeds its bound
         if isinstance(domain, Range) and is_bound(domain.high):
             return Infix("<=", at, limit(domain.high), COMPARE)
-        if isinstance(domain, Each):
+        if isinstance(domain, ArrayOf):
             inside = self.within(domain_of(domain.item), Access(at, Atom(index := self._index(at))))
             length = plus_number(limit(domain.length), -1).flat()
             return inside if inside == TRUE else Bind(f"\\A {index} \\in 0..{length} :", inside)
@@ -159,7 +171,7 @@ class Types:
             every = inside if inside == TRUE else Bind(f"\\A {index} \\in {at.flat()} :", inside)
             room = Infix("<=", self.size(domain, at), limit(domain.capacity), COMPARE) if is_bound(domain.capacity) else TRUE
             return both(room, every)
-        if isinstance(domain, Bounded):
+        if isinstance(domain, SequenceOf):
             inside = self.within(domain_of(domain.item), Access(at, Atom(index := self._index(at))))
             items = inside if inside == TRUE else Bind(f"\\A {index} \\in DOMAIN {at.flat()} :", inside)
             room = Infix("<=", Apply("Len", (at,)), limit(domain.capacity), COMPARE) if is_bound(domain.capacity) else TRUE

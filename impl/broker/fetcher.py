@@ -34,8 +34,8 @@ from kafka_spec.impl.protocol.data_requests import (
 )
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.gates import late_answer_is_taken, leader_epoch_in_fetch
-from kafka_spec.spec.log import truncation_after_answer
+from kafka_spec.spec.decisions.fencing import late_answer_is_taken, leader_epoch_in_fetch
+from kafka_spec.spec.decisions.log import truncation_after_answer
 
 FollowersRequest: TypeAlias = FetchRequest | OffsetsForLeaderEpochRequest | ListOffsetsRequest
 Answer: TypeAlias = Fetched | EpochEnd | ListedOffset

@@ -12,8 +12,8 @@ from typing import Protocol
 
 from kafka_spec.impl.broker.led_partitions import Hosting
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.machines import Role
-from kafka_spec.spec.log import may_join_isr
+from kafka_spec.spec.decisions.log import may_join_isr
+from kafka_spec.spec.zookeeper.machines import Role
 
 
 class IsrWrite(enum.Enum):

@@ -35,9 +35,9 @@ from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.topic_ids import id_of_nameless
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.machines import Role
-from kafka_spec.spec.gates import answer_to_fetch_epoch
-from kafka_spec.spec.log import end_shows_divergence
+from kafka_spec.spec.decisions.fencing import answer_to_fetch_epoch
+from kafka_spec.spec.decisions.log import end_shows_divergence
+from kafka_spec.spec.zookeeper.machines import Role
 
 ACKS_ALL = -1
 

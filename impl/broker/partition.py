@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 
 from kafka_spec.impl.log.log import PartitionLog
 from kafka_spec.impl.protocol.controller_requests import NO_EPOCH, NO_LEADER, LeaderAndIsrState
-from kafka_spec.spec.decisions import CountedMembers
-from kafka_spec.spec.domain import BrokerSet
-from kafka_spec.spec.log import follower_high_watermark, high_watermark_may_pass, members_that_count
+from kafka_spec.spec.decisions.log import follower_high_watermark, high_watermark_may_pass, members_that_count
+from kafka_spec.spec.decisions.variants import CountedMembers
+from kafka_spec.spec.language.domain import BrokerSet
 
 UNKNOWN_END = -1
 """The end offset of a follower that has not fetched from this leader yet."""
@@ -107,11 +107,11 @@ class HostedPartition:
 
     def adopt(self, state: LeaderAndIsrState) -> None:
         """Adopt leader, leader epoch, version and replicas from a controller; a pending ISR change is dropped."""
-        told = state.leadership
-        self.leader, self.leader_epoch = told.leader, told.leader_epoch
-        self.partition_epoch, self.controller_epoch = told.version, told.controller_epoch
+        reported = state.leadership
+        self.leader, self.leader_epoch = reported.leader, reported.leader_epoch
+        self.partition_epoch, self.controller_epoch = reported.version, reported.controller_epoch
         self.replicas, self.adding, self.removing = state.replicas, state.adding, state.removing
-        self.isr, self.pending_isr, self.isr_write_refused = told.isr, None, False
+        self.isr, self.pending_isr, self.isr_write_refused = reported.isr, None, False
 
     def start_to_lead(self, state: LeaderAndIsrState, forgets: bool, now: int) -> None:
         """Lead: the epoch begins at the end of the log; followers' ends are reset if it `forgets` them (makeLeader).

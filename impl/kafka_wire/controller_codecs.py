@@ -193,13 +193,13 @@ def partition_errors_of(entity: Any, request: LeaderAndIsrRequest | StopReplicaR
         errors = {TopicPartition(one.topic_name, one.partition_index): code_of(one.error_code) for one in entity.partition_errors}
         return ControllerResponse(code_of(entity.error_code), errors)
     assert isinstance(request, LeaderAndIsrRequest)
-    told = {
+    reported = {
         TopicPartition(topic_of(topic, "topic_name"), one.partition_index): code_of(one.error_code)
         for topic in entity.topics
         for one in topic.partition_errors
     }
-    names = names_found(told, request.topic_ids)
-    return ControllerResponse(code_of(entity.error_code), {names[p]: code for p, code in told.items()})
+    names = names_found(reported, request.topic_ids)
+    return ControllerResponse(code_of(entity.error_code), {names[p]: code for p, code in reported.items()})
 
 
 def error_fields(answer: ControllerResponse, _: object) -> Fields:
@@ -246,13 +246,13 @@ def alter_isr_fields(request: AlterIsrRequest) -> Fields:
 
 def altered_isr_of(entity: Any, request: AlterIsrRequest) -> AlterIsrResponse:
     """Return the answer to AlterPartition."""
-    told = {
+    reported = {
         TopicPartition(topic_of(topic, "topic_name"), one.partition_index): _answered(one)
         for topic in entity.topics
         for one in topic.partitions
     }
-    names = names_found(told, request.topic_ids)
-    return AlterIsrResponse(code_of(entity.error_code), {names[p]: answer for p, answer in told.items()})
+    names = names_found(reported, request.topic_ids)
+    return AlterIsrResponse(code_of(entity.error_code), {names[p]: answer for p, answer in reported.items()})
 
 
 def _answered(entity: Any) -> ErrorCode | Leadership:
@@ -324,5 +324,5 @@ def allocate_producer_ids_of(entity: Any) -> AllocateProducerIdsRequest:
 
 def producer_ids_fields(answer: AllocateProducerIdsResponse, _: object) -> Fields:
     """Return the fields of the answer to AllocateProducerIds."""
-    told = {"producer_id_start": answer.start, "producer_id_len": answer.count}
-    return {"throttle_time": 0, "error_code": int(answer.error), **told}
+    reported = {"producer_id_start": answer.start, "producer_id_len": answer.count}
+    return {"throttle_time": 0, "error_code": int(answer.error), **reported}

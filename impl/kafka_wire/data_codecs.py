@@ -154,7 +154,7 @@ def _epoch_end(diverging: EpochEnd) -> Fields:
 
 def fetched_of(entity: Any, request: FetchRequest) -> FetchResponse:
     """Return the answer to Fetch."""
-    told = {
+    reported = {
         TopicPartition(topic_of(topic, "topic"), one.partition_index): Fetched(
             code_of(one.error_code),
             one.high_watermark,
@@ -165,8 +165,8 @@ def fetched_of(entity: Any, request: FetchRequest) -> FetchResponse:
         for topic in entity.responses
         for one in topic.partitions
     }
-    names = names_found(told, request.topic_ids)
-    return FetchResponse({names[p]: one for p, one in told.items()})
+    names = names_found(reported, request.topic_ids)
+    return FetchResponse({names[p]: one for p, one in reported.items()})
 
 
 def _diverging(entity: Any) -> EpochEnd | None:
@@ -315,5 +315,5 @@ def init_producer_of(entity: Any) -> InitProducerIdRequest:
 
 def producer_fields(answer: InitProducerIdResponse, _: object) -> Fields:
     """Return the fields of the answer to InitProducerId."""
-    told = {"producer_id": answer.producer, "producer_epoch": answer.epoch}
-    return {"throttle_time": 0, "error_code": int(answer.error), **told}
+    reported = {"producer_id": answer.producer, "producer_epoch": answer.epoch}
+    return {"throttle_time": 0, "error_code": int(answer.error), **reported}

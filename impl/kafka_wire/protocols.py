@@ -22,7 +22,7 @@ from kafka_spec.impl.protocol.data_requests import (
     ProduceRequest,
 )
 from kafka_spec.impl.protocol.settings import Settings
-from kafka_spec.spec.table import SpecError
+from kafka_spec.spec.vocabulary.table import SpecError
 
 
 @dataclass(frozen=True)

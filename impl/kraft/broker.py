@@ -37,8 +37,8 @@ from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
 from kafka_spec.impl.protocol.responses import FetchResponse, ListOffsetsResponse, ProduceResponse, Response
 from kafka_spec.impl.protocol.settings import Settings
-from kafka_spec.spec.domain import NONE
-from kafka_spec.spec.table import Spec
+from kafka_spec.spec.language.domain import NONE
+from kafka_spec.spec.vocabulary.table import Spec
 
 
 class KRaftProcess:
@@ -145,12 +145,12 @@ class KRaftProcess:
         image = self.replicas.image
         known = tuple(BrokerRegistration(one, (Endpoint("127.0.0.1", 9092 + one),)) for one in image.active)
         partitions = {}
-        for name, told in image.partitions.items():
+        for name, reported in image.partitions.items():
             if request.topics is None or name.topic in request.topics:
-                error = ErrorCode.LEADER_NOT_AVAILABLE if told.leader == NONE else ErrorCode.NONE
-                held = Leadership(told.leader, told.leader_epoch, told.isr, 0, told.partition_epoch)
-                offline = tuple(one for one in told.replicas if one not in image.active)
-                partitions[name] = PartitionMetadata(error, held, told.replicas, offline)
+                error = ErrorCode.LEADER_NOT_AVAILABLE if reported.leader == NONE else ErrorCode.NONE
+                held = Leadership(reported.leader, reported.leader_epoch, reported.isr, 0, reported.partition_epoch)
+                offline = tuple(one for one in reported.replicas if one not in image.active)
+                partitions[name] = PartitionMetadata(error, held, reported.replicas, offline)
         missing = [] if request.topics is None else [t for t in request.topics if t not in image.topics.values()]
         return Metadata(known, NO_EPOCH, partitions, dict.fromkeys(missing, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
 

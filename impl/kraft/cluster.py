@@ -14,7 +14,7 @@ from kafka_spec.impl.kraft.metadata_log import MetadataLog
 from kafka_spec.impl.kraft.requests import FetchMetadataRequest, FetchMetadataResponse
 from kafka_spec.impl.log.log_config import LogConfig
 from kafka_spec.impl.protocol.settings import Settings
-from kafka_spec.spec.table import Spec
+from kafka_spec.spec.vocabulary.table import Spec
 
 
 class KRaftNodes:

@@ -39,11 +39,11 @@ from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 from kafka_spec.impl.protocol.responses import AlteredPartition
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.decisions import Checked, NewIncarnation
-from kafka_spec.spec.domain import NONE, excluding, including, only
+from kafka_spec.spec.decisions.partition_change import ElectionKind, RecoveryState, effective_min_isr
+from kafka_spec.spec.decisions.variants import Checked, NewIncarnation
 from kafka_spec.spec.kraft.machines import BrokerState
-from kafka_spec.spec.partition_change import ElectionKind, RecoveryState, effective_min_isr
-from kafka_spec.spec.table import Spec
+from kafka_spec.spec.language.domain import NONE, excluding, including, singleton
+from kafka_spec.spec.vocabulary.table import Spec
 
 MIN_ISR = "min.insync.replicas"
 UNCLEAN = "unclean.leader.election.enable"
@@ -117,7 +117,7 @@ class KRaftController:
             if broker in known.isr or broker in known.elr:
                 left = tuple(member for member in known.isr if member != broker)
                 acceptable = excluding(self.image.active, broker)
-                wanted = AskedChange(left, acceptable, self._election(partition), lost_records=only(broker))
+                wanted = AskedChange(left, acceptable, self._election(partition), lost_records=singleton(broker))
                 records += self._change(partition, wanted)
         return records
 

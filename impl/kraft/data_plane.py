@@ -1,6 +1,6 @@
 """The data plane of a broker of KRaft: what a leader learns from fetches.
 
-Sans-IO, like impl/broker/data_plane.py, whose requests, logs and delayed operations it shares.
+Sans-IO, like impl/zookeeper/broker/data_plane.py, whose requests, logs and delayed operations it shares.
 
 Source: Kafka 3.9 ReplicaManager.scala, Partition.updateFollowerFetchState.
 """
@@ -17,7 +17,7 @@ from kafka_spec.impl.kraft.replicas import KRaftReplicas
 from kafka_spec.impl.protocol.data_requests import CONSUMER, Fetched, FetchPosition, FetchRequest, Produced, ProduceRequest
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.gates import fetch_is_outdated
+from kafka_spec.spec.decisions.fencing import fetch_is_outdated
 from kafka_spec.spec.kraft.machines import LEADER
 
 

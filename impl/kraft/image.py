@@ -30,9 +30,9 @@ from kafka_spec.impl.kraft.records import (
     TopicRecord,
 )
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.domain import NONE, BrokerSet
 from kafka_spec.spec.kraft.machines import CONTROLLED_SHUTDOWN, UNFENCED, BrokerState
 from kafka_spec.spec.kraft.machines import FENCED as IS_FENCED
+from kafka_spec.spec.language.domain import NONE, BrokerSet
 
 
 class InconsistentLog(ValueError):  # noqa: N818 - the name is the message

@@ -12,8 +12,8 @@ from kafka_spec.impl.broker.isr_manager import IsrWrite
 from kafka_spec.impl.kraft.replicas import KRaftReplicas
 from kafka_spec.impl.kraft.requests import ProposalAnswer, ProposalRequest, ProposedIsr
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.alter_partition import Reaction
-from kafka_spec.spec.decisions import Checked
+from kafka_spec.spec.decisions.alter_partition import Reaction
+from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.kraft.machines import SENT, SETTLED
 
 

@@ -18,29 +18,29 @@ class HostedKRaftPartition(HostedPartition):
 
     partition_epoch: int = NO_EPOCH
 
-    def take(self, told: RegisteredPartition) -> None:
+    def take(self, reported: RegisteredPartition) -> None:
         """Take the leader, the epochs and the replicas of an image."""
-        self.leader, self.leader_epoch, self.partition_epoch = told.leader, told.leader_epoch, told.partition_epoch
-        self.replicas, self.adding, self.removing = told.replicas, told.adding, told.removing
+        self.leader, self.leader_epoch, self.partition_epoch = reported.leader, reported.leader_epoch, reported.partition_epoch
+        self.replicas, self.adding, self.removing = reported.replicas, reported.adding, reported.removing
 
-    def lead(self, number: int, told: RegisteredPartition, forgets: bool, now: int) -> None:
+    def lead(self, number: int, reported: RegisteredPartition, forgets: bool, now: int) -> None:
         """Lead, or go on leading. A new leader epoch begins at the end of the log; it `forgets` the followers' ends or not.
 
         Raises:
             OSError: the leader epoch cannot be written; the partition is unchanged.
         """
-        is_new = told.leader_epoch > self.leader_epoch
+        is_new = reported.leader_epoch > self.leader_epoch
         if is_new:
-            self.begin_epoch(told.leader_epoch)
-        self.take(told)
-        self.isr = told.isr
+            self.begin_epoch(reported.leader_epoch)
+        self.take(reported)
+        self.isr = reported.isr
         self.know_followers(number, forgets and is_new)
         if is_new:
             self.measure_lag_from(now)
 
-    def follow(self, told: RegisteredPartition) -> bool:
+    def follow(self, reported: RegisteredPartition) -> bool:
         """Follow the leader of an image, or nobody; return whether its leader epoch is new."""
-        is_new = told.leader_epoch > self.leader_epoch
-        self.take(told)
+        is_new = reported.leader_epoch > self.leader_epoch
+        self.take(reported)
         self.isr, self.followers, self.epoch_start = (), {}, 0
         return is_new

@@ -1,6 +1,6 @@
 """Changes of partitions: what one event of the controller writes for a partition, as a record.
 
-The decisions are those of spec/partition_change.py; this module asks them in the order of Kafka's builder, and writes what differs.
+The decisions are those of spec/decisions/partition_change.py; this module asks them in the order of Kafka's builder, and writes what differs.
 
 Source: Kafka 3.9 PartitionChangeBuilder.java.
 """
@@ -12,9 +12,7 @@ from dataclasses import dataclass, replace
 from kafka_spec.impl.kraft.image import RegisteredPartition
 from kafka_spec.impl.kraft.records import NO_LEADER_CHANGE, NO_RECOVERY_CHANGE, PartitionChangeRecord
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.decisions import Checked
-from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet
-from kafka_spec.spec.partition_change import (
+from kafka_spec.spec.decisions.partition_change import (
     ElectionKind,
     awaited_replicas,
     elect_by_choice,
@@ -29,7 +27,9 @@ from kafka_spec.spec.partition_change import (
     replicas_leave,
     target_elr,
 )
-from kafka_spec.spec.table import Constants
+from kafka_spec.spec.decisions.variants import Checked
+from kafka_spec.spec.language.domain import NO_BROKERS, NONE, BrokerSet
+from kafka_spec.spec.vocabulary.table import Constants
 
 
 @dataclass(frozen=True)

@@ -21,11 +21,11 @@ from kafka_spec.impl.protocol.data_requests import FetchRequest
 from kafka_spec.impl.protocol.responses import AlteredPartition
 from kafka_spec.impl.protocol.topic_ids import text_of
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, Spent
+from kafka_spec.spec.decisions.partition_change import RecoveryState
 from kafka_spec.spec.kraft import state
 from kafka_spec.spec.kraft.machines import LEADER, NO_ROLE, SETTLED, UNREGISTERED
 from kafka_spec.spec.kraft.state import UNKNOWN, ProcessLife
-from kafka_spec.spec.partition_change import RecoveryState
+from kafka_spec.spec.language.domain import NO_BROKERS, NONE, BrokerSet, Spent
 
 NO_TOPIC = state.PartitionRegistration(
     UNKNOWN, [], NO_BROKERS, NO_BROKERS, NONE, UNKNOWN, UNKNOWN, NO_BROKERS, NO_BROKERS, NONE, RecoveryState.RECOVERED

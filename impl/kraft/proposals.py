@@ -10,10 +10,16 @@ from kafka_spec.impl.kraft.requests import ProposalRequest, ProposedIsr, members
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_ids import text_of
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.alter_partition import answer_to_epochs, answer_to_isr, answer_to_sender, answer_to_topic, is_eligible
-from kafka_spec.spec.domain import BrokerSet
-from kafka_spec.spec.partition_change import RecoveryState
-from kafka_spec.spec.table import Constants
+from kafka_spec.spec.decisions.alter_partition import (
+    answer_to_epochs,
+    answer_to_isr,
+    answer_to_sender,
+    answer_to_topic,
+    is_eligible,
+)
+from kafka_spec.spec.decisions.partition_change import RecoveryState
+from kafka_spec.spec.language.domain import BrokerSet
+from kafka_spec.spec.vocabulary.table import Constants
 
 NO_TOPIC, THE_TOPIC = -1, 0
 """The topic of a name, as a number, and any other or none."""

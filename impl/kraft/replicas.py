@@ -19,14 +19,14 @@ from kafka_spec.impl.protocol.controller_requests import NO_EPOCH
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.topic_ids import text_of
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.alter_partition import is_candidate
-from kafka_spec.spec.decisions import Checked, FetchAnswers, StrayReplicas
-from kafka_spec.spec.domain import NONE
-from kafka_spec.spec.gates import image_is_applied, image_settles_proposal
+from kafka_spec.spec.decisions.alter_partition import is_candidate
+from kafka_spec.spec.decisions.fencing import image_is_applied, image_settles_proposal
+from kafka_spec.spec.decisions.log import log_ends_are_forgotten
+from kafka_spec.spec.decisions.partition_change import effective_min_isr
+from kafka_spec.spec.decisions.variants import Checked, FetchAnswers, StrayReplicas
 from kafka_spec.spec.kraft.machines import LEADER, SETTLED, ProposalState, ReplicaRole
-from kafka_spec.spec.log import log_ends_are_forgotten
-from kafka_spec.spec.partition_change import effective_min_isr
-from kafka_spec.spec.table import Spec
+from kafka_spec.spec.language.domain import NONE
+from kafka_spec.spec.vocabulary.table import Spec
 
 
 class KRaftReplicas(HostedReplicas[HostedKRaftPartition]):
@@ -100,37 +100,37 @@ class KRaftReplicas(HostedReplicas[HostedKRaftPartition]):
 
         The same partition epoch is applied again where the era does so, since an answer may have told it (KAFKA-13790).
         """
-        told, self.to_apply = self.to_apply, {}
+        reported, self.to_apply = self.to_apply, {}
         blocked = self._begin() if not self.begun else ()
-        for partition, one in told.items():
+        for partition, one in reported.items():
             if self._is_stray(partition, one):
                 self._delete(partition)
-        mine = {p: one for p, one in told.items() if one is not None and self.number in one.replicas and p not in blocked}
+        mine = {p: one for p, one in reported.items() if one is not None and self.number in one.replicas and p not in blocked}
         for leads in (True, False):
             for partition, one in mine.items():
                 if leads == (one.leader == self.number):
                     self._follow_image(partition, one, now)
 
-    def _follow_image(self, partition: TopicPartition, told: RegisteredPartition, now: int) -> None:
+    def _follow_image(self, partition: TopicPartition, reported: RegisteredPartition, now: int) -> None:
         current = self.partitions[partition].partition_epoch if partition in self.partitions else NO_EPOCH
-        if image_is_applied(told.partition_epoch, current, self.k.equal_partition_epoch_applied):
-            hosted = self._opened(partition, text_of(told.topic_id))
-            if told.leader == self.number:
-                self._make_leader(partition, hosted, told, now)
+        if image_is_applied(reported.partition_epoch, current, self.k.equal_partition_epoch_applied):
+            hosted = self._opened(partition, text_of(reported.topic_id))
+            if reported.leader == self.number:
+                self._make_leader(partition, hosted, reported, now)
             else:
-                self._make_follower(partition, hosted, told)
+                self._make_follower(partition, hosted, reported)
 
     # Replicas that are not assigned
 
-    def _is_stray(self, partition: TopicPartition, told: RegisteredPartition | None) -> bool:
+    def _is_stray(self, partition: TopicPartition, reported: RegisteredPartition | None) -> bool:
         """Whether a replica is of a topic that is gone, or is not assigned to this broker (3.0, KAFKA-13198)."""
         hosted = self.partitions.get(partition)
         topic_id = self.logs.topic_id(partition) if hosted is None else hosted.topic_id
         if topic_id is None:
             return False
-        if told is None or text_of(told.topic_id) != topic_id:
+        if reported is None or text_of(reported.topic_id) != topic_id:
             return True
-        return self.k.removed_replica_deleted == Checked.YES and self.number not in told.replicas
+        return self.k.removed_replica_deleted == Checked.YES and self.number not in reported.replicas
 
     def _begin(self) -> list[TopicPartition]:
         """Delete the stray logs on disk; return the partitions whose replica cannot be created for that (isStrayKraftReplica).
@@ -141,13 +141,13 @@ class KRaftReplicas(HostedReplicas[HostedKRaftPartition]):
         self.begun = True
         blocked = []
         for partition in self.logs.on_disk():
-            topic_id, told = self.logs.topic_id(partition), self.image.partitions.get(partition)
+            topic_id, reported = self.logs.topic_id(partition), self.image.partitions.get(partition)
             if topic_id is None:
                 continue
-            assigned = told is not None and self.number in told.replicas
-            stray = not assigned or told is None or text_of(told.topic_id) != topic_id
+            assigned = reported is not None and self.number in reported.replicas
+            stray = not assigned or reported is None or text_of(reported.topic_id) != topic_id
             others = self.k.stray_replicas == StrayReplicas.OTHERS_DELETED
-            if stray != others or self._is_stray(partition, told):
+            if stray != others or self._is_stray(partition, reported):
                 self._delete(partition)
             if stray and assigned and self.k.stray_replicas == StrayReplicas.DELETED_LAST:
                 blocked.append(partition)
@@ -162,24 +162,26 @@ class KRaftReplicas(HostedReplicas[HostedKRaftPartition]):
         self.failures.update(self.logs.delete([partition]))
         self.changed(partition)
 
-    def _make_leader(self, partition: TopicPartition, hosted: HostedKRaftPartition, told: RegisteredPartition, now: int) -> None:
-        if image_settles_proposal(told.partition_epoch, hosted.partition_epoch, self.k.proposal_survives_known_epoch):
+    def _make_leader(
+        self, partition: TopicPartition, hosted: HostedKRaftPartition, reported: RegisteredPartition, now: int
+    ) -> None:
+        if image_settles_proposal(reported.partition_epoch, hosted.partition_epoch, self.k.proposal_survives_known_epoch):
             self._settle(partition, hosted)
         self.fetchers.pop(partition, None)
         led_before = int(self.role_of(partition) == LEADER)
-        hosted.lead(self.number, told, log_ends_are_forgotten(led_before, self.k.follower_ends), now)
+        hosted.lead(self.number, reported, log_ends_are_forgotten(led_before, self.k.follower_ends), now)
         self.roles.fire("become_leader", partition)
         self.advance_high_watermark(partition, now)
         self.changed(partition)
 
-    def _make_follower(self, partition: TopicPartition, hosted: HostedKRaftPartition, told: RegisteredPartition) -> None:
+    def _make_follower(self, partition: TopicPartition, hosted: HostedKRaftPartition, reported: RegisteredPartition) -> None:
         """Follow; the fetcher is restarted in a new leader epoch only. A broker that shuts down fetches no more outside the ISR."""
         self._settle(partition, hosted)
-        if hosted.follow(told):
+        if hosted.follow(reported):
             self.fetchers.pop(partition, None)
-            if told.leader != NONE:
-                self.fetchers[partition] = FetchState(told.leader, told.leader_epoch, hosted.opened.end_offset)
-        if self.is_stopping and (told.leader == NONE or self.number not in told.isr):
+            if reported.leader != NONE:
+                self.fetchers[partition] = FetchState(reported.leader, reported.leader_epoch, hosted.opened.end_offset)
+        if self.is_stopping and (reported.leader == NONE or self.number not in reported.isr):
             self.fetchers.pop(partition, None)
         self.roles.fire("become_follower", partition)
         self.changed(partition)

@@ -15,7 +15,7 @@ from kafka_spec.impl.protocol.controller_requests import NO_EPOCH
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.responses import AlteredPartition
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.domain import BrokerSet
+from kafka_spec.spec.language.domain import BrokerSet
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from kafka_spec.impl.kraft.image import ClusterImage, RegisteredPartition
 from kafka_spec.impl.machine import build
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.kraft.machines import IN_ELR, IN_ISR, OUTSIDE, BrokerState, Membership
-from kafka_spec.spec.table import Spec
+from kafka_spec.spec.vocabulary.table import Spec
 
 TRIGGER = {
     BrokerState.UNFENCED: "unfence",

@@ -12,8 +12,8 @@ from kafka_spec.impl.kraft.image import ClusterImage
 from kafka_spec.impl.kraft.reassignment import check_target
 from kafka_spec.impl.kraft.records import TOPIC_CONFIG, ConfigRecord, MetadataRecord, PartitionRecord, TopicRecord
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
-from kafka_spec.spec.decisions import Checked
-from kafka_spec.spec.table import Constants
+from kafka_spec.spec.decisions.variants import Checked
+from kafka_spec.spec.vocabulary.table import Constants
 
 Assignment = Mapping[int, tuple[int, ...]]
 """The replicas of partitions, by their numbers."""

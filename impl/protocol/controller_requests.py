@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from kafka_spec.impl.protocol.registration import BrokerRegistration
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.domain import BrokerSet
+from kafka_spec.spec.language.domain import BrokerSet
 
 NO_LEADER = -1
 NO_EPOCH = -1

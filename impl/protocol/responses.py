@@ -21,7 +21,7 @@ from kafka_spec.impl.protocol.data_requests import (
 )
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.reassignment import PartitionAssignment
+from kafka_spec.spec.decisions.reassignment import PartitionAssignment
 
 
 @dataclass(frozen=True)

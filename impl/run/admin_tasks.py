@@ -13,9 +13,6 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from kafka_spec.impl.coordination import znodes
-from kafka_spec.impl.coordination.admin import Admin
-from kafka_spec.impl.coordination.interface import NodeExists, NoNode, Session
 from kafka_spec.impl.protocol.data_requests import (
     AlterPartitionReassignmentsRequest,
     ElectLeadersRequest,
@@ -25,6 +22,9 @@ from kafka_spec.impl.protocol.data_requests import (
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.tasks import RemoteCall
+from kafka_spec.impl.zookeeper.coordination import znodes
+from kafka_spec.impl.zookeeper.coordination.admin import Admin
+from kafka_spec.impl.zookeeper.coordination.interface import NodeExists, NoNode, Session
 
 PATIENCE = 10.0
 """The longest wait for the controller's answer, in seconds."""
@@ -181,8 +181,8 @@ class AdminTool:
             elif held == target:
                 self.tell(f"Reassignment of partition {partition} is complete.")
             else:
-                told = "" if held is None else _list(held)
-                instead = f"replica set is {told} rather than {_list(target)}"
+                reported = "" if held is None else _list(held)
+                instead = f"replica set is {reported} rather than {_list(target)}"
                 self.tell(f"There is no active reassignment of partition {partition}, but {instead}.")
             left += moving or held != target
         if left:

@@ -9,19 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from kafka_spec.impl.coordination.topic_checks import parse_assignment
 from kafka_spec.impl.protocol.errors import KafkaError
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.admin_tasks import AdminTool, Steps, read_targets
-from kafka_spec.spec.table import SpecError
+from kafka_spec.impl.zookeeper.coordination.topic_checks import parse_assignment
+from kafka_spec.spec.vocabulary.table import SpecError
 
 
 def add_commands(parser: argparse.ArgumentParser) -> None:
     """Add the commands; each sets `task`, a function of the tool and the options."""
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
-    def command(name: str, says: str, task: Callable[[AdminTool, argparse.Namespace], Steps]) -> argparse.ArgumentParser:
-        one = commands.add_parser(name, help=says, description=says)
+    def command(name: str, summary: str, task: Callable[[AdminTool, argparse.Namespace], Steps]) -> argparse.ArgumentParser:
+        one = commands.add_parser(name, help=summary, description=summary)
         one.set_defaults(task=task)
         return one
 
@@ -55,8 +55,8 @@ def _add_reassign(parser: argparse.ArgumentParser) -> None:
     generate.add_argument("--topics", required=True, metavar="A,B,...")
     generate.add_argument("--brokers", required=True, metavar="1,2,...")
     generate.set_defaults(task=lambda tool, o: tool.generate(o.topics.split(","), _brokers(o.brokers)))
-    for name, says in (("execute", "begin"), ("verify", "check"), ("cancel", "cancel")):
-        action = actions.add_parser(name, help=f"{says} the reassignments of a file")
+    for name, summary in (("execute", "begin"), ("verify", "check"), ("cancel", "cancel")):
+        action = actions.add_parser(name, help=f"{summary} the reassignments of a file")
         action.add_argument(
             "--file", type=Path, metavar="FILE", help='{"version":1,"partitions":[{"topic","partition","replicas"}]}'
         )

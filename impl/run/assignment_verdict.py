@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
 
-from kafka_spec.impl.cluster import Cluster
-from kafka_spec.impl.coordination import znodes
-from kafka_spec.impl.coordination.interface import NoNode, Session
 from kafka_spec.impl.log.manager import DELETED
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.operations import generation_of
-from kafka_spec.spec.control.machines import ControllerState, Role
+from kafka_spec.impl.zookeeper.cluster import Cluster
+from kafka_spec.impl.zookeeper.coordination import znodes
+from kafka_spec.impl.zookeeper.coordination.interface import NoNode, Session
+from kafka_spec.spec.zookeeper.machines import ControllerState, Role
 
-SAYS: Mapping[str, str] = {
+SUMMARY: Mapping[str, str] = {
     "ReassignmentEnds": "a reassignment whose target is up ends",
     "DeletionEnds": "a deletion ends once all replicas of the topic are up",
     "AssignmentsAgree": "in quiet states controller and leader have the assignment that the topic znode names",

@@ -67,15 +67,15 @@ class Client:
         """Return the known leader of a partition, None if there is none; requests metadata if it is missing or old."""
         if partition not in self._leaders or self.clock() >= self._told + self.patience.metadata:
             topics = tuple(dict.fromkeys(p.topic for p in self.partitions))
-            told = yield RemoteCall(self.random.choice(self._brokers), MetadataRequest(topics), self.patience.request)
-            if isinstance(told, Metadata):
-                self._learn(told)
+            reported = yield RemoteCall(self.random.choice(self._brokers), MetadataRequest(topics), self.patience.request)
+            if isinstance(reported, Metadata):
+                self._learn(reported)
                 self._told = self.clock()
         return self._leaders[partition][0] if partition in self._leaders else None
 
-    def _learn(self, told: Metadata) -> None:
+    def _learn(self, reported: Metadata) -> None:
         """Cache known leaders, unless their leader epoch is older than the cached one (KIP-320)."""
-        for partition, state in told.partitions.items():
+        for partition, state in reported.partitions.items():
             held = state.leadership
             if held.leader != NO_LEADER and held.leader_epoch >= self._leaders.get(partition, (0, NO_EPOCH))[1]:
                 self._leaders[partition] = held.leader, held.leader_epoch

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from random import Random
 
-from kafka_spec.impl.coordination.admin import Admin
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.assignment_verdict import assignments_of, broken_assignments, work_left
 from kafka_spec.impl.run.client import Consumer, Producer, producers
@@ -22,6 +21,7 @@ from kafka_spec.impl.run.quiescence import unrest
 from kafka_spec.impl.run.tasks import Sleep
 from kafka_spec.impl.run.verdict import Broken, Judge
 from kafka_spec.impl.run.world import RunWorld
+from kafka_spec.impl.zookeeper.coordination.admin import Admin
 
 BEGINNING = 1.0
 """The time in seconds at which the topic is created; clients begin after twice this time."""

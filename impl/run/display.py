@@ -11,11 +11,11 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from kafka_spec.impl.cluster import Cluster
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.observer import Observer
 from kafka_spec.impl.run.outcome import leader_of
-from kafka_spec.spec.control.machines import ControllerState
+from kafka_spec.impl.zookeeper.cluster import Cluster
+from kafka_spec.spec.zookeeper.machines import ControllerState
 
 REFRESH = 0.1
 """Real seconds between two updates of the table."""

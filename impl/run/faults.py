@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kafka_spec.spec.table import SpecError
+from kafka_spec.spec.vocabulary.table import SpecError
 
 LATE = (0.05, 2.0)
 """The delay of a delayed message, in seconds."""
@@ -16,7 +16,7 @@ class InjectedFault:
     """A fault: on average one in `every` seconds, or with a `chance` for each message; `says` describes it."""
 
     name: str
-    says: str
+    summary: str
     every: float = 0.0
     chance: float = 0.0
     usual: bool = True

@@ -14,7 +14,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from kafka_spec.impl.coordination.interface import Service
 from kafka_spec.impl.protocol.registration import Endpoint
 from kafka_spec.impl.run import wire
 from kafka_spec.impl.run.loopback_process import HOST, ClusterThread, LoopbackProcess
@@ -22,6 +21,7 @@ from kafka_spec.impl.run.options import Options
 from kafka_spec.impl.run.running_broker import RunningBroker
 from kafka_spec.impl.run.tasks import Sleep, Task
 from kafka_spec.impl.run.world import RunWorld
+from kafka_spec.impl.zookeeper.coordination.interface import Service
 
 
 class LoopbackWorld(RunWorld):

@@ -10,9 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from kafka_spec.impl.coordination import znodes
-from kafka_spec.impl.coordination.admin import Admin
-from kafka_spec.impl.coordination.interface import CoordinationError, NoNode
 from kafka_spec.impl.log import batches
 from kafka_spec.impl.protocol.data_requests import ProduceRequest
 from kafka_spec.impl.protocol.errors import KafkaError
@@ -22,8 +19,11 @@ from kafka_spec.impl.run.admin_words import ScriptLine, begun
 from kafka_spec.impl.run.options import TOPIC, Options
 from kafka_spec.impl.run.tasks import RemoteCall, Sleep, Task
 from kafka_spec.impl.run.world import RunWorld
-from kafka_spec.spec.decisions import Reassignment
-from kafka_spec.spec.table import SpecError
+from kafka_spec.impl.zookeeper.coordination import znodes
+from kafka_spec.impl.zookeeper.coordination.admin import Admin
+from kafka_spec.impl.zookeeper.coordination.interface import CoordinationError, NoNode
+from kafka_spec.spec.decisions.variants import Reassignment
+from kafka_spec.spec.vocabulary.table import SpecError
 
 NAMES = ("extra-0", "extra-1", "extra-2")
 """The topics that are created and deleted."""
@@ -39,7 +39,7 @@ class RunOperation:
     """An operation: on average one in `every` seconds; `says` describes it."""
 
     name: str
-    says: str
+    summary: str
     every: float
 
 

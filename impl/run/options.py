@@ -9,8 +9,8 @@ from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.admin_words import ScriptLine
 from kafka_spec.impl.run.faults import USUAL
-from kafka_spec.spec.control.fixed import FIXED
-from kafka_spec.spec.table import Spec
+from kafka_spec.spec.vocabulary.table import Spec
+from kafka_spec.spec.zookeeper.fixed import FIXED
 
 TOPIC = "orders"
 SETTINGS = Settings(

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kafka_spec.impl.broker.partition import HostedPartition
-from kafka_spec.impl.cluster import Cluster
-from kafka_spec.impl.coordination import znodes
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.history import ALL, History
 from kafka_spec.impl.run.observer import WHY, Observer
 from kafka_spec.impl.run.options import Options
 from kafka_spec.impl.run.verdict import Verdict
-from kafka_spec.spec.control.machines import Role
+from kafka_spec.impl.zookeeper.cluster import Cluster
+from kafka_spec.impl.zookeeper.coordination import znodes
+from kafka_spec.spec.zookeeper.machines import Role
 
 ACKS = {ALL: "all", 1: "1", 0: "0"}
 
@@ -77,8 +77,8 @@ def outcome_of(
     """Return the outcome of a run whose cluster still runs."""
     partitions = tuple(_partition(cluster, partition) for partition in options.partitions_of_topic())
     controllers = int(cluster.tools.get(znodes.CONTROLLER_EPOCH)[0])
-    told = Told(rested, resting, unclean, controllers)
-    return _outcome(options, observer, history, verdict, told, partitions)
+    reported = Told(rested, resting, unclean, controllers)
+    return _outcome(options, observer, history, verdict, reported, partitions)
 
 
 def outcome_reached(
@@ -92,8 +92,8 @@ def outcome_reached(
         PartitionOutcome(partition, number, -1 if led is None else led.leader_epoch, () if led is None else tuple(led.isr), end)
         for (partition, (number, led)), end in zip(believed.items(), ends, strict=True)
     )
-    told = Told(False, 0.0, unclean, controllers)
-    return _outcome(options, observer, history, Verdict(stored=sum(ends)), told, partitions, stopped)
+    reported = Told(False, 0.0, unclean, controllers)
+    return _outcome(options, observer, history, Verdict(stored=sum(ends)), reported, partitions, stopped)
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def _outcome(
     observer: Observer,
     history: History,
     verdict: Verdict,
-    told: Told,
+    reported: Told,
     partitions: tuple[PartitionOutcome, ...],
     stopped: str = "",
 ) -> RunOutcome:
@@ -120,16 +120,16 @@ def _outcome(
     return RunOutcome(
         options,
         verdict,
-        told.rested,
-        told.resting,
+        reported.rested,
+        reported.resting,
         {name: sent for name, (sent, _) in counts.items()},
         {name: acknowledged for name, (_, acknowledged) in counts.items()},
         verdict.stored,
         verdict.twice,
         sum(len(values) for values in history.read.values()),
         {one: why[one] for one in WHY.values()},
-        told.unclean,
-        told.controllers,
+        reported.unclean,
+        reported.controllers,
         {name: observer.faults[name] for name in options.faults if observer.faults[name]},
         dict(observer.operations),
         partitions,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import islice
 
-from kafka_spec.impl.cluster import Cluster
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.control.machines import ControllerState
+from kafka_spec.impl.zookeeper.cluster import Cluster
+from kafka_spec.spec.zookeeper.machines import ControllerState
 
 FEW = 3
 """The number of partitions listed."""

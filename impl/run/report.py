@@ -6,11 +6,11 @@ import dataclasses
 import json
 from collections.abc import Iterable, Mapping
 
-from kafka_spec.impl.run.assignment_verdict import SAYS
+from kafka_spec.impl.run.assignment_verdict import SUMMARY
 from kafka_spec.impl.run.outcome import RunOutcome
 from kafka_spec.impl.run.verdict import Broken, Lost
-from kafka_spec.spec.models import MODELS
-from kafka_spec.spec.table import Spec
+from kafka_spec.spec.catalogue.models import MODELS
+from kafka_spec.spec.vocabulary.table import Spec
 
 SHOWN = 3
 """The number of findings listed for one promise."""
@@ -72,23 +72,25 @@ def _lost(lost: Iterable[Lost]) -> str:
     by_design = sum(one.acks == 1 for one in lost)
     if not lost:
         return "none of those acknowledged"
-    told = [f"{len(lost) - by_design} with acks=all"]
+    reported = [f"{len(lost) - by_design} with acks=all"]
     if by_design:
-        told.append(f"{by_design} with acks=1, by design: acknowledged by a leader alone, and the next leader had not fetched them")
-    return ", ".join(told)
+        reported.append(
+            f"{by_design} with acks=1, by design: acknowledged by a leader alone, and the next leader had not fetched them"
+        )
+    return ", ".join(reported)
 
 
 def _promise(era: Spec, name: str, broken: Iterable[Broken]) -> list[str]:
     """Return the findings of one broken promise, and the possible causes."""
     mine = [one for one in broken if one.promise == name]
-    stated = {one.name: one.says for one in era.properties}
-    lines = [f"{name}: {stated[name] if name in stated else SAYS[name]}", *(f"  {one.found}" for one in mine[:SHOWN])]
+    stated = {one.name: one.summary for one in era.properties}
+    lines = [f"{name}: {stated[name] if name in stated else SUMMARY[name]}", *(f"  {one.found}" for one in mine[:SHOWN])]
     if len(mine) > SHOWN:
         lines.append(f"  and {len(mine) - SHOWN} more")
     for suspect in dict.fromkeys(suspect for one in mine for suspect in one.suspects):
         model = f"{era.name.partition('/')[0]}/{suspect}"
         if model in MODELS:
-            lines.append(f"  may be {suspect}: {MODELS[model].says}; see `kafka-spec check {model}`")
+            lines.append(f"  may be {suspect}: {MODELS[model].summary}; see `kafka-spec check {model}`")
         else:
             lines.append(f"  may be an {suspect}: the elected leader lacked committed records")
     return lines

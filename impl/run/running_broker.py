@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from kafka_spec.impl.broker.broker_process import BrokerProcess
-from kafka_spec.impl.broker.isr_proposals import AlterIsrManager
-from kafka_spec.impl.coordination.interface import ConnectionLost, NodeExists, Session, SessionExpired
 from kafka_spec.impl.protocol.data_requests import ControlledShutdownRequest, ControlledShutdownResponse
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.responses import AlterIsrResponse
 from kafka_spec.impl.run.fetching import IDLE, fetch
 from kafka_spec.impl.run.tasks import RemoteCall, Sleep, Task
+from kafka_spec.impl.zookeeper.broker.broker_process import BrokerProcess
+from kafka_spec.impl.zookeeper.broker.isr_proposals import AlterIsrManager
+from kafka_spec.impl.zookeeper.coordination.interface import ConnectionLost, NodeExists, Session, SessionExpired
 
 STEP = 0.001
 """The seconds that one step of a controller takes: about one operation on ZooKeeper."""

@@ -1,6 +1,6 @@
 """The verdict on a run: the lost records, the broken promises, and the known bugs that may have caused them.
 
-The promises are properties of spec/control/properties.py, judged on real logs and znodes once the cluster is quiet. An
+The promises are properties of spec/zookeeper/properties/safety.py, judged on real logs and znodes once the cluster is quiet. An
 acknowledgement with acks=1 is not a promise: such records may be lost, and are reported.
 """
 
@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kafka_spec.impl.broker.broker_process import BrokerProcess
-from kafka_spec.impl.cluster import Cluster
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.history import ALL, History
-from kafka_spec.spec.control.eras import SUITE
-from kafka_spec.spec.control.fixed import FIXED
-from kafka_spec.spec.control.machines import Role
-from kafka_spec.spec.control.properties import RECOVERS, SAFETY
-from kafka_spec.spec.table import Property, Spec
+from kafka_spec.impl.zookeeper.broker.broker_process import BrokerProcess
+from kafka_spec.impl.zookeeper.cluster import Cluster
+from kafka_spec.spec.vocabulary.table import Property, Spec
+from kafka_spec.spec.zookeeper.eras import SUITE
+from kafka_spec.spec.zookeeper.fixed import FIXED
+from kafka_spec.spec.zookeeper.machines import Role
+from kafka_spec.spec.zookeeper.properties.safety import RECOVERS, SAFETY
 
 PROMISES: Mapping[str, Property] = {one.name: one for one in (*SAFETY, RECOVERS)}
 CAN_BREAK: Mapping[str, tuple[str, ...]] = {
@@ -33,7 +33,7 @@ CAN_BREAK: Mapping[str, tuple[str, ...]] = {
     "Recovers": ("KAFKA-1382", "no-election-after-removal", "KAFKA-7235-unseen-bounce", "KAFKA-3143"),
     "QuietLeadersAreOfNewestEpoch": ("KAFKA-7482", "stopping-leader-not-told"),
 }  # fmt: skip
-"""For each promise the switches of spec/control/cases/ that break it, in the model or in a test."""
+"""For each promise the switches of spec/zookeeper/cases/ that break it, in the model or in a test."""
 
 UNCLEAN = "unclean election"
 UNFLUSHED = ("last-replica-standing", "tail-lost-in-isr")
@@ -118,18 +118,20 @@ class Judge:
             hosted = replicas.partitions.get(partition)
             known = -1 if hosted is None else hosted.leader_epoch
             if known != epoch:
-                told = f"broker {number} knows leader epoch {known} of {partition}, and {epoch} is the newest"
-                self._break("QuietReplicasKnowTheEpoch", told)
+                reported = f"broker {number} knows leader epoch {known} of {partition}, and {epoch} is the newest"
+                self._break("QuietReplicasKnowTheEpoch", reported)
                 if replicas.role_of(partition) == Role.LEADER:
-                    told = f"broker {number} leads {partition} under leader epoch {known}, broker {leader.number} under {epoch}"
-                    self._break("QuietLeadersAreOfNewestEpoch", told)
+                    reported = f"broker {number} leads {partition} under leader epoch {known}, broker {leader.number} under {epoch}"
+                    self._break("QuietLeadersAreOfNewestEpoch", reported)
             if hosted is None:
                 continue
             below = min(hosted.high_watermark, led.high_watermark)
             for offset, value in records_of(self._cluster.brokers[number], partition).items():
                 if offset < below and truth.get(offset) != value:
-                    told = f"offset {offset} of {partition} is {value} on broker {number}, and {truth.get(offset)} on the leader"
-                    self._break("LogMatch", told)
+                    reported = (
+                        f"offset {offset} of {partition} is {value} on broker {number}, and {truth.get(offset)} on the leader"
+                    )
+                    self._break("LogMatch", reported)
                     break
 
     def _records(self, partition: TopicPartition, truth: Mapping[int, str]) -> None:
@@ -141,8 +143,8 @@ class Judge:
             if sent.partition == partition and sent.offset is not None and value not in stored:
                 self._verdict.lost.append(Lost(value, partition, sent.acks, sent.offset))
                 if sent.acks == ALL:
-                    told = f"{value} was acknowledged with acks=all at offset {sent.offset} of {partition}, and is lost"
-                    self._break("Committed", told)
+                    reported = f"{value} was acknowledged with acks=all at offset {sent.offset} of {partition}, and is lost"
+                    self._break("Committed", reported)
         for offset, value in self._history.read.get(partition, {}).items():
             if truth.get(offset) != value:
                 now = truth.get(offset, "nothing")

@@ -11,14 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-from kafka_spec.impl.cluster import Cluster
-from kafka_spec.impl.coordination.interface import Service, Session
 from kafka_spec.impl.log.manager import lose_unflushed
 from kafka_spec.impl.protocol.registration import Endpoint
 from kafka_spec.impl.run.observer import Observer
 from kafka_spec.impl.run.options import SETTINGS, Options
 from kafka_spec.impl.run.running_broker import RunningBroker
 from kafka_spec.impl.run.tasks import TaskGroup
+from kafka_spec.impl.zookeeper.cluster import Cluster
+from kafka_spec.impl.zookeeper.coordination.interface import Service, Session
 
 SESSION_TIMEOUT = 6.0
 """zookeeper.session.timeout.ms, in seconds: the longest time until the servers expire the session of an ended process."""

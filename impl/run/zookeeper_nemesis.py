@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kafka_spec.impl.coordination.memory import Loss, MemorySession
 from kafka_spec.impl.run.faults import FAULTS
 from kafka_spec.impl.run.nemesis import NETWORK_FAULTS, PROCESS_FAULTS, Nemesis, Strike, isolate
 from kafka_spec.impl.run.simulated_world import SimulatedWorld
 from kafka_spec.impl.run.world import RunWorld
+from kafka_spec.impl.zookeeper.coordination.memory import Loss, MemorySession
 
 DEAF = 4.0
 """The longest time, in seconds, until a broker notices that its session has expired."""

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from kafka_spec.impl.coordination.interface import CoordinationError, NodeExists, NoNode, Session
-from kafka_spec.impl.coordination.server import NoServer, ZooKeeperServer
-from kafka_spec.impl.coordination.zookeeper import Servers
-from kafka_spec.spec.table import SpecError
+from kafka_spec.impl.zookeeper.coordination.interface import CoordinationError, NodeExists, NoNode, Session
+from kafka_spec.impl.zookeeper.coordination.server import NoServer, ZooKeeperServer
+from kafka_spec.impl.zookeeper.coordination.zookeeper import Servers
+from kafka_spec.spec.vocabulary.table import SpecError
 
 START = "start"
 PATIENCE = 15.0

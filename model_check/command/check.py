@@ -43,8 +43,8 @@ from kafka_spec.model_check.report.escape import plain
 from kafka_spec.model_check.report.plain import SCHEMA_VERSION, check_plain, result_plain
 from kafka_spec.model_check.report.tested import tested_text
 from kafka_spec.model_check.report.text import check_line, result_text, story_text, trace_text
-from kafka_spec.spec.extras import needing
-from kafka_spec.spec.table import Spec, SpecError
+from kafka_spec.spec.optional_dependencies import needing
+from kafka_spec.spec.vocabulary.table import Spec, SpecError
 
 VERIFIED = ("seed", "normal_form")
 """What --verify compares."""
@@ -302,8 +302,8 @@ def _run(options: argparse.Namespace, named: NamedCheck) -> Exploration:
     """Run one check within the options' budget; show progress, and stop on Ctrl-C."""
     with needing("check"):
         # imported before the time of the budget starts
-        from kafka_spec.model_check import embedded  # noqa: F401
         from kafka_spec.model_check.progress import Display
+        from kafka_spec.model_check.search import embedded  # noqa: F401
     seconds = options.seconds if options.seconds is not None else named.seconds
     memory = options.memory if options.memory is not None else named.memory_mib
     budget = Budget(seconds, memory << 20 if memory is not None else None, options.max_states)
@@ -367,9 +367,9 @@ def run_trace(options: argparse.Namespace, models: Models, charts: Mapping[str, 
             chosen.spec.property(claim)
         chosen = dataclasses.replace(chosen, properties=tuple(wanted), deadlock=None)
     with needing("check"):
-        from kafka_spec.model_check.counterexample import trace_of
-        from kafka_spec.model_check.expression import expression
+        from kafka_spec.model_check.interpreter.expression import expression
         from kafka_spec.model_check.report.as_test import test_text
+        from kafka_spec.model_check.traces.counterexample import trace_of
     for text in options.show:
         expression(text)
     result = _run(options, chosen)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from kafka_spec.model_check.command.options import AS_EXPECTED, MANIFEST, write
-from kafka_spec.spec.extras import needing
+from kafka_spec.spec.optional_dependencies import needing
 
 SHELLS = ("bash", "zsh")
 WORDS = "_kafka_spec_names"
@@ -25,8 +25,8 @@ def run_completion(options: argparse.Namespace, parser: argparse.ArgumentParser,
         import shtab
     for argument in _arguments(parser):
         if isinstance(argument, argparse._SubParsersAction):
-            for told in argument._choices_actions:  # zsh shows the line of the list, and no description of several lines
-                argument.choices[told.dest].description = told.help
+            for reported in argument._choices_actions:  # zsh shows the line of the list, and no description of several lines
+                argument.choices[reported.dest].description = reported.help
         elif isinstance(argument.metavar, str) and "MODEL" in argument.metavar and not argument.option_strings:
             argument.complete = {"bash": WORDS, "zsh": f"({' '.join(models)})"}  # type: ignore[attr-defined]
         elif argument.type is Path:

@@ -24,9 +24,9 @@ from kafka_spec.model_check.command.options import (
 from kafka_spec.model_check.coverage import Coverage, coverage_of, coverage_plain, coverage_text
 from kafka_spec.model_check.exploration import Budget
 from kafka_spec.model_check.report.escape import plain
-from kafka_spec.spec.extras import needing
-from kafka_spec.spec.listing import refuse_unlisted
-from kafka_spec.spec.table import Spec
+from kafka_spec.spec.optional_dependencies import needing
+from kafka_spec.spec.vocabulary.table import Spec
+from kafka_spec.spec.vocabulary.unlisted_rules import refuse_unlisted
 
 Page = Callable[[Coverage], str]
 """Writes coverage as a page."""
@@ -50,8 +50,8 @@ def run_coverage(options: argparse.Namespace, models: Models, pages: Mapping[str
     spec, bounds = chosen_model(options, models)
     refuse_unlisted(spec)
     with needing("check"):
-        from kafka_spec.model_check import embedded
         from kafka_spec.model_check.progress import Display
+        from kafka_spec.model_check.search import embedded
     budget = Budget(options.seconds, None, options.max_states)
     with Display(enabled=not options.quiet) as display, interruptible(budget):
         result = embedded.explore(spec, bounds, everything=True, budget=budget, progress=display.show, covering=True)

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import TypeVar
 
 from kafka_spec.model_check.command.from_source import from_source
-from kafka_spec.spec.table import Machine, Spec, SpecError
+from kafka_spec.spec.vocabulary.table import Machine, Spec, SpecError
 
 Loaded = TypeVar("Loaded")
 

@@ -12,8 +12,8 @@ from kafka_spec.model_check.exploration import Budget, Exploration, resident_byt
 from kafka_spec.model_check.grow import Grown, Growth, least_bounds
 from kafka_spec.model_check.manifest import judged_without
 from kafka_spec.model_check.report.text import reservations
-from kafka_spec.spec.extras import needing
-from kafka_spec.spec.table import Spec, SpecError
+from kafka_spec.spec.optional_dependencies import needing
+from kafka_spec.spec.vocabulary.table import Spec, SpecError
 
 SECONDS = 60.0
 """The budget, unless --seconds names another."""
@@ -28,7 +28,7 @@ def run_grow(options: argparse.Namespace, spec: Spec) -> int:
     if options.output or options.format != "text" or options.engine == "spark":
         raise SpecError("--grow prints a table; leave out --format, --output and --engine spark")
     with needing("check"):
-        from kafka_spec.model_check import embedded  # noqa: F401
+        from kafka_spec.model_check.search import embedded  # noqa: F401
     base = asked_bounds(options, spec) if options.bound or options.bounds else least_bounds(spec)
     judged = judged_without(spec, options.without) if options.without else options.properties
     began, limit = time.perf_counter(), options.seconds if options.seconds is not None else SECONDS

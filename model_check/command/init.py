@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from kafka_spec.model_check.command.options import AS_EXPECTED
-from kafka_spec.spec.table import SpecError
+from kafka_spec.spec.vocabulary.table import SpecError
 
 MANIFEST = "pyproject.toml"
 

@@ -11,8 +11,8 @@ from kafka_spec.model_check.command.options import AS_EXPECTED, add_output_optio
 from kafka_spec.model_check.report.escape import plain
 from kafka_spec.model_check.report.plain import model_plain
 from kafka_spec.model_check.report.text import model_text
-from kafka_spec.spec.listing import refuse_unlisted
-from kafka_spec.spec.table import Spec
+from kafka_spec.spec.vocabulary.table import Spec
+from kafka_spec.spec.vocabulary.unlisted_rules import refuse_unlisted
 
 Page = Callable[[Sequence[Spec]], str]
 """Writes models as a page."""
@@ -40,6 +40,6 @@ def run_models(options: argparse.Namespace, models: Models, pages: Mapping[str, 
             write(plain("\n\n".join(model_text(spec) for spec in specs)), file)
         else:
             width = max(len(spec.name) for spec in specs)
-            rows = [f"{spec.name:<{width}}  {spec.says}" for spec in specs]
+            rows = [f"{spec.name:<{width}}  {spec.summary}" for spec in specs]
             write(plain("\n".join([*rows, "", "kafka-spec models MODEL shows one in full"])), file)
     return AS_EXPECTED

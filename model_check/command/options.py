@@ -18,7 +18,7 @@ from kafka_spec.model_check.exploration import Budget
 from kafka_spec.model_check.manifest import named_bounds, read_manifest
 from kafka_spec.model_check.report.escape import plain, visible
 from kafka_spec.model_check.report.fold import folded
-from kafka_spec.spec.table import Spec, SpecError
+from kafka_spec.spec.vocabulary.table import Spec, SpecError
 
 MANIFEST = Path("pyproject.toml")
 MOST_THREADS = 64

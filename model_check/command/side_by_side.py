@@ -21,7 +21,7 @@ from kafka_spec.model_check.command.asked import not_run
 from kafka_spec.model_check.exploration import INTERRUPTED, EngineError, Exploration, peak_bytes
 from kafka_spec.model_check.manifest import NamedCheck
 from kafka_spec.model_check.within import end_with
-from kafka_spec.spec.extras import needing
+from kafka_spec.spec.optional_dependencies import needing
 
 Run = Callable[[NamedCheck], Exploration]
 LOOK = 0.1
@@ -75,8 +75,8 @@ def _work(pipe: Connection, outer: Connection, parent: int, checks: Sequence[Nam
             return
         try:
             result = run(checks[index])
-            told = {**vars(result), "spec": None, "properties": None, "peak": peak_bytes()}
-            pipe.send((index, told, (result.spec.reduced, [claim.name for claim in result.properties]), None))
+            reported = {**vars(result), "spec": None, "properties": None, "peak": peak_bytes()}
+            pipe.send((index, reported, (result.spec.reduced, [claim.name for claim in result.properties]), None))
         except Exception as error:
             pipe.send((index, None, None, error))
 
@@ -124,7 +124,7 @@ class _Crew:
     def receive(self, worker: _Worker) -> None:
         """Take the result of a process, and give it the next check."""
         try:
-            index, told, which, error = worker.pipe.recv()
+            index, reported, which, error = worker.pipe.recv()
         except (EOFError, ConnectionError):
             worker.process.join()
             raise EngineError(f"a process that ran checks ended by itself (exit code {worker.process.exitcode})") from None
@@ -133,8 +133,8 @@ class _Crew:
         reduced, names = which
         check = self.checks[index]
         spec = check.spec.in_normal_form() if reduced else check.spec
-        properties = spec.claims_at(told["bounds"], [spec.property(name) for name in names])
-        self.done[index] = Exploration(**{**told, "spec": spec, "properties": properties})
+        properties = spec.claims_at(reported["bounds"], [spec.property(name) for name in names])
+        self.done[index] = Exploration(**{**reported, "spec": spec, "properties": properties})
         self.give(worker)
 
     def interrupt(self, number: int, frame: object) -> None:
@@ -172,7 +172,7 @@ def _crew(checks: Sequence[NamedCheck], run: Run, processes: int) -> Iterator[_C
 def _code_of(check: NamedCheck) -> tuple[Any, ...]:
     """Return what checks have in common that, as a rule, compile to the same code."""
     with needing("check"):
-        from kafka_spec.model_check.layout import Actions, packed
+        from kafka_spec.model_check.record.layout import Actions, packed
     space = check.spec.space(check.bounds)
     ranges = Actions(check.spec, space, check.bounds).ranges
     return tuple(map(id, check.spec.rules)), check.properties, check.normal_form, packed(space.root).size, repr(ranges)

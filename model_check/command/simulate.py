@@ -10,8 +10,8 @@ from kafka_spec.model_check.command.options import INCONCLUSIVE, VIOLATED, outpu
 from kafka_spec.model_check.exploration import Budget
 from kafka_spec.model_check.manifest import NamedCheck
 from kafka_spec.model_check.report.escape import plain
-from kafka_spec.spec.extras import needing
-from kafka_spec.spec.table import SpecError
+from kafka_spec.spec.optional_dependencies import needing
+from kafka_spec.spec.vocabulary.table import SpecError
 
 SECONDS = 60.0
 """The budget, unless --seconds or --walks names another."""
@@ -55,10 +55,10 @@ def run_simulate(options: argparse.Namespace, named: NamedCheck, budget: Budget)
     if strange := [form for form, _ in wanted if form not in FORMATS]:
         raise SpecError(f"--simulate prints {' or '.join(FORMATS)}, not {strange[0]}")
     with needing("check"):
-        from kafka_spec.model_check.counterexample import trace_of
         from kafka_spec.model_check.progress import Display
         from kafka_spec.model_check.random_walks.batches import LENGTH, MIXED, Walks
         from kafka_spec.model_check.report.walks import walks_plain, walks_text
+        from kafka_spec.model_check.traces.counterexample import trace_of
     seed = 1 if options.seed is None else options.seed
     if options.seconds is None and options.walks is None:
         budget.seconds = SECONDS

@@ -13,8 +13,8 @@ from kafka_spec.model_check.command.options import AS_EXPECTED, VIOLATED, add_ou
 from kafka_spec.model_check.exploration import Exploration
 from kafka_spec.model_check.report.escape import plain
 from kafka_spec.model_check.report.text import states_text, trace_text
-from kafka_spec.spec.extras import needing
-from kafka_spec.spec.table import Spec
+from kafka_spec.spec.optional_dependencies import needing
+from kafka_spec.spec.vocabulary.table import Spec
 
 
 def add_states(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec]) -> None:
@@ -57,14 +57,14 @@ def run_states(options: argparse.Namespace, models: Models) -> int:
 def _run_path(options: argparse.Namespace, models: Models) -> int:
     """Show a shortest path to a state, replayed and checked by the oracle."""
     with needing("spark"):
-        from kafka_spec.model_check.way import stored_way
-    about, finding = stored_way(options.state_dir, options.path, "--path")
+        from kafka_spec.model_check.path_to_state import stored_path
+    about, finding = stored_path(options.state_dir, options.path, "--path")
     spec = models.find(options.model or about["model"])
-    from kafka_spec.model_check.counterexample import Replay
-    from kafka_spec.model_check.oracle import ExecutableSpec
+    from kafka_spec.model_check.interpreter.interpreter import Interpreter
+    from kafka_spec.model_check.traces.counterexample import Replay
 
     result = Exploration(spec, about["bounds"], "spark", 1, ())
-    trace, _, _ = Replay(ExecutableSpec(spec, about["bounds"]), result).way(f"state {options.path}", finding)
+    trace, _, _ = Replay(Interpreter(spec, about["bounds"]), result).way(f"state {options.path}", finding)
     _tell(options, trace.to_plain(), trace_text(trace, spec, options.full, reached=True))
     return AS_EXPECTED
 

@@ -13,14 +13,14 @@ from llvmlite import ir
 from kafka_spec.model_check.lowering.emit import Emitter
 from kafka_spec.model_check.lowering.unit import Unit
 from kafka_spec.model_check.lowering.values import I64, ONE, ZERO, Compiled
-from kafka_spec.spec import lint
-from kafka_spec.spec.table import SpecError
+from kafka_spec.spec import language
+from kafka_spec.spec.vocabulary.table import SpecError
 
 
 class Arithmetic(Emitter):
     """Compiles the operators of one function; in `trusted` functions arithmetic wraps and is not checked."""
 
-    def __init__(self, unit: Unit, source: lint.Source, compiled: Compiled, trusted: bool) -> None:
+    def __init__(self, unit: Unit, source: language.Source, compiled: Compiled, trusted: bool) -> None:
         super().__init__(unit, compiled.code, compiled.code.args[-1])
         self.source = source
         self.compiled = compiled

@@ -12,8 +12,9 @@ from llvmlite import ir
 
 from kafka_spec.model_check.lowering.generators import Generators
 from kafka_spec.model_check.lowering.values import I64, POINTER, Buffer, Ref, shape_of
-from kafka_spec.spec import domain, lint
-from kafka_spec.spec.domain import Map
+from kafka_spec.spec import language
+from kafka_spec.spec.language import domain
+from kafka_spec.spec.language.domain import Map
 
 
 class Calls(Generators):
@@ -33,20 +34,20 @@ class Calls(Generators):
             return []
         if self.trusted and name in self.unit.emitted:
             return self.invoke(self.unit.emitted[name], [self.value(argument) for argument in node.args])
-        callee = lint.resolve(self.source.function, name)
-        if callee in lint.WRITERS:
+        callee = language.resolve(self.source.function, name)
+        if callee in language.WRITERS:
             self.writers[callee](node)
             self.after_moves([node])
             return []
         if callee is domain.value_of:
             self.reference(node)
             return []
-        if callee in lint.READERS:
-            return [self.asked(node, lint.READERS[callee])]
-        if callee in lint.OVER_GENERATORS and len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp):
-            return [self.of_generator(node, lint.OVER_GENERATORS[callee])]
-        if callee in lint.BUILTINS:
-            return [self.builtin(node, lint.BUILTINS[callee])]
+        if callee in language.READERS:
+            return [self.asked(node, language.READERS[callee])]
+        if callee in language.OVER_GENERATORS and len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp):
+            return [self.of_generator(node, language.OVER_GENERATORS[callee])]
+        if callee in language.BUILTINS:
+            return [self.builtin(node, language.BUILTINS[callee])]
         if getattr(callee, "__fires__", False):
             fired = self.fire(node)
             self.after_moves([node])
@@ -67,13 +68,13 @@ class Calls(Generators):
         """Whether a node is a call that may move items of a sequence."""
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
             return False
-        callee = lint.resolve(self.source.function, node.func.id)
-        if callee in lint.MOVERS or getattr(callee, "__fires__", False):
+        callee = language.resolve(self.source.function, node.func.id)
+        if callee in language.MOVERS or getattr(callee, "__fires__", False):
             return True
         return (
-            lint.is_function(callee)
-            and callee not in (*lint.WRITERS, *lint.READERS, *lint.OVER_GENERATORS, domain.members_of)
-            and lint.source_of(callee).moves
+            language.is_function(callee)
+            and callee not in (*language.WRITERS, *language.READERS, *language.OVER_GENERATORS, domain.members_of)
+            and language.source_of(callee).moves
         )
 
     def builtin(self, node: ast.Call, name: str) -> ir.Value:
@@ -96,7 +97,7 @@ class Calls(Generators):
                 s = self.value(state)
                 assert isinstance(s, Ref)
                 entity = [self.number(part) for part in parts]
-                table = lint.resolve(self.source.function, machine)
+                table = language.resolve(self.source.function, machine)
                 compiled = self.unit.fire(table, trigger, s.packed, len(entity))
                 return self.invoke(compiled, [s, self.value(k), *entity])[0]
         self.refuse(node, "write fire(s, k, MACHINE, (entity, ...), 'trigger')")

@@ -1,4 +1,4 @@
-"""Compiles the functions of spec/domain/elements.py, with which functions read and write sets and bags of records.
+"""Compiles the functions of spec/language/domain/elements.py, with which functions read and write sets and bags of records.
 
 The elements stand in the order of their contents. An element that is asked for is first written to local bytes, as if it were one.
 """
@@ -13,8 +13,8 @@ from llvmlite import ir
 
 from kafka_spec.model_check.lowering.values import I1, I8, I64, ONE, ZERO, Ref
 from kafka_spec.model_check.lowering.writers import Writers
-from kafka_spec.spec import domain
-from kafka_spec.spec.domain import Collection, Record, Scalar
+from kafka_spec.spec.language import domain
+from kafka_spec.spec.language.domain import Collection, Record, Scalar
 
 
 @dataclass(frozen=True)

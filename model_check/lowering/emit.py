@@ -14,11 +14,11 @@ from typing import Any
 
 from llvmlite import ir
 
-from kafka_spec.model_check.layout import Packed
 from kafka_spec.model_check.lowering.unit import Unit
 from kafka_spec.model_check.lowering.values import I1, I8, I64, ONE, POINTER, ZERO, Compiled, Ref, Value, plain, shape_of
-from kafka_spec.spec import lint
-from kafka_spec.spec.domain import Array, Scalar
+from kafka_spec.model_check.record.layout import Packed
+from kafka_spec.spec import language
+from kafka_spec.spec.language.domain import Array, Scalar
 
 
 class Emitter:
@@ -215,7 +215,7 @@ class Emitter:
 
     def predicate(self, function: Callable[..., Any], scope: dict[str, Value]) -> ir.Value:
         """Call a predicate with the values of its parameters by name; return its result as one bit."""
-        arguments = [scope[name] for name in lint.parameters_of(function)]
+        arguments = [scope[name] for name in language.parameters_of(function)]
         compiled = self.unit.function(function, tuple(shape_of(value) for value in arguments))
         (result,) = self.invoke(compiled, arguments)
         return self.b.icmp_signed("!=", result, ZERO)
@@ -240,7 +240,7 @@ class Emitter:
 
     def effect(self, function: Callable[..., Any], scope: dict[str, Value]) -> None:
         """Call an effect with the values of its parameters by name."""
-        arguments = [scope[name] for name in lint.parameters_of(function)]
+        arguments = [scope[name] for name in language.parameters_of(function)]
         self.invoke(self.unit.function(function, tuple(shape_of(value) for value in arguments)), arguments)
 
     def loop(

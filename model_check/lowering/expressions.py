@@ -14,14 +14,15 @@ from llvmlite import ir
 from kafka_spec.model_check.lowering.arithmetic import Arithmetic
 from kafka_spec.model_check.lowering.unit import Unit
 from kafka_spec.model_check.lowering.values import I1, I64, ZERO, Buffer, Compiled, K, Ref, Shape, Value, named
-from kafka_spec.spec import domain, lint
-from kafka_spec.spec.domain import Collection, Map, Maybe, Scalar
+from kafka_spec.spec import language
+from kafka_spec.spec.language import domain
+from kafka_spec.spec.language.domain import Collection, Map, Maybe, Scalar
 
 
 class Expressions(Arithmetic, abc.ABC):
     """Compiles the expressions of a function whose parameters have the given shapes."""
 
-    def __init__(self, unit: Unit, source: lint.Source, compiled: Compiled, shapes: tuple[Shape, ...], trusted: bool) -> None:
+    def __init__(self, unit: Unit, source: language.Source, compiled: Compiled, shapes: tuple[Shape, ...], trusted: bool) -> None:
         super().__init__(unit, source, compiled, trusted)
         self.names: dict[str, Value] = {}
         """The references: parameters and local names."""
@@ -70,7 +71,7 @@ class Expressions(Arithmetic, abc.ABC):
             case ast.Attribute(value=ast.Name(id=name), attr=attr) if isinstance(self.names.get(name), K):
                 return self.constant(node, attr)
             case ast.Attribute(value=ast.Name(id=name), attr=attr) if name not in self.names and name not in self.slots:
-                return I64(int(lint.resolve(self.source.function, name)[attr]))
+                return I64(int(language.resolve(self.source.function, name)[attr]))
             case ast.Subscript(value=of, slice=index) if self.trusted and isinstance(buffer := self.value(of), Buffer):
                 raw = self.b.load(self.b.gep(buffer.pointer, [self.number(index)]))
                 return raw if buffer.bits == 64 else self.b.zext(raw, I64)
@@ -111,7 +112,7 @@ class Expressions(Arithmetic, abc.ABC):
             return self.names[name]
         if self.trusted and name in self.unit.literals:
             return I64(self.unit.literals[name])
-        value = lint.resolve(self.source.function, name)
+        value = language.resolve(self.source.function, name)
         if not isinstance(value, int):
             self.refuse(node, f"{name} is no number")
         return I64(int(value))
@@ -156,7 +157,7 @@ class Expressions(Arithmetic, abc.ABC):
         """Whether an expression is a call of value_of()."""
         if self.trusted or not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
             return False
-        return lint.resolve(self.source.function, node.func.id) is domain.value_of
+        return language.resolve(self.source.function, node.func.id) is domain.value_of
 
     def there(self, option: Ref) -> ir.Value:
         """Return whether an option has a value, as one bit."""

@@ -10,8 +10,8 @@ from llvmlite import ir
 from kafka_spec.model_check.lowering.emit import Emitter
 from kafka_spec.model_check.lowering.unit import Unit
 from kafka_spec.model_check.lowering.values import I1, I8, I64, ONE, POINTER, ZERO, Buffer, Compiled, K, Ref, Shape, named
-from kafka_spec.spec.domain import Record, machine_paths
-from kafka_spec.spec.table import Machine, Row
+from kafka_spec.spec.language.domain import Record, machine_paths
+from kafka_spec.spec.vocabulary.table import Machine, Row
 
 
 class FiringCompiler(Emitter):

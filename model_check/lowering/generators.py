@@ -13,8 +13,9 @@ from llvmlite import ir
 
 from kafka_spec.model_check.lowering.options import OptionCalls
 from kafka_spec.model_check.lowering.values import I1, I64, ONE, ZERO, Ref
-from kafka_spec.spec import domain, lint
-from kafka_spec.spec.domain import Collection, Map, Scalar
+from kafka_spec.spec import language
+from kafka_spec.spec.language import domain
+from kafka_spec.spec.language.domain import Collection, Map, Scalar
 
 
 class Generators(OptionCalls, abc.ABC):
@@ -34,7 +35,7 @@ class Generators(OptionCalls, abc.ABC):
     ) -> None:
         """Run a body, whose source is `code`, for each item of a range, a set of members, or a collection, under a name."""
         if isinstance(of, ast.Call) and isinstance(of.func, ast.Name):
-            if lint.resolve(self.source.function, of.func.id) is domain.members_of:
+            if language.resolve(self.source.function, of.func.id) is domain.members_of:
                 mask = self.members(of)
                 self.after_moves(code)
                 self.over_members(target, mask, body, jumps)

@@ -1,4 +1,4 @@
-"""Compiles the hashes of states and steps: wyhash and the hash of edges, as model_check/fingerprint.py defines them."""
+"""Compiles the hashes of states and steps: wyhash and the hash of edges, as model_check/record/fingerprint.py defines them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from llvmlite import ir
 
-from kafka_spec.model_check.fingerprint import SECRET
 from kafka_spec.model_check.lowering.emit import Emitter
 from kafka_spec.model_check.lowering.values import I32, I64, ONE, ZERO
+from kafka_spec.model_check.record.fingerprint import SECRET
 
 I128 = ir.IntType(128)
 

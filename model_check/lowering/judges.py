@@ -8,14 +8,14 @@ from collections.abc import Sequence
 
 from llvmlite import ir
 
-from kafka_spec.model_check.counted import HEADER, Plan
-from kafka_spec.model_check.layout import RecordLayout
 from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.model_check.lowering.emit import Emitter
 from kafka_spec.model_check.lowering.light_rows import LightRows
 from kafka_spec.model_check.lowering.normal_form import Former
 from kafka_spec.model_check.lowering.values import I1, I8, I64, ONE, POINTER, WORD, ZERO, K, Ref, Value
-from kafka_spec.spec.table import Property, Question
+from kafka_spec.model_check.record.counted import HEADER, Plan
+from kafka_spec.model_check.record.layout import RecordLayout
+from kafka_spec.spec.vocabulary.table import Property, Question
 
 
 class _Judge(Emitter):
@@ -91,14 +91,14 @@ class Forms(Emitter):
     def __init__(self, compiler: Compiler, layout: RecordLayout, former: Former, fingerprint: ir.Function) -> None:
         code = ir.Function(compiler.module, ir.FunctionType(I64, [POINTER, I64, I64, WORD, WORD]), "form")
         super().__init__(compiler, code, None)
-        states, count, seed, marks, told = code.args
+        states, count, seed, marks, reported = code.args
         self.fault = self.fault_cell()
 
         def state(now: ir.Value) -> None:
             record = self.at(states, self.b.mul(now, I64(layout.size)))
             former.emit(self, Ref(layout.root, record))
             with self.b.if_then(self.b.icmp_signed("!=", self.b.load(self.fault), ZERO), likely=False):
-                self.b.store(self.b.load(self.fault), told)
+                self.b.store(self.b.load(self.fault), reported)
                 self.b.ret(now)
             self.b.store(self.b.call(fingerprint, [record, seed]), self.b.gep(marks, [now]))
 

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 
 from llvmlite import ir
 
-from kafka_spec.model_check.layout import GROUP, Packed, RecordLayout
 from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.model_check.lowering.emit import Emitter
 from kafka_spec.model_check.lowering.hashing import Hashing
 from kafka_spec.model_check.lowering.values import I64, POINTER, WORD, ZERO, Ref
+from kafka_spec.model_check.record.layout import GROUP, Packed, RecordLayout
 
 SIZE = ir.IntType(32)
 """The number that counts the bytes of a row."""

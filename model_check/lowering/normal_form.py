@@ -1,4 +1,4 @@
-"""Compiles the normal form of a spec: its functions, and the ranks of numbers, which spec/table/normal_forms.py defines.
+"""Compiles the normal form of a spec: its functions, and the ranks of numbers, which spec/vocabulary/table/normal_forms.py defines.
 
 The numbers that fields of a domain hold are collected as bits of one word for each order; a number's rank is a count of lower bits.
 All ranks that follow each other are taken in one walk over the state, since walking costs more than counting.
@@ -11,14 +11,14 @@ from collections.abc import Callable
 
 from llvmlite import ir
 
-from kafka_spec.model_check.layout import Packed
 from kafka_spec.model_check.lowering.emit import Emitter
 from kafka_spec.model_check.lowering.symmetry import form_function
 from kafka_spec.model_check.lowering.unit import Unit
 from kafka_spec.model_check.lowering.values import I1, I64, ONE, ZERO, Compiled, K, Ref
-from kafka_spec.spec.domain import Array, Path, Scalar, path_of
-from kafka_spec.spec.table import Ranks, Symmetric
-from kafka_spec.spec.table.normal_forms import Part, holds_numbers
+from kafka_spec.model_check.record.layout import Packed
+from kafka_spec.spec.language.domain import Array, Path, Scalar, path_of
+from kafka_spec.spec.vocabulary.table import Ranks, Symmetric
+from kafka_spec.spec.vocabulary.table.normal_forms import Part, holds_numbers
 
 FEW = 4
 """The most items of an array whose walk is written out, item by item, so that compiled code knows whose numbers it sees."""
@@ -141,16 +141,16 @@ class _Ranking(Emitter):
         assert not isinstance(type_, Scalar)
 
         def item(index: ir.Value) -> None:
-            one, told = self.item(ref, index), []
+            one, reported = self.item(ref, index), []
             for numbers, known in zip(self.domains, whose, strict=True):
                 labelled = isinstance(type_, Array) and bool(numbers.part.each) and type_.label == numbers.part.each
-                told.append((index, True) if labelled else known)
+                reported.append((index, True) if labelled else known)
             if isinstance(one.packed.type, Scalar):
-                for numbers, (order, _) in zip(self.domains, told, strict=True):
+                for numbers, (order, _) in zip(self.domains, reported, strict=True):
                     if one.packed.type.name == numbers.part.of:
                         emit(numbers, one.packed, one.pointer, order, numbers.part.is_limit(f"{path}[]"))
             else:
-                self.walk(one, told, f"{path}[]", emit)
+                self.walk(one, reported, f"{path}[]", emit)
 
         if isinstance(type_, Array) and type_.length <= FEW:
             for index in range(type_.length):

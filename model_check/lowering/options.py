@@ -1,4 +1,4 @@
-"""Compiles the functions of spec/domain/options.py, with which functions read and write options and maps.
+"""Compiles the functions of spec/language/domain/options.py, with which functions read and write options and maps.
 
 A value is made in local bytes before it is put, since it may be made of what stands there.
 """
@@ -12,8 +12,8 @@ from llvmlite import ir
 
 from kafka_spec.model_check.lowering.elements import ElementCalls
 from kafka_spec.model_check.lowering.values import I8, I64, ONE, ZERO, Ref
-from kafka_spec.spec import domain
-from kafka_spec.spec.domain import Map, Maybe
+from kafka_spec.spec.language import domain
+from kafka_spec.spec.language.domain import Map, Maybe
 
 
 class OptionCalls(ElementCalls):

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 
 from llvmlite import ir
 
-from kafka_spec.model_check.layout import Packed, RecordLayout
 from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.model_check.lowering.emit import Emitter
 from kafka_spec.model_check.lowering.light_rows import LightRows
 from kafka_spec.model_check.lowering.values import I8, I64, POINTER, WORD, ZERO, Ref
-from kafka_spec.spec.domain import Array, Scalar, Sequence
+from kafka_spec.model_check.record.layout import Packed, RecordLayout
+from kafka_spec.spec.language.domain import Array, Scalar, Sequence
 
 NUMBER = ir.IntType(32).as_pointer()
 SPARE = 8

@@ -10,9 +10,6 @@ import contextlib
 
 from llvmlite import ir
 
-from kafka_spec.model_check.counted import FAULT, FAULT_ACTION, FAULT_STATE, STUCK, UNTYPED, UNTYPED_ACTION, UNTYPED_FAULT, Plan
-from kafka_spec.model_check.cuts import cut_name
-from kafka_spec.model_check.layout import ActionNumbers, Packed, RecordLayout
 from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.model_check.lowering.hashing import Hashing
 from kafka_spec.model_check.lowering.shared_guards import SharedGuards, count_of
@@ -32,9 +29,21 @@ from kafka_spec.model_check.lowering.values import (
     plain,
     shape_of,
 )
-from kafka_spec.spec.domain import SPENT, Bound, Collection, Scalar
-from kafka_spec.spec.lint import parameters_of
-from kafka_spec.spec.table import Among, ElementOf, ItemOf, Rule
+from kafka_spec.model_check.record.bound_names import bound_name
+from kafka_spec.model_check.record.counted import (
+    FAULT,
+    FAULT_ACTION,
+    FAULT_STATE,
+    STUCK,
+    UNTYPED,
+    UNTYPED_ACTION,
+    UNTYPED_FAULT,
+    Plan,
+)
+from kafka_spec.model_check.record.layout import ActionNumbers, Packed, RecordLayout
+from kafka_spec.spec.language import parameters_of
+from kafka_spec.spec.language.domain import SPENT, Bound, Collection, Scalar
+from kafka_spec.spec.vocabulary.table import Among, ElementOf, ItemOf, Rule
 
 
 class Firings(SharedGuards, Hashing):
@@ -55,7 +64,7 @@ class Firings(SharedGuards, Hashing):
     """The cell that becomes 1 where the guards of some rule hold."""
     stop: ir.Block
     """Where a fault that ends the search leads."""
-    told: ir.Value
+    reported: ir.Value
     """Where the functions of steps find what is carried."""
     carried: tuple[str, ...] = ()
     """The attributes, all of them values of LLVM, that a step needs besides the state, and that its function is told."""
@@ -77,17 +86,17 @@ class Firings(SharedGuards, Hashing):
 
     def carry(self) -> None:
         """Make room for what the functions of steps are told; `tell` puts it there."""
-        self.told = self.slot(ir.LiteralStructType([getattr(self, name).type for name in self.carried]))
+        self.reported = self.slot(ir.LiteralStructType([getattr(self, name).type for name in self.carried]))
 
     def tell(self, *names: str) -> None:
         """Emit that the functions of steps are told some of what is carried."""
         for name in names:
-            self.b.store(getattr(self, name), self.b.gep(self.told, [I32(0), I32(self.carried.index(name))]))
+            self.b.store(getattr(self, name), self.b.gep(self.reported, [I32(0), I32(self.carried.index(name))]))
 
     def recall(self) -> None:
         """In a function that is told what is carried, load it."""
         for place, name in enumerate(self.carried):
-            setattr(self, name, self.b.load(self.b.gep(self.told, [I32(0), I32(place)])))
+            setattr(self, name, self.b.load(self.b.gep(self.reported, [I32(0), I32(place)])))
 
     def every_rule(self) -> None:
         """Emit the firing of all rules in a state, and note whether it is a deadlock.
@@ -263,18 +272,18 @@ class Firings(SharedGuards, Hashing):
         So the guards of all rules stand in one function, which reads a field once for many of them, and no call is made for what
         most often does not hold. What only a step needs is in memory.
         """
-        near = [self.source.pointer, self.fault, self.told, action, *plain(binding.values())]
+        near = [self.source.pointer, self.fault, self.reported, action, *plain(binding.values())]
         types, name = [part.type for part in near], f"{self.code.name}.{rule.name}.{index}"
         code = ir.Function(self.unit.module, ir.FunctionType(I64, types), name)
         code.linkage = "internal"
         code.attributes.add("nounwind")
         with self.within_function(code):
-            self.told, action, *given = code.args[2:]
+            self.reported, action, *given = code.args[2:]
             self.recall()
             self.stop, out = code.append_basic_block("stop"), code.append_basic_block("out")
             scope = {"s": self.source, "k": K(), **named(binding, map(shape_of, binding.values()), given)}
-            for limit in rule.within:
-                self.within(self.predicate(limit, scope), index, cut_name(limit, self.program.spec), out)
+            for limit in rule.bound_guards:
+                self.within(self.predicate(limit, scope), index, bound_name(limit, self.program.spec), out)
             self.admitted(index, rule, scope, action, out)
             self.b.branch(out)
             self.b.position_at_end(out)
@@ -336,7 +345,7 @@ class Firings(SharedGuards, Hashing):
         on, cut = self.code.append_basic_block("within"), self.code.append_basic_block("cut")
         self.b.cbranch(ok, on, cut)
         self.b.position_at_end(cut)
-        self.cut_off(index, I64(self.program.cut_names.index(name)))
+        self.cut_off(index, I64(self.program.bound_names.index(name)))
         self.b.branch(out)
         self.b.position_at_end(on)
 
@@ -369,7 +378,7 @@ class Firings(SharedGuards, Hashing):
 
     def cut_off(self, index: int, name: ir.Value) -> None:
         """Count a step that a bound forbids under its name; set the state's byte in `cuts` if a claim on the graph needs it."""
-        cell = self.counter(self.b.add(name, I64(self.program.bounded + index * len(self.program.cut_names))))
+        cell = self.counter(self.b.add(name, I64(self.program.bounded + index * len(self.program.bound_names))))
         self.b.store(self.b.add(self.b.load(cell), ONE), cell)
         if self.program.on_graph and self.program.rules[index].kind == "protocol":
             self.b.store(I8(1), self.at(self.cuts, self.now))

@@ -16,12 +16,12 @@ from typing import TypeAlias
 
 from llvmlite import ir
 
-from kafka_spec.model_check.counted import Plan
-from kafka_spec.model_check.layout import ActionNumbers, RecordLayout
 from kafka_spec.model_check.lowering.emit import Emitter
 from kafka_spec.model_check.lowering.values import I8, I64, ONE, POINTER, ZERO, K, Ref
-from kafka_spec.spec.lint import Function, parameters_of
-from kafka_spec.spec.table import Among, ElementOf, ItemOf, Rule
+from kafka_spec.model_check.record.counted import Plan
+from kafka_spec.model_check.record.layout import ActionNumbers, RecordLayout
+from kafka_spec.spec.language import Function, parameters_of
+from kafka_spec.spec.vocabulary.table import Among, ElementOf, ItemOf, Rule
 
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
 """The lowest and the highest value of each parameter."""

@@ -13,14 +13,14 @@ from llvmlite import ir
 from kafka_spec.model_check.lowering.calls import Calls
 from kafka_spec.model_check.lowering.unit import Unit
 from kafka_spec.model_check.lowering.values import I64, ZERO, Buffer, Compiled, Ref, Shape, Value, shape_of
-from kafka_spec.spec import lint
-from kafka_spec.spec.domain import Scalar
+from kafka_spec.spec import language
+from kafka_spec.spec.language.domain import Scalar
 
 
 class Body(Calls):
     """Compiles the body of one function."""
 
-    def __init__(self, unit: Unit, source: lint.Source, compiled: Compiled, shapes: tuple[Shape, ...], trusted: bool) -> None:
+    def __init__(self, unit: Unit, source: language.Source, compiled: Compiled, shapes: tuple[Shape, ...], trusted: bool) -> None:
         super().__init__(unit, source, compiled, shapes, trusted)
         self.jumps: list[tuple[ir.Block, ir.Block]] = []
 

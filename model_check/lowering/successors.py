@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from kafka_spec.model_check.counted import DIGEST, RECENT, STEPS, Plan
-from kafka_spec.model_check.layout import ActionNumbers, RecordLayout
 from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.model_check.lowering.light_rows import LightRows
 from kafka_spec.model_check.lowering.normal_form import Former
 from kafka_spec.model_check.lowering.rules import Firings
 from kafka_spec.model_check.lowering.values import I32, I64, ONE, POINTER, WORD, ZERO, Ref, Value
-from kafka_spec.spec.table import Rule
+from kafka_spec.model_check.record.counted import DIGEST, RECENT, STEPS, Plan
+from kafka_spec.model_check.record.layout import ActionNumbers, RecordLayout
+from kafka_spec.spec.vocabulary.table import Rule
 
 
 class Successors(Firings):
@@ -153,6 +153,6 @@ def name_bounds(program: Plan, compiler: Compiler) -> None:
             block = function.append_basic_block("bound")
             switch.add_case(I64(number), block)
             b.position_at_end(block)
-            b.ret(I64(program.cut_names.index(fault.message)))
+            b.ret(I64(program.bound_names.index(fault.message)))
     b.position_at_end(unknown)
     b.ret(ZERO)

@@ -1,4 +1,4 @@
-"""Compiles the normal form of states in which members are interchangeable, which spec/table/symmetry.py defines.
+"""Compiles the normal form of states in which members are interchangeable, which spec/vocabulary/table/symmetry.py defines.
 
 Signatures are sums in registers: the loops over members are unrolled. What a member or a set of members adds to them all is a row
 of a table of constants, for each place in the state where one stands. A state is copied under its new names only if they
@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 
 from llvmlite import ir
 
-from kafka_spec.model_check.layout import Packed
 from kafka_spec.model_check.lowering.emit import Emitter
 from kafka_spec.model_check.lowering.unit import Unit
 from kafka_spec.model_check.lowering.values import I1, I8, I32, I64, ONE, POINTER, WORD, ZERO, Compiled, Ref
-from kafka_spec.spec.domain import NONE, Array, Collection, Record, Scalar
-from kafka_spec.spec.table import Symmetric
-from kafka_spec.spec.table.symmetry import WORD as WORD_MASK
-from kafka_spec.spec.table.symmetry import add_signs, exchange, names_members, number_of_members, weight
+from kafka_spec.model_check.record.layout import Packed
+from kafka_spec.spec.language.domain import NONE, Array, Collection, Record, Scalar
+from kafka_spec.spec.vocabulary.table import Symmetric
+from kafka_spec.spec.vocabulary.table.symmetry import WORD as WORD_MASK
+from kafka_spec.spec.vocabulary.table.symmetry import add_signs, exchange, names_members, number_of_members, weight
 
 UNROLLED = 8
 """The largest capacity of a sequence whose items are summed without a loop."""

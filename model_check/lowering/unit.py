@@ -12,10 +12,10 @@ from typing import Any
 
 from llvmlite import ir
 
-from kafka_spec.model_check.layout import Packed, put_initial
+from kafka_spec.model_check.llvm.machine_code import KNOWN
 from kafka_spec.model_check.lowering.values import FAULT_KINDS, I8, I64, Compiled, Fault, Shape, llvm_type
-from kafka_spec.model_check.machine_code import KNOWN
-from kafka_spec.spec.table import Machine
+from kafka_spec.model_check.record.layout import Packed, put_initial
+from kafka_spec.spec.vocabulary.table import Machine
 
 Tally = tuple[str | int, ...]
 """What coverage counts: a kind, then the names of what it is of."""

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from llvmlite import ir
 
-from kafka_spec.model_check.layout import Packed
+from kafka_spec.model_check.record.layout import Packed
 
 I1, I8, I32, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)
 POINTER, WORD = I8.as_pointer(), I64.as_pointer()

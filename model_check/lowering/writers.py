@@ -1,4 +1,4 @@
-"""Compiles the functions of spec/domain/operations.py, with which effects write sequences and records.
+"""Compiles the functions of spec/language/domain/operations.py, with which effects write sequences and records.
 
 Depends on packed sequences and records, not on statements.
 """
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 from llvmlite import ir
 
-from kafka_spec.model_check.layout import Packed
 from kafka_spec.model_check.lowering.expressions import Expressions
 from kafka_spec.model_check.lowering.values import I64, ONE, ZERO, Ref
-from kafka_spec.spec import domain
-from kafka_spec.spec.domain import Collection, Maybe, Record, Scalar, Sequence
+from kafka_spec.model_check.record.layout import Packed
+from kafka_spec.spec.language import domain
+from kafka_spec.spec.language.domain import Collection, Maybe, Record, Scalar, Sequence
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from kafka_spec.model_check import counted
-from kafka_spec.model_check.arrays import Words, address
+from kafka_spec.model_check.code.arrays import Words, address
 from kafka_spec.model_check.random_walks import walk_kernel
 from kafka_spec.model_check.random_walks.walk_code import WalkCode
-from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, SpecError
+from kafka_spec.model_check.record import counted
+from kafka_spec.spec.vocabulary.table import DEADLOCK, TYPE_INVARIANT, SpecError
 
 POLICIES = ("rule", "successor", "late", "rare")
 """The policies: a rule that can fire and then one of its steps, each as likely as the others; each step as likely as the others;
@@ -89,7 +89,7 @@ class WalkBatch:
 class Walker:
     """Walks batches, with buffers of its own; each thread has one."""
 
-    def __init__(self, code: WalkCode, names: WalkClaims, initial: Sequence[bytes], kinds: Sequence[int], walks: Walks) -> None:
+    def __init__(self, code: WalkCode, names: WalkProperties, initial: Sequence[bytes], kinds: Sequence[int], walks: Walks) -> None:
         self.code, self.names, self.walks = code, names, walks
         size, actions = code.shape.record_bytes, max(1, code.shape.actions)
         self.initial = np.frombuffer(b"".join(initial), np.uint8)
@@ -99,7 +99,7 @@ class Walker:
         self.trail = np.zeros(walks.length + 1, np.uint32)
         self.choices, self.starts = np.zeros(actions + 1, np.int64), np.zeros(actions + 2, np.int64)
         self.marks: Words = np.zeros(walks.batch * (walks.length + 1), np.uint64)
-        self.chance, self.told = np.zeros(1, np.int64), np.zeros(4, np.int64)
+        self.chance, self.reported = np.zeros(1, np.int64), np.zeros(4, np.int64)
 
     def run(self, begin: int, end: int, bits: int = 0) -> WalkBatch:
         """Walk the walks begin..end-1; `bits` of the sample are known."""
@@ -118,9 +118,9 @@ class Walker:
                 address(self.marks), code.seed, address(counters), address(counters[code.fired :]),
                 address(counters[counted.STUCK :]),
                 address(counters[counted.HEADER :]), len(names.steps), address(first), len(names.states), address(batch.rows),
-                address(self.chance), address(self.told),
+                address(self.chance), address(self.reported),
             )  # fmt: skip
-            steps, start, marked, unfit = self.told.tolist()
+            steps, start, marked, unfit = self.reported.tolist()
             parts.append(self.marks[:marked].copy())
             trail = self.trail[:steps].tolist()
             if counters[counted.FAULT]:
@@ -138,7 +138,7 @@ class Walker:
 
 
 @dataclass(frozen=True)
-class WalkClaims:
+class WalkProperties:
     """The names of the claims, in the order of the compiled code, and how their findings are read."""
 
     states: tuple[str, ...]

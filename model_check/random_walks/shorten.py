@@ -18,13 +18,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from kafka_spec.model_check import counted
-from kafka_spec.model_check.arrays import Words, address
+from kafka_spec.model_check.code.arrays import Words, address
 from kafka_spec.model_check.exploration import Budget
-from kafka_spec.model_check.random_walks.batches import WalkClaims
+from kafka_spec.model_check.random_walks.batches import WalkProperties
 from kafka_spec.model_check.random_walks.simulation import Simulation, Walked
-from kafka_spec.model_check.shards import Slice
-from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT
+from kafka_spec.model_check.record import counted
+from kafka_spec.model_check.search.shards import Slice
+from kafka_spec.spec.vocabulary.table import DEADLOCK, TYPE_INVARIANT
 
 MOST_BYTES = 96 << 20
 """The most bytes of the states of a search around a walk."""
@@ -67,7 +67,7 @@ class Shortener:
     def __init__(self, simulation: Simulation, claim: str, start: int) -> None:
         self.program, self.names, self.claim = simulation.program, simulation.names, claim
         self.size, self.start = simulation.layout.size, simulation.initial[start]
-        self.seen_by: WalkClaims = replace(self.names, deadlock=claim == DEADLOCK, every=True)
+        self.seen_by: WalkProperties = replace(self.names, deadlock=claim == DEADLOCK, every=True)
         self.choices = np.zeros(max(1, self.program.shape.actions) + 1, np.int64)
         self.rows = np.zeros(1 + self.names.rows, np.uint8)
 
@@ -170,8 +170,8 @@ class Shortener:
     def marks_of(self, states: npt.NDArray[np.uint8]) -> Words:
         """Return the fingerprints of some states."""
         marks: Words = np.zeros(len(states), np.uint64)
-        told = np.zeros(1, np.int64)
-        self.program.form(address(states), len(states), self.program.seed, address(marks), address(told))
+        reported = np.zeros(1, np.int64)
+        self.program.form(address(states), len(states), self.program.seed, address(marks), address(reported))
         return marks
 
     def nearest(self, around: Around, ways: Ways) -> Path | None:

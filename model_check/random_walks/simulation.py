@@ -20,14 +20,14 @@ from typing import TypeAlias
 
 import numpy as np
 
-from kafka_spec.model_check.arrays import Words
+from kafka_spec.model_check.code.arrays import Words
 from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding
-from kafka_spec.model_check.faults import explain
-from kafka_spec.model_check.layout import Layout
-from kafka_spec.model_check.oracle import ExecutableSpec
-from kafka_spec.model_check.random_walks.batches import Met, WalkBatch, WalkClaims, Walker, Walks
+from kafka_spec.model_check.interpreter.interpreter import Interpreter
+from kafka_spec.model_check.random_walks.batches import Met, WalkBatch, Walker, WalkProperties, Walks
 from kafka_spec.model_check.random_walks.walk_code import WalkProgram, rows_of
-from kafka_spec.spec.table import Property, Spec, SpecError
+from kafka_spec.model_check.record.layout import Layout
+from kafka_spec.model_check.traces.faults import explain
+from kafka_spec.spec.vocabulary.table import Property, Spec, SpecError
 
 JUDGED = ("invariant", "step invariant", "reachable")
 """The kinds of properties that walks judge; the others are about all continuations of a state, of which a walk is one."""
@@ -116,7 +116,7 @@ class Simulation:
         everything: bool = False,
     ) -> None:
         self.everything = everything
-        self.world, self.walks = ExecutableSpec(spec, bounds), walks
+        self.world, self.walks = Interpreter(spec, bounds), walks
         self.layout = Layout(self.world.space)
         claims = spec.claims_at(bounds, claims)
         judged = [claim for claim in claims if claim.kind in JUDGED]
@@ -129,7 +129,7 @@ class Simulation:
         names = [claim.name for claim in program.states], [claim.name for claim in program.steps]
         goals = frozenset(claim.name for claim in judged if claim.kind == "reachable")
         self.places = rows_of(spec)
-        self.names = WalkClaims(tuple(names[0]), tuple(names[1]), goals, deadlock, len(self.places), everything)
+        self.names = WalkProperties(tuple(names[0]), tuple(names[1]), goals, deadlock, len(self.places), everything)
         self.rows = np.zeros(1 + len(self.places), np.uint8)
         self.sample = Sample()
         self.began = time.perf_counter()
@@ -155,7 +155,7 @@ class Simulation:
         for rule, count, row in zip(program.rules, fired, cuts, strict=True):
             found.fired[rule.name] += count
             found.bounded[rule.name] += sum(row)
-            found.cut_by.update({(rule.name, name): cut for name, cut in zip(program.cut_names, row, strict=True) if cut})
+            found.cut_by.update({(rule.name, name): cut for name, cut in zip(program.bound_names, row, strict=True) if cut})
         found.bounded = +found.bounded
         tests = dict(zip(program.step_tests, batch.counters[program.met :].tolist(), strict=True))
         tests |= dict(zip(program.state_tests, batch.tests.tolist(), strict=True))

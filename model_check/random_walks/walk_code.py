@@ -11,18 +11,18 @@ from typing import Any
 
 from llvmlite import ir
 
-from kafka_spec.model_check import kernel
-from kafka_spec.model_check.code import Code
-from kafka_spec.model_check.compile import Program
-from kafka_spec.model_check.counted import Plan
-from kafka_spec.model_check.inputs import SeenSpec
-from kafka_spec.model_check.layout import ActionNumbers, RecordLayout
+from kafka_spec.model_check.code import kernel
+from kafka_spec.model_check.code.cache_key import SeenSpec
+from kafka_spec.model_check.code.compiled import Code
+from kafka_spec.model_check.code.program import Program
 from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.model_check.lowering.emit import Emitter
 from kafka_spec.model_check.lowering.rules import Firings
 from kafka_spec.model_check.lowering.values import I64, ONE, POINTER, WORD, ZERO, Compiled, K, Ref, Value
 from kafka_spec.model_check.random_walks import walk_kernel
-from kafka_spec.spec.table import ElementOf, Rule, Spec
+from kafka_spec.model_check.record.counted import Plan
+from kafka_spec.model_check.record.layout import ActionNumbers, RecordLayout
+from kafka_spec.spec.vocabulary.table import ElementOf, Rule, Spec
 
 RULE_BITS = 32
 """A choice is the number of an action with the number of its rule above these bits."""
@@ -44,7 +44,7 @@ class WalkProgram(Program, WalkCode):
     """The compiled code of a spec at given bounds, for the search and for random walks."""
 
     @classmethod
-    def told_rows(cls, spec: SeenSpec) -> dict[tuple[str, int], int]:
+    def taken_rows(cls, spec: SeenSpec) -> dict[tuple[str, int], int]:
         """Return the place of each row among the bytes that tell which were taken."""
         return rows_of(spec)
 

@@ -38,7 +38,7 @@ def sow(chance, seed, walk):
     chance[0] = x
 
 
-def only(kind, choices, count, kinds):
+def singleton(kind, choices, count, kinds):
     """Move the choices of rules of a kind to the front; return their number. Kind 0 are protocol rules, 1 the others."""
     kept = 0
     for i in range(count):
@@ -110,7 +110,7 @@ def walks(
     claims,
     rows,
     chance,
-    told,
+    reported,
 ):
     """Walk; return the number of the next walk, which is `end` unless something was found in the walk before.
 
@@ -137,7 +137,7 @@ def walks(
             count = choices_in(states, step, choices, counters)
             held = 0
             if step < late and count > 0:
-                held = only(0, choices, count, kinds)
+                held = singleton(0, choices, count, kinds)
                 if held > 0:
                     count = held
             going = 0
@@ -155,16 +155,16 @@ def walks(
                     if count == 0 and held > 0:
                         held = 0
                         count = choices_in(states, step, choices, counters)
-                        count = only(1, choices, count, kinds)
+                        count = singleton(1, choices, count, kinds)
                 else:
                     count = -1
             if count < 0:
                 going = -1
-        told[0] = step
-        told[1] = origin
-        told[2] = marked
-        told[3] = judge(states, step + 1, first, states)
-        if going < 0 or told[3] >= 0 or noted(first, claims, 1) or noted(built_in, 2, 1) or noted(header, steps, 2):
+        reported[0] = step
+        reported[1] = origin
+        reported[2] = marked
+        reported[3] = judge(states, step + 1, first, states)
+        if going < 0 or reported[3] >= 0 or noted(first, claims, 1) or noted(built_in, 2, 1) or noted(header, steps, 2):
             return walk + 1
     return end
 

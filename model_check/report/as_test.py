@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import textwrap
 
-from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Spec
-from kafka_spec.spec.trace import Action, Trace
+from kafka_spec.spec.vocabulary.table import DEADLOCK, TYPE_INVARIANT, Spec
+from kafka_spec.spec.vocabulary.trace import Action, Trace
 
 WIDTH = 100
 """The width of the comments."""
@@ -21,7 +21,7 @@ def test_text(trace: Trace, spec: Spec, model: str, start: int) -> str:
     imports = [*(["import pytest"] if raises else []), *sorted([*own, f"from kafka_spec import {', '.join(names)}"])]
     bounds = textwrap.wrap(", ".join(f'"{bound}":\0{value}' for bound, value in trace.bounds), WIDTH, break_long_words=False)
     found = name or f'MODELS["{model}"]'
-    steps = [line for number, step in enumerate(trace.steps, 2) for line in _step(step.action, f"{number}. {step.says}")]
+    steps = [line for number, step in enumerate(trace.steps, 2) for line in _step(step.action, f"{number}. {step.summary}")]
     if raises:
         steps[-1:] = ['with pytest.raises(SpecError, match="violates the type invariant"):', f"    {steps[-1]}"]
     stated = ["bounds = {", *(f"    {line}" for line in "\n".join(bounds).replace("\0", " ").splitlines()), "}"]
@@ -50,9 +50,9 @@ def _sentence(trace: Trace, spec: Spec) -> str:
     return f"{trace.spec} {'reaches' if reached else 'violates'} {trace.shows}"
 
 
-def _step(action: Action, says: str) -> list[str]:
+def _step(action: Action, summary: str) -> list[str]:
     arguments = ", ".join([f'"{action.rule}"', *(str(value) for _, value in action.binding)])
-    return [*textwrap.wrap(says, WIDTH, initial_indent="# ", subsequent_indent="# "), f"walk.act({arguments})"]
+    return [*textwrap.wrap(summary, WIDTH, initial_indent="# ", subsequent_indent="# "), f"walk.act({arguments})"]
 
 
 def _ending(trace: Trace, spec: Spec) -> list[str]:
@@ -60,7 +60,7 @@ def _ending(trace: Trace, spec: Spec) -> list[str]:
     claim = spec.property_named(trace.shows)
     kind = claim.kind if claim is not None else ""
     if trace.lasso is not None:
-        same = [f"assert walk.world.key(walk.states[{trace.lasso.back}]) == walk.world.key(walk.state)"] if trace.circle else []
+        same = [f"assert walk.world.key(walk.states[{trace.lasso.back}]) == walk.world.key(walk.state)"] if trace.cycle else []
         return [f'assert "{trace.shows}" in walk.owed', *same]
     if kind == "reachable":
         return [f'assert "{trace.shows}" in walk.reached']

@@ -12,8 +12,8 @@ from xml.etree import ElementTree
 
 from kafka_spec.model_check.check import Outcome
 from kafka_spec.model_check.report.text import ending_note, story_text, trace_text
-from kafka_spec.spec.table import Spec
-from kafka_spec.spec.trace import Trace
+from kafka_spec.spec.vocabulary.table import Spec
+from kafka_spec.spec.vocabulary.trace import Trace
 
 Draw = Callable[[Trace, Spec], str]
 MARK = {"pass": "✅", "fail": "❌", "open": "⏳"}
@@ -53,9 +53,9 @@ def junit_text(outcomes: Sequence[Outcome]) -> str:
     for outcome, state, time in zip(outcomes, states, seconds, strict=True):
         case = _case(suite, outcome.name, outcome.result.spec.name, time)
         if state == "pass":
-            told = [story_text(trace, outcome.result.spec) for trace in outcome.violations.values()]
-            if told:
-                ElementTree.SubElement(case, "system-out").text = _printable("\n".join(told))
+            reported = [story_text(trace, outcome.result.spec) for trace in outcome.violations.values()]
+            if reported:
+                ElementTree.SubElement(case, "system-out").text = _printable("\n".join(reported))
         else:
             kind = {"fail": "failure", "open": "error"}[state]
             problem = {"message": _printable("; ".join(outcome.unmet)), "type": outcome.result.verdict}
@@ -90,10 +90,10 @@ def github_text(outcomes: Sequence[Outcome], manifest: Path) -> str:
                 title = _parameter(f"kafka-spec: {outcome.name}")
                 lines.append(f"::warning {_place(manifest, outcome.name)}title={title}::{_message(untested)}")
             continue
-        told = [*outcome.unmet, *(story_text(trace, outcome.result.spec).strip() for trace in outcome.violations.values())]
+        reported = [*outcome.unmet, *(story_text(trace, outcome.result.spec).strip() for trace in outcome.violations.values())]
         command = {"fail": "error", "open": "warning"}[state]
         where = _place(manifest, outcome.name)
-        lines.append(f"::{command} {where}title={_parameter(f'kafka-spec: {outcome.name}')}::{_message(chr(10).join(told))}")
+        lines.append(f"::{command} {where}title={_parameter(f'kafka-spec: {outcome.name}')}::{_message(chr(10).join(reported))}")
     met = sum(status_of(outcome) == "pass" for outcome in outcomes)
     return "\n".join([*lines, f"{met} of {len(outcomes)} checks as expected"])
 
@@ -154,20 +154,20 @@ def _tested(outcomes: Sequence[Outcome]) -> list[str]:
         result = outcome.result
         named = dict.fromkeys(claim.stated for claim in result.properties)
         counts = [(tested, name) for name in named if (tested := result.tested_of(name)) is not None]
-        told = ", ".join(f"{name} {tested:,}" for tested, name in sorted(counts) if tested)
-        cells = (outcome.name, ", ".join(result.untested), told)
+        reported = ", ".join(f"{name} {tested:,}" for tested, name in sorted(counts) if tested)
+        cells = (outcome.name, ", ".join(result.untested), reported)
         lines.append(f"| {' | '.join(map(markdown_cell, cells))} |")
     return [*lines, "", "</details>"]
 
 
 def _counterexample(trace: Trace, spec: Spec, draw: Draw | None) -> list[str]:
-    from kafka_spec.model_check.explain import reasons  # imported here: it needs the extra of an engine
+    from kafka_spec.model_check.traces.explain import reasons  # imported here: it needs the extra of an engine
 
     claim = spec.property_named(trace.shows)
-    says = f": {markdown_cell(claim.says)}" if claim else ""
-    lines = ["", f"**{markdown_cell(trace.shows)}** is violated{says}. {ending_note(trace, claim)}".rstrip(), ""]
+    summary = f": {markdown_cell(claim.summary)}" if claim else ""
+    lines = ["", f"**{markdown_cell(trace.shows)}** is violated{summary}. {ending_note(trace, claim)}".rstrip(), ""]
     lines += [f"* {reason.function}: `{reason.because}`{reason.seen}" for reason in reasons(trace, spec)]
-    steps = [f"{number}. {markdown_cell(step.says)}" for number, step in enumerate((trace.start, *trace.steps), 1)]
+    steps = [f"{number}. {markdown_cell(step.summary)}" for number, step in enumerate((trace.start, *trace.steps), 1)]
     lines += ["", "<details open><summary>A shortest way there</summary>", "", *steps, "", "</details>"]
     if draw is not None:
         lines += ["", "```mermaid", draw(trace, spec).rstrip(), "```"]

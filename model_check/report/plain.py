@@ -7,8 +7,8 @@ from typing import Any
 
 from kafka_spec.model_check.check import Expectation
 from kafka_spec.model_check.exploration import Exploration, peak_bytes
-from kafka_spec.spec.table import Spec
-from kafka_spec.spec.trace import Trace
+from kafka_spec.spec.vocabulary.table import Spec
+from kafka_spec.spec.vocabulary.trace import Trace
 
 SCHEMA_VERSION = 1
 
@@ -79,8 +79,8 @@ def model_plain(spec: Spec) -> dict[str, Any]:
     """Return the description of a model as plain objects."""
     return {
         "name": spec.name,
-        "says": spec.says,
-        "cites": spec.cites,
+        "summary": spec.summary,
+        "reference": spec.reference,
         "bounds": {b.name: {"low": b.low, "high": b.high, "meaning": b.meaning} for b in spec.bounds.values()},
         "bound_sets": {s.name: {"values": dict(s.values), "why": s.why} for s in spec.bound_sets},
         "decisions": {d.name: {"value": d.value.name, "meaning": d.meaning} for d in spec.decisions},
@@ -90,13 +90,13 @@ def model_plain(spec: Spec) -> dict[str, Any]:
                 "kind": rule.kind,
                 "fairness": rule.assumed,
                 "actor": rule.actor,
-                "says": rule.says,
+                "summary": rule.summary,
                 "parameters": list(rule.params),
                 "guards": [guard.__name__ for guard in rule.guards],
-                "within": [limit.__name__ for limit in rule.within],
+                "bound_guards": [limit.__name__ for limit in rule.bound_guards],
                 "at_most": [limit.name for limit in rule.limits],
                 "effects": [effect.__name__ for effect in rule.effects],
-                "cites": rule.cites,
+                "reference": rule.reference,
             }
             for rule in spec.rules
         ],
@@ -114,10 +114,10 @@ def model_plain(spec: Spec) -> dict[str, Any]:
             {
                 "name": p.name,
                 "kind": p.kind,
-                "says": p.says,
+                "summary": p.summary,
                 "antecedent": p.when.__name__ if p.when is not None else None,
                 "each": {name: bound.name for name, bound in p.named_things.items()},
-                "cites": p.cites,
+                "reference": p.reference,
             }
             for p in spec.properties
         ],

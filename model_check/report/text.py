@@ -10,8 +10,8 @@ from typing import Any
 
 from kafka_spec.model_check.check import Expectation
 from kafka_spec.model_check.exploration import Exploration, peak_bytes
-from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Machine, Property, Ranks, Spec, Symmetric, first_line
-from kafka_spec.spec.trace import MessageItem, Step, Trace
+from kafka_spec.spec.vocabulary.table import DEADLOCK, TYPE_INVARIANT, Machine, Property, Ranks, Spec, Symmetric, first_line
+from kafka_spec.spec.vocabulary.trace import MessageItem, Step, Trace
 
 
 def result_text(result: Exploration, traces: Mapping[str, Trace], full: bool = False, timing: bool = True) -> str:
@@ -20,7 +20,7 @@ def result_text(result: Exploration, traces: Mapping[str, Trace], full: bool = F
     if result.spec.reduced:
         of_all = " normal forms" + (f" of {result.unreduced:,} states" if result.unreduced is not None else "")
     lines = [
-        f"{result.spec.name}: {result.spec.says}",
+        f"{result.spec.name}: {result.spec.summary}",
         f"  bounds      {', '.join(f'{name} {value}' for name, value in result.bounds.items()) or 'none'}",
         f"  verdict     {verdict_text(result)}",
         f"  states      {result.distinct:,} distinct{of_all}, {result.generated:,} generated, {result.depth} levels deep",
@@ -29,8 +29,10 @@ def result_text(result: Exploration, traces: Mapping[str, Trace], full: bool = F
         cut = ", ".join(f"{rule} {count:,}{_by(result, rule)}" for rule, count in sorted(result.bounded.items()))
         lines.append(f"  bounded     steps that only a bound forbade: {cut}")
     if result.left_constraint and result.spec.constraint is not None:
-        says = first_line(result.spec.constraint)
-        lines.append(f"  constraint  {says}: where a step leads elsewhere, that state was judged, and what follows it not explored")
+        summary = first_line(result.spec.constraint)
+        lines.append(
+            f"  constraint  {summary}: where a step leads elsewhere, that state was judged, and what follows it not explored"
+        )
     if result.spec.view:
         view = _named(result.spec.view)
         lines.append(f"  view        of states that are the same to {view} one was explored; what only another can do was not")
@@ -130,11 +132,11 @@ def properties_lines(result: Exploration) -> list[str]:
 
     Of the instances of one property those stand in one line whose verdicts and traces are alike; the least tested of them counts.
     """
-    says = {claim.name: claim.says for claim in result.properties}
-    says[TYPE_INVARIANT] = "every field stays in its domain"
-    says[DEADLOCK] = "in every state some rule can fire, or only a bound forbids it"
+    summary = {claim.name: claim.summary for claim in result.properties}
+    summary[TYPE_INVARIANT] = "every field stays in its domain"
+    summary[DEADLOCK] = "in every state some rule can fire, or only a bound forbids it"
     if result.spec.final_states is not None:
-        says[DEADLOCK] += f", or it is final: {first_line(result.spec.final_states)}"
+        summary[DEADLOCK] += f", or it is final: {first_line(result.spec.final_states)}"
     alike = alike_claims(result)
     width = max(20, *map(len, alike))
     lines = [f"  {'property':<{width}} kind            verdict       trace        tested  meaning"]
@@ -145,7 +147,7 @@ def properties_lines(result: Exploration) -> list[str]:
         length = str(finding.states) if finding else "-"
         often = "-" if tested is None else f"{tested:,}" if tested else "never"
         which = f"; each of {len(names)}: {', '.join(map(_binding, names))}" if len(names) > 1 else ""
-        line = f"  {shown:<{width}} {kinds[name]:<15} {result.verdict_of(name):<13} {length:>5} {often:>13}  {says[name]}{which}"
+        line = f"  {shown:<{width}} {kinds[name]:<15} {result.verdict_of(name):<13} {length:>5} {often:>13}  {summary[name]}{which}"
         lines.append(line)
     return lines
 
@@ -192,12 +194,12 @@ def trace_text(trace: Trace, spec: Spec, full: bool = False, reached: bool = Fal
     """
     claim = _claim(trace, spec)
     reaches = reached or (claim is not None and claim.kind == "reachable")
-    lines = [headline(trace, reaches)] + ([f"  {claim.says}"] if claim else [])
-    lines += ["", f"  1. {trace.start.says}", *(f"       {name} is {value}" for name, value in trace.start.shows)]
+    lines = [headline(trace, reaches)] + ([f"  {claim.summary}"] if claim else [])
+    lines += ["", f"  1. {trace.start.summary}", *(f"       {name} is {value}" for name, value in trace.start.shows)]
     lines += _state_lines(trace.start) if full else [f"       {c.path} = {c.shown[1]}  [{c.kept_by}]" for c in trace.start.written]
     for number, step in enumerate(trace.steps, 2):
         lines += [f"     -- {mark}" for mark in marks(trace, number - 2)]
-        lines.append(f"{number:>3}. {step.says}")
+        lines.append(f"{number:>3}. {step.summary}")
         lines.append(f"     {step.action}")
         lines += [
             f"       fired    {f.machine}{list(f.entity)} {f.trigger}: {f.source} -> {f.target or 'refused'}" for f in step.fired
@@ -221,14 +223,14 @@ def trace_text(trace: Trace, spec: Spec, full: bool = False, reached: bool = Fal
 
 def _reason_lines(trace: Trace, spec: Spec) -> list[str]:
     """Return the condition that makes the property false at the end of a trace, and the values in it."""
-    from kafka_spec.model_check.explain import reasons  # imported here: it needs the extra of an engine
+    from kafka_spec.model_check.traces.explain import reasons  # imported here: it needs the extra of an engine
 
     return [f"     {reason.function} is false{reason.seen}: {reason.because}" for reason in reasons(trace, spec)]
 
 
 def _stuck_lines(trace: Trace, spec: Spec) -> list[str]:
     """Return why no rule can fire at the end of a trace."""
-    from kafka_spec.model_check.explain import refusals  # imported here: it needs the extra of an engine
+    from kafka_spec.model_check.traces.explain import refusals  # imported here: it needs the extra of an engine
 
     rest = "if the protocol may rest here, name such states: Spec(final=a predicate of s and k)"
     if spec.final_states is not None:
@@ -240,7 +242,7 @@ def story_text(trace: Trace, spec: Spec) -> str:
     """Return a trace as one line for each step."""
     lines = [f"      {headline(trace)}"]
     for number, step in enumerate((trace.start, *trace.steps), 1):
-        lines.append(f"      {number:>3}. {step.says}")
+        lines.append(f"      {number:>3}. {step.summary}")
         lines += [f"           -- {mark}" for mark in marks(trace, number - 1)]
     if end := ending_note(trace, _claim(trace, spec)):
         lines.append(f"           {end}")
@@ -258,7 +260,7 @@ def headline(trace: Trace, reached: bool = False) -> str:
         which = "shortest " if trace.shortest else ""
         length = "1 state" if trace.states == 1 else f"{trace.states} states"
         return f"{trace.shows} is {'reached' if reached else 'violated'}: a {which}trace has {length}"
-    end = f"into a cycle of {trace.circle} steps" if trace.circle else "to where nothing more need happen"
+    end = f"into a cycle of {trace.cycle} steps" if trace.cycle else "to where nothing more need happen"
     return f"{trace.shows} is violated: a way of {trace.lasso.back + 1} states leads {end}"
 
 
@@ -266,12 +268,12 @@ def marks(trace: Trace, steps: int) -> list[str]:
     """Return the notes on the state after this many steps of a trace that continues forever."""
     lasso = trace.lasso
     owed = ["here the antecedent is met"] if lasso is not None and steps == lasso.met else []
-    return owed + (["it goes round from here"] if lasso is not None and trace.circle and steps == lasso.back else [])
+    return owed + (["it goes round from here"] if lasso is not None and trace.cycle and steps == lasso.back else [])
 
 
 def ending_note(trace: Trace, claim: Property | None) -> str:
     """Return the note on the last state of a trace, or ""."""
-    if trace.lasso is not None and trace.circle:
+    if trace.lasso is not None and trace.cycle:
         states = (trace.start, *trace.steps)
         again = states[-1].fingerprint == states[trace.lasso.back].fingerprint
         like = f"is state {trace.lasso.back + 1} again" if again else f"has the normal form of state {trace.lasso.back + 1}"
@@ -342,7 +344,7 @@ def _machine_lines(machine: Machine) -> list[str]:
 
 def model_text(spec: Spec) -> str:
     """Return the description of a model."""
-    lines = [f"{spec.name}: {spec.says}", f"  source: {spec.cites}", "", "  bounds"]
+    lines = [f"{spec.name}: {spec.summary}", f"  source: {spec.reference}", "", "  bounds"]
     lines += [f"    {b.name} ({b.low}..{b.high}): {b.meaning}" for b in spec.bounds.values()]
     if spec.bound_sets:
         lines += ["", "  bound sets (the first is the default)"]
@@ -356,12 +358,12 @@ def model_text(spec: Spec) -> str:
         reach = "; unreachable in this version" if rule.name in spec.unreachable_rules else ""
         fairness = f", {rule.fairness} fairness" if rule.fairness else ""
         lines.append(f"    {rule.name}({', '.join(rule.params)}), {rule.kind}{fairness}{most}{reach}")
-        lines += [f"      {rule.says}", f"      source: {rule.cites}"]
+        lines += [f"      {rule.summary}", f"      source: {rule.reference}"]
     if spec.machines:
         lines += ["", "  machines", *(line for machine in spec.machines for line in _machine_lines(machine))]
     lines += ["", "  properties"]
     for p in spec.properties:
-        lines.append(f"    {p.name} ({p.kind}): {p.says}")
+        lines.append(f"    {p.name} ({p.kind}): {p.summary}")
         lines += [f"      tested where {first_line(p.when)} ({p.when.__name__})"] if p.when is not None else []
     if spec.abstractions:
         lines += ["", "  abstractions"]

@@ -12,7 +12,7 @@ from kafka_spec.model_check.exploration import peak_bytes
 from kafka_spec.model_check.random_walks.simulation import Walked
 from kafka_spec.model_check.report.plain import SCHEMA_VERSION
 from kafka_spec.model_check.report.text import trace_text
-from kafka_spec.spec.trace import Trace
+from kafka_spec.spec.vocabulary.trace import Trace
 
 ENTRIES = 8
 """The most entries of the curve of new states that are printed: the last ones."""
@@ -22,7 +22,7 @@ def walks_text(walked: Walked, traces: Mapping[str, Trace], full: bool = False, 
     """Return the result with its counterexamples; `full` shows whole states, `timing` the values that differ between runs."""
     found, walks = walked.found, walked.walks
     lines = [
-        f"{found.spec.name}: {found.spec.says}",
+        f"{found.spec.name}: {found.spec.summary}",
         f"  bounds      {', '.join(f'{name} {value}' for name, value in found.bounds.items()) or 'none'}",
         f"  verdict     {verdict_text(walked)}",
         f"  walks       {walked.count:,} of at most {walks.length:,} steps, policy {walks.policy}, seed {walks.seed}; "

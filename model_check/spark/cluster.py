@@ -30,10 +30,10 @@ from pyspark.serializers import CPickleSerializer
 from pyspark.sql import SparkSession
 
 from kafka_spec.model_check.exploration import Stopped
-from kafka_spec.model_check.sealed import Damaged
 from kafka_spec.model_check.spark.package import expected, guarded, send_package
 from kafka_spec.model_check.spark.task import SCRATCH, Task
-from kafka_spec.spec.table import SpecError
+from kafka_spec.model_check.store.digest_json import Damaged
+from kafka_spec.spec.vocabulary.table import SpecError
 
 JAVA = 17
 """The oldest Java that Spark runs on."""
@@ -226,7 +226,7 @@ class SparkCluster:
             raise Stopped(reason)
         if not isinstance(outcome[0], Exception):
             raise outcome[0]
-        raise told(outcome[0]) from outcome[0]
+        raise reported(outcome[0]) from outcome[0]
 
 
 def seats(taken: Sequence[str], cores: Mapping[str, int]) -> list[str]:
@@ -244,7 +244,7 @@ def shards(cores: int, record_bytes: int) -> int:
     return max(8, min(1024, 1 << (wanted - 1).bit_length()))
 
 
-def told(error: Exception) -> Exception:
+def reported(error: Exception) -> Exception:
     """Return the exception to raise for an error of a job, with a readable message."""
     text = str(error)
     if match := re.search(r"(?:NoRoom|EngineError): (.*)", text):
@@ -352,8 +352,8 @@ def check_java() -> None:
     cure = f"install Java {JAVA} or newer (on Debian: apt-get install openjdk-{JAVA}-jre-headless) and set JAVA_HOME to it"
     if java is None or not Path(java).exists():
         raise SpecError(f"--engine spark needs Java, and there is none{f' at {java}' if java else ''}; {cure}")
-    told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
-    match = re.search(r'version "(?:1\.)?(\d+)', told)
+    reported = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    match = re.search(r'version "(?:1\.)?(\d+)', reported)
     if match is None or int(match[1]) < JAVA:
         raise SpecError(
             f"--engine spark needs Java {JAVA} or newer, and {java} is {match[1] if match else 'none that answers'}; {cure}"

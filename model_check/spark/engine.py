@@ -23,19 +23,17 @@ from typing import Any
 
 import numpy as np
 
-from kafka_spec.model_check.columns import columns_of
-from kafka_spec.model_check.compile import Program
-from kafka_spec.model_check.described import described
-from kafka_spec.model_check.embedded import Search
+from kafka_spec.model_check.code.columns import columns_of
+from kafka_spec.model_check.code.program import Program
 from kafka_spec.model_check.exploration import Budget, Distribution, Exploration, Finding, Progress, Stopped, check_sums, quiet
-from kafka_spec.model_check.faults import explain
-from kafka_spec.model_check.layout import Layout
+from kafka_spec.model_check.interpreter.interpreter import Interpreter
+from kafka_spec.model_check.interpreter.symmetry_check import refuse_properties
+from kafka_spec.model_check.llvm.machine_code import Tier, digest_of
 from kafka_spec.model_check.lowering.packing import codec_text, packed_bytes
-from kafka_spec.model_check.machine_code import Tier, digest_of
-from kafka_spec.model_check.oracle import ExecutableSpec
-from kafka_spec.model_check.path_claims import PathClaims
-from kafka_spec.model_check.renamings import SOME, Renamings
-from kafka_spec.model_check.sealed import Damaged
+from kafka_spec.model_check.record.layout import Layout
+from kafka_spec.model_check.search.embedded import Search
+from kafka_spec.model_check.search.path_properties import PathProperties
+from kafka_spec.model_check.search.renamings import SOME, Renamings
 from kafka_spec.model_check.spark import exchange, worker
 from kafka_spec.model_check.spark import paths as paths_on_spark
 from kafka_spec.model_check.spark import state_dir as store
@@ -44,9 +42,11 @@ from kafka_spec.model_check.spark.folder import RunFolder, recall
 from kafka_spec.model_check.spark.order import Files
 from kafka_spec.model_check.spark.state_dir import Rows, Storage
 from kafka_spec.model_check.spark.task import Task
-from kafka_spec.model_check.symmetry import refuse_claims
+from kafka_spec.model_check.store.digest_json import Damaged
+from kafka_spec.model_check.store.search_identity import described
+from kafka_spec.model_check.traces.faults import explain
 from kafka_spec.model_check.within import limited
-from kafka_spec.spec.table import DEADLOCK, TYPE_INVARIANT, Property, Question, Spec, SpecError
+from kafka_spec.spec.vocabulary.table import DEADLOCK, TYPE_INVARIANT, Property, Question, Spec, SpecError
 
 PART_BYTES = 256 << 20
 """Bytes of the states that one task expands: smaller tasks find fewer equal candidates, larger ones take more memory each."""
@@ -75,7 +75,7 @@ def explore(
     if spec.view:
         raise SpecError(f"{spec.name}: the Spark engine keeps no particular state of those with one view; use --engine embedded")
     claims = spec.claims_at(bounds, properties)
-    refuse_claims(spec, claims)
+    refuse_properties(spec, claims)
     result = Exploration(spec, dict(bounds), "spark", threads, claims, deadlock)
     if distribution.session is None and "PYSPARK_GATEWAY_PORT" not in os.environ:
         check_java()
@@ -126,7 +126,7 @@ class Run:
         self.result, self.distribution, self.everything = result, distribution, everything
         self.budget, self.progress, self.seed = budget, progress, seed
         self.began = time.perf_counter()
-        self.world = ExecutableSpec(result.spec, result.bounds)
+        self.world = Interpreter(result.spec, result.bounds)
         self.layout = Layout(self.world.space, seed)
         result.record_bytes = self.layout.size
         self.folder = RunFolder(distribution.state_dir, distribution.resume)
@@ -173,7 +173,7 @@ class Run:
 
     def judge_paths(self) -> None:
         """Judge the claims about paths on the finished levels."""
-        paths = PathClaims(self.program, self.world.actions.rules)
+        paths = PathProperties(self.program, self.world.actions.rules)
         if not paths.claims:
             return
         self.storage.remove_folder(paths_on_spark.FOLDER)
@@ -185,9 +185,9 @@ class Run:
         else:
             self.cluster.wait(self.job_budget)
             reports = self.cluster.parallel("paths", arguments, len(pieces), self.job_budget)
-        told = [(pieces[report["number"]], report["digest"]) for report in sorted(reports, key=lambda report: report["number"])]
+        reported = [(pieces[report["number"]], report["digest"]) for report in sorted(reports, key=lambda report: report["number"])]
         actions = self.program.shape.actions
-        paths_on_spark.record(paths, self.storage, told, actions, self.check_budget)
+        paths_on_spark.record(paths, self.storage, reported, actions, self.check_budget)
 
         def exhausted(planned: int) -> str:
             return self.budget.exhausted(planned_bytes=planned)
@@ -243,7 +243,7 @@ class Run:
                     raise Stopped(reason)
                 search.count_level(level)
                 search.end_level()
-                search.hasten()
+                search.switch_tier()
                 self.commit_embedded(search, finished)
                 self.progress(result, time.perf_counter() - self.began)
         finally:
@@ -251,15 +251,15 @@ class Run:
 
     def taken_over(self, width: int, again: bool) -> bool:
         """Whether Spark takes over at a level; start Spark if it soon will. `again`: the next level is already finished."""
-        told = self.distribution
+        reported = self.distribution
         before = self.result.levels[-2] if len(self.result.levels) > 1 else width
         soon = width * min(STEEP, max(1.0, width / before)) ** 2
-        if self.cluster is None and soon >= told.handover:
+        if self.cluster is None and soon >= reported.handover:
             self.start_cluster()
-        if again or width < told.handover:
+        if again or width < reported.handover:
             return False
         assert self.cluster is not None
-        if self.cluster.up or width >= told.latest or width * self.layout.size >= PART_BYTES:
+        if self.cluster.up or width >= reported.latest or width * self.layout.size >= PART_BYTES:
             self.cluster.wait(self.job_budget)
             return True
         return False
@@ -275,8 +275,8 @@ class Run:
             parents = self.before[how.parents] if level else how.parents.astype(np.uint64)
             rows = Rows(marks, how.parents.astype(np.int64), parents, how.actions, states)
             name = store.part_name(level, 0, 1)
-            told = finished[level]["files"] if level < len(finished) else None
-            files = told or [store.write_part(self.storage, name, rows)]
+            reported = finished[level]["files"] if level < len(finished) else None
+            files = reported or [store.write_part(self.storage, name, rows)]
             if (files[0]["rows"], files[0]["sum"]) != (len(marks), f"{int(marks.sum(dtype=np.uint64)):016x}"):
                 raise Damaged(f"{self.storage.place}: {name} has other states than the search")
             self.before = marks.copy()
@@ -298,7 +298,7 @@ class Run:
         self.before = np.empty(0, np.uint64)
         base, width = self.last["level"], self.last["states"]
         growth = min(8.0, max(0.125, width / (self.result.levels[-2] if len(self.result.levels) > 1 else width)))
-        before = [(told["name"], told["rows"]) for told in self.last["files"]]
+        before = [(reported["name"], reported["rows"]) for reported in self.last["files"]]
         if self.expanded is None:
             pieces, next_parts = pieces_of(before, self.parts(width)), self.parts(width * growth)
             reports = self.cluster.run("source", len(pieces), (base, pieces, next_parts), self.job_budget)
@@ -307,13 +307,13 @@ class Run:
         level, firsts, parts = base + 1, self.expanded.firsts, self.expanded.next_parts
         next_parts = self.parts(width * growth**2)
         decided = [claim.name in self.result.findings for claim in self.program.states]
-        known = decided if self.world.spec.judges_kept else None
+        known = decided if self.world.spec.checks_stored_states else None
         compared = -(-SOME // parts) if self.renamings is not None else 0
         reports = self.cluster.run("stage", parts, (level, firsts, before, parts, next_parts, known, compared), self.job_budget)
         self.count_edges(base, self.expanded.reports)
         self.end_level(level, [report for report in reports if report["kind"] == "level"])
         self.storage.remove_folder(exchange.folder_of(level))
-        rows = {told["name"]: told["rows"] for told in self.last["files"]}
+        rows = {reported["name"]: reported["rows"] for reported in self.last["files"]}
         counts = [rows.get(store.part_name(level, part, parts), 0) for part in range(parts)]
         firsts = np.cumsum([0, *counts])[:-1].tolist()
         self.expanded = Expanded(level, firsts, next_parts, [report for report in reports if report["kind"] == "expanded"])
@@ -381,7 +381,7 @@ class Run:
         """Commit a level that the tasks have written, and record the findings that they report."""
         result = self.result
         files = [r["file"] for r in reports]
-        total = sum(told["rows"] for told in files)
+        total = sum(reported["rows"] for reported in files)
         if total:
             result.levels.append(total)
             counts = np.sum([r["actions"] for r in reports], axis=0)
@@ -398,7 +398,7 @@ class Run:
                     self.found(claim.name, level, mark)
             for number, claim in enumerate(self.program.on_graph):
                 result.tested[claim.name] += sum(r["owed"][number] for r in reports)
-            if not self.world.spec.judges_steps:
+            if not self.world.spec.checks_successors:
                 self.count_tests(self.program.states, self.program.state_tests, reports)
             self.compare(level, [r["sample"] for r in reports])
         self.folder.commit(level, files, "spark", result, [r["cost"] for r in reports])
@@ -417,12 +417,12 @@ class Run:
 
     def found(self, claim: str, level: int, mark: int, *last: int) -> None:
         """Record the first of the shortest paths to a state as a finding; `last` are further actions at its end."""
-        start, actions = store.way_to(self.storage, level, mark)
+        start, actions = store.path_to(self.storage, level, mark)
         self.result.findings[claim] = Finding(start, (*actions, *last))
 
     def explain(self, message: str, place: str, what: str, level: int, mark: int) -> None:
         """Raise the oracle's error for the state in which compiled code faulted."""
-        explain(self.world, self.program, f"{place}: {what}: {message}", place, *store.way_to(self.storage, level, mark))
+        explain(self.world, self.program, f"{place}: {what}: {message}", place, *store.path_to(self.storage, level, mark))
 
 
 def pieces_of(files: Files, parts: int) -> list[tuple[str, int, int]]:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kafka_spec.model_check.codec import Codec
+from kafka_spec.model_check.code.row_codec import Codec
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.spark.state_dir import CANDIDATES, Storage
 from kafka_spec.model_check.spark.tables import Blob, Outgoing, sent

@@ -14,13 +14,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from kafka_spec.model_check.described import refuse_another
 from kafka_spec.model_check.exploration import Exploration, Finding
-from kafka_spec.model_check.sealed import Damaged, sealed
 from kafka_spec.model_check.spark import state_dir as store
 from kafka_spec.model_check.spark.state_dir import Lock, Storage
 from kafka_spec.model_check.spark.task import SCRATCH
-from kafka_spec.spec.table import SpecError
+from kafka_spec.model_check.store.digest_json import Damaged, sealed
+from kafka_spec.model_check.store.search_identity import refuse_another
+from kafka_spec.spec.vocabulary.table import SpecError
 
 COUNTERS = ("fired", "new", "bounded", "tested")
 """The counts by name that are stored with each level."""
@@ -74,33 +74,33 @@ class RunFolder:
         if self.storage.local is not None:
             self.storage.local.mkdir(parents=True, exist_ok=True)
         names = self.storage.names()  # read first: the checks below detect a run that begins meanwhile
-        told = store.unsealed(self.storage, "run.json")
-        if told is None and (there := store.foreign(names)):
+        reported = store.unsealed(self.storage, "run.json")
+        if reported is None and (there := store.foreign(names)):
             raise SpecError(f"--state-dir {place}: the folder contains {there[0]} and no run; name an empty one")
-        if told is not None and not self.resume:
+        if reported is not None and not self.resume:
             raise SpecError(f"--state-dir {place} already contains a run; continue it with --resume, or name another folder")
-        if told is None and self.resume:
+        if reported is None and self.resume:
             raise SpecError(f"--resume: --state-dir {place} contains no run to continue")
         try:
             self.lock = Lock(self.storage)
         except BlockingIOError:
             raise SpecError(f"--state-dir {place}: another run is using it; wait for it, or name another folder") from None
-        if store.unsealed(self.storage, "run.json") != told:
+        if store.unsealed(self.storage, "run.json") != reported:
             raise SpecError(f"--state-dir {place}: another run has just started there; name another folder")
         if (left := self.storage.read("scratch")) is not None and self.storage.local is not None:
             folder = Path(left.decode())
             self.left = folder if folder.name.startswith(SCRATCH) else None
             self.remove_left()
-        if told is None:
+        if reported is None:
             for name, text in texts.items():
                 self.storage.write(name, text.encode())
             self.storage.write("run.json", sealed(about))
             self.last = store.unsealed(self.storage, "run.json") or {}
             return []
-        refuse_another(place, about, told)
-        self.last = told
+        refuse_another(place, about, reported)
+        self.last = reported
         finished = self.verified(store.finished_levels(self.storage), texts, check_budget)
-        self.last = finished[-1] if finished else told
+        self.last = finished[-1] if finished else reported
         return finished
 
     def verified(
@@ -111,13 +111,13 @@ class RunFolder:
             if self.storage.read(name) != text.encode():
                 raise Damaged(f"{self.storage.place}: {name} is damaged")
         for level, content in enumerate(finished):
-            named = {told["name"] for told in content["files"]}
+            named = {reported["name"] for reported in content["files"]}
             there = {name for name, _, _ in store.parts_of(self.storage, level)}
             for name in sorted(there - named):
                 self.storage.files.delete_file(name)
-        everything = [told for content in finished for told in content["files"]]
+        everything = [reported for content in finished for reported in content["files"]]
         with ThreadPoolExecutor(min(VERIFIERS, os.cpu_count() or 1)) as pool:
-            for _ in pool.map(lambda told: store.verify_part(self.storage, told), everything):
+            for _ in pool.map(lambda reported: store.verify_part(self.storage, reported), everything):
                 check_budget()
         self.remove_unfinished(len(finished) - 1)
         return finished
@@ -142,15 +142,15 @@ class RunFolder:
         cost: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         """Commit a finished level. `files` are its files, `cost` what its tasks report about deduplication."""
-        files = sorted((told for told in files if told["rows"]), key=lambda told: told["name"])
+        files = sorted((reported for reported in files if reported["rows"]), key=lambda reported: reported["name"])
         content = {
             "level": level,
-            "states": sum(told["rows"] for told in files),
+            "states": sum(reported["rows"] for reported in files),
             "files": files,
             "by": by,
-            "candidates": sum(told["candidates"] for told in cost),
-            "dedup_seconds": round(sum(told["seconds"] for told in cost), 4),
-            "catch_up_seconds": round(sum(told["behind"] for told in cost), 4),
+            "candidates": sum(reported["candidates"] for reported in cost),
+            "dedup_seconds": round(sum(reported["seconds"] for reported in cost), 4),
+            "catch_up_seconds": round(sum(reported["behind"] for reported in cost), 4),
             "previous": self.last["digest"],
             "result": remembered(result),
         }

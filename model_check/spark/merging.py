@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kafka_spec.model_check.arrays import Bytes, Numbers, Places, Words, memory, reserve
+from kafka_spec.model_check.code.arrays import Bytes, Numbers, Places, Words, memory, reserve
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.spark.order import Order
 from kafka_spec.model_check.spark.tables import Blob

@@ -20,10 +20,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from kafka_spec.model_check.arrays import Places, Words
-from kafka_spec.model_check.sealed import Damaged
+from kafka_spec.model_check.code.arrays import Places, Words
 from kafka_spec.model_check.spark.state_dir import Rows, Storage, read_part
 from kafka_spec.model_check.spark.task import NoRoom, Refused, Task
+from kafka_spec.model_check.store.digest_json import Damaged
 
 Files: TypeAlias = Sequence[tuple[str, int]]
 """The files of a level with the number of their states. A state has the *row* that it would have if they were one file."""

@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kafka_spec.model_check.arrays import Words, address
-from kafka_spec.model_check.code import Code
-from kafka_spec.model_check.path_claims import PathClaims
-from kafka_spec.model_check.sealed import Damaged
-from kafka_spec.model_check.shards import Slice
+from kafka_spec.model_check.code.arrays import Words, address
+from kafka_spec.model_check.code.compiled import Code
+from kafka_spec.model_check.search.path_properties import PathProperties
+from kafka_spec.model_check.search.shards import Slice
 from kafka_spec.model_check.spark.order import Order
 from kafka_spec.model_check.spark.state_dir import Storage, finished_levels, read_part
+from kafka_spec.model_check.store.digest_json import Damaged
 
 FOLDER = "paths"
 """The folder of what tasks write; it is removed when it has been judged."""
@@ -50,7 +50,9 @@ class Piece:
 
 def pieces(storage: Storage) -> list[Piece]:
     """Return the files of the finished levels."""
-    return [Piece(done["level"], told["name"], told["rows"]) for done in finished_levels(storage) for told in done["files"]]
+    return [
+        Piece(done["level"], reported["name"], reported["rows"]) for done in finished_levels(storage) for reported in done["files"]
+    ]
 
 
 def write(
@@ -91,18 +93,18 @@ def judge(code: Code, states: npt.NDArray[np.uint8], meets: npt.NDArray[np.bool_
 
 
 def record(
-    paths: PathClaims, storage: Storage, told: Iterable[tuple[Piece, str]], actions: int, check: Callable[[], object]
+    paths: PathProperties, storage: Storage, reported: Iterable[tuple[Piece, str]], actions: int, check: Callable[[], object]
 ) -> None:
     """Record the states and steps of all levels, of files by level, each with its digest; call `check` often.
 
     `actions` is how many actions there are.
     """
-    for _, files in groupby(told, lambda one: one[0].level):
+    for _, files in groupby(reported, lambda one: one[0].level):
         _record_level(paths, storage, list(files), actions, check)
 
 
 def _record_level(
-    paths: PathClaims, storage: Storage, files: Sequence[tuple[Piece, str]], actions: int, check: Callable[[], object]
+    paths: PathProperties, storage: Storage, files: Sequence[tuple[Piece, str]], actions: int, check: Callable[[], object]
 ) -> None:
     found: list[Mapping[str, npt.NDArray[Any]]] = []
     for piece, digest in files:

@@ -36,9 +36,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from kafka_spec.model_check.arrays import Bytes, Places, Words
-from kafka_spec.model_check.sealed import Damaged, opened
-from kafka_spec.spec.table import SpecError
+from kafka_spec.model_check.code.arrays import Bytes, Places, Words
+from kafka_spec.model_check.store.digest_json import Damaged, opened
+from kafka_spec.spec.vocabulary.table import SpecError
 
 FORMAT = 4
 CHUNK = 4 << 20
@@ -323,13 +323,13 @@ def marks_between(storage: Storage, level: int, low: int, high: int) -> Iterator
                 yield np.sort(marks)
 
 
-def verify_part(storage: Storage, told: Mapping[str, Any]) -> None:
+def verify_part(storage: Storage, reported: Mapping[str, Any]) -> None:
     """Raise Damaged unless length and digest of a file equal those of its entry in the summary."""
-    name, size = told["name"], storage.size(told["name"])
-    if size != told["bytes"]:
-        there = f"is damaged: it has {size:,} bytes, and {told['bytes']:,} were written" if size >= 0 else "is missing"
+    name, size = reported["name"], storage.size(reported["name"])
+    if size != reported["bytes"]:
+        there = f"is damaged: it has {size:,} bytes, and {reported['bytes']:,} were written" if size >= 0 else "is missing"
         raise Damaged(f"{storage.place}: {name} {there}")
-    if digest_of(storage, name) != (told["bytes"], told["digest"]):
+    if digest_of(storage, name) != (reported["bytes"], reported["digest"]):
         raise Damaged(f"{storage.place}: {name} is damaged: its digest is not that of what was written")
 
 
@@ -382,7 +382,7 @@ def locate(storage: Storage, mark: int) -> int:
     return -1
 
 
-def way_to(storage: Storage, level: int, mark: int) -> tuple[int, list[int]]:
+def path_to(storage: Storage, level: int, mark: int) -> tuple[int, list[int]]:
     """Return the number of the initial state and the actions that first led to a state of a level."""
     actions: list[int] = []
     for at in range(level, -1, -1):

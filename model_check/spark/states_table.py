@@ -10,12 +10,12 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from kafka_spec.model_check.sealed import Damaged
 from kafka_spec.model_check.spark import state_dir as store
 from kafka_spec.model_check.spark.cluster import SparkCluster
 from kafka_spec.model_check.spark.package import expected, guarded, send_package
 from kafka_spec.model_check.spark.state_dir import Storage
-from kafka_spec.spec.table import SpecError
+from kafka_spec.model_check.store.digest_json import Damaged
+from kafka_spec.spec.vocabulary.table import SpecError
 
 
 def states_of(spark: SparkSession, place: str) -> DataFrame:
@@ -33,7 +33,7 @@ def states_of(spark: SparkSession, place: str) -> DataFrame:
     about = store.run_of(storage)
     send_package(spark.sparkContext)
     base = str(storage.local) if storage.local is not None else place
-    files = [f"{base}/{told['name']}" for content in store.finished_levels(storage) for told in content["files"]]
+    files = [f"{base}/{reported['name']}" for content in store.finished_levels(storage) for reported in content["files"]]
     if not files:
         raise SpecError(f"{place} contains no finished level yet")
     frame = spark.read.option("basePath", f"{base}/levels").parquet(*files)

@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kafka_spec.model_check.arrays import Bytes, Numbers, Places, Words, address
-from kafka_spec.model_check.code import Code
-from kafka_spec.model_check.codec import Codec
+from kafka_spec.model_check.code.arrays import Bytes, Numbers, Places, Words, address
+from kafka_spec.model_check.code.compiled import Code
+from kafka_spec.model_check.code.kernel import SLACK
+from kafka_spec.model_check.code.row_codec import Codec
 from kafka_spec.model_check.exploration import EngineError
-from kafka_spec.model_check.kernel import SLACK
-from kafka_spec.model_check.shards import Candidates, Records, Shard, slack, slots_for
+from kafka_spec.model_check.search.shards import Candidates, Records, Shard, slack, slots_for
 from kafka_spec.model_check.spark.task import NoRoom, Task
 
 PACKING = pa.Codec("lz4_raw")
@@ -47,7 +47,7 @@ class Sieve(Shard):
 
     def take(self, found: Candidates) -> None:
         """Take those candidates for this part that are not sent yet."""
-        self.new.take_at_once(self.program, found, self.sift(found.marks[: found.count]))
+        self.new.take_at_once(self.program, found, self.deduplicate(found.marks[: found.count]))
 
     def empty(self) -> Outgoing:
         """Return and remove the candidates; their fingerprints remain in the table."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kafka_spec.model_check.code import Shape
-from kafka_spec.model_check.machine_code import Tier
+from kafka_spec.model_check.code.compiled import Shape
+from kafka_spec.model_check.llvm.machine_code import Tier
 
 SCRATCH = "kafka-spec-scratch-"
 """The prefix of the folders with the temporary files of a driver."""

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from kafka_spec.model_check.code import Shape
-from kafka_spec.model_check.machine_code import text_known
-from kafka_spec.model_check.random_walks.batches import Met, WalkBatch, WalkClaims, Walker, Walks
+from kafka_spec.model_check.code.compiled import Shape
+from kafka_spec.model_check.llvm.machine_code import text_known
+from kafka_spec.model_check.random_walks.batches import Met, WalkBatch, Walker, WalkProperties, Walks
 from kafka_spec.model_check.random_walks.walk_code import WalkCode
 
 
@@ -39,7 +39,7 @@ def of_plain(plain: dict[str, Any]) -> WalkBatch:
 def run_task(plain: Mapping[str, Any], number: int) -> dict[str, Any]:
     """Walk the batches of a task; return them as a report."""
     shape = Shape(**{**plain["shape"], "k": tuple(plain["shape"]["k"])})
-    names = WalkClaims(**{**plain["names"], "states": tuple(plain["names"]["states"]), "steps": tuple(plain["names"]["steps"])})
+    names = WalkProperties(**{**plain["names"], "states": tuple(plain["names"]["states"]), "steps": tuple(plain["names"]["steps"])})
     initial = [bytes.fromhex(record) for record in plain["initial"]]
     walker = Walker(WalkCode(text_known(plain["text"]), shape), names, initial, plain["kinds"], Walks(**plain["walks"]))
     return {"batches": [to_plain(walker.run(begin, end, plain["bits"])) for begin, end in plain["tasks"][number]]}

@@ -14,7 +14,7 @@ from kafka_spec.model_check.exploration import Budget, Stopped
 from kafka_spec.model_check.random_walks.simulation import Progress, Simulation
 from kafka_spec.model_check.spark.cluster import JobFailed, SparkCluster
 from kafka_spec.model_check.spark.walk_task import of_plain
-from kafka_spec.spec.table import SpecError
+from kafka_spec.spec.vocabulary.table import SpecError
 
 FIRST_JOB = 4
 """Batches of a task in the first job; each job has twice as many as the one before, up to the last."""

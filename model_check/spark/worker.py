@@ -28,13 +28,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_spec.model_check import counted
-from kafka_spec.model_check.arrays import Words, address, some_of
-from kafka_spec.model_check.code import Code
-from kafka_spec.model_check.codec import Codec
-from kafka_spec.model_check.columns import unpacked
-from kafka_spec.model_check.machine_code import CodeText, text_known
-from kafka_spec.model_check.shards import Records, Slice, merged
+from kafka_spec.model_check.code.arrays import Words, address, some_of
+from kafka_spec.model_check.code.columns import unpacked
+from kafka_spec.model_check.code.compiled import Code
+from kafka_spec.model_check.code.row_codec import Codec
+from kafka_spec.model_check.llvm.machine_code import CodeText, text_known
+from kafka_spec.model_check.record import counted
+from kafka_spec.model_check.search.shards import Records, Slice, merged
 from kafka_spec.model_check.spark import exchange
 from kafka_spec.model_check.spark import paths as paths_on_spark
 from kafka_spec.model_check.spark.merging import Room, windows
@@ -206,13 +206,13 @@ class Worker:
             for table in tables:
                 table.change()
             rows = self.new_states(tables, blobs, order)
-            told: dict[str, Any] = {"name": name, "rows": 0}
+            reported: dict[str, Any] = {"name": name, "rows": 0}
             if len(rows.marks):
                 self.own()
-                told = write_part(self.storage, name, rows, self.own)
+                reported = write_part(self.storage, name, rows, self.own)
             for table in tables:
                 table.commit(level)
-        return rows, told
+        return rows, reported
 
     def new_states(self, tables: Sequence[Table], blobs: Sequence[Blob], order: Order) -> Rows:
         """Return the new states among candidates, in order; they are in room that the next call uses again."""
@@ -222,7 +222,7 @@ class Worker:
         for slots in windows(blobs, order, self.room):
             began = time.perf_counter()
             marks = self.room.marks[slots]
-            chosen = slots[merged([table.sift(marks) for table in tables])]
+            chosen = slots[merged([table.deduplicate(marks) for table in tables])]
             self.seconds += time.perf_counter() - began
             new.take_at_once(self.code, self.room, chosen)
             places.append(self.room.places[chosen])
@@ -310,13 +310,13 @@ def stage(
     worker = Worker.of(Task.of(plain))
     for part in numbers:
         blobs = worker.candidates(level, part, parts, firsts)
-        rows, told = worker.keep(level, part, parts, blobs, before)
+        rows, reported = worker.keep(level, part, parts, blobs, before)
         cost = {"candidates": sum(blob.count for blob in blobs), "seconds": worker.seconds, "behind": worker.behind}
         blobs.clear()
         actions = np.bincount(rows.actions, minlength=worker.task.shape.actions).tolist()
         some = some_of(len(rows.marks), compared)
         sample = rows.marks[some].tobytes(), rows.states[some].tobytes()
-        reported = {"file": told, "actions": actions, "cost": cost, "sample": sample}
+        reported = {"file": reported, "actions": actions, "cost": cost, "sample": sample}
         yield {"kind": "level", "level": level, **reported, **worker.judged(rows, known)}
         yield worker.expand(level, rows, part, parts, next_parts)
 

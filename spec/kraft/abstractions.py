@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafka_spec.spec.table import Abstraction
+from kafka_spec.spec.vocabulary.table import Abstraction
 
 ABSTRACTIONS = (
     Abstraction(

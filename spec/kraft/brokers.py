@@ -5,8 +5,7 @@ Source: Kafka 3.9 BrokerLifecycleManager.scala, BrokerHeartbeatManager.java, Bro
 
 from __future__ import annotations
 
-from kafka_spec.spec.decisions import Checked, StrayReplicas
-from kafka_spec.spec.domain import Range, truncate
+from kafka_spec.spec.decisions.variants import Checked, StrayReplicas
 from kafka_spec.spec.kraft.controller import (
     begin_controlled_shutdown,
     commit,
@@ -38,7 +37,8 @@ from kafka_spec.spec.kraft.state import (
     KRaft,
     ProcessLife,
 )
-from kafka_spec.spec.table import Constants, Rule
+from kafka_spec.spec.language.domain import Range, truncate
+from kafka_spec.spec.vocabulary.table import Constants, Rule
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The beginning and the end of a process
@@ -97,8 +97,8 @@ START_BROKER = Rule(
     params=ANY_BROKER,
     guards=(broker_is_down,),
     effects=(start_process,),
-    says="an operator starts {broker}, which registers and applies the metadata log",
-    cites="Kafka 3.9 BrokerLifecycleManager.scala; ClusterControlManager.registerBroker",
+    summary="an operator starts {broker}, which registers and applies the metadata log",
+    reference="Kafka 3.9 BrokerLifecycleManager.scala; ClusterControlManager.registerBroker",
 )
 
 
@@ -130,8 +130,8 @@ CRASH = Rule(
     guards=(broker_runs,),
     at_most=CRASHES,
     effects=(crash,),
-    says="{broker} crashes; its log stays",
-    cites="environment",
+    summary="{broker} crashes; its log stays",
+    reference="environment",
 )
 
 
@@ -154,8 +154,8 @@ LOSSY_CRASH = Rule(
     guards=(broker_runs, log_reaches_beyond),
     at_most=LOSSY_CRASHES,
     effects=(crash_and_lose,),
-    says="the machine of {broker} crashes, and loses its log from offset {end} on",
-    cites="environment; KIP-903, KIP-966",
+    summary="the machine of {broker} crashes, and loses its log from offset {end} on",
+    reference="environment; KIP-903, KIP-966",
 )
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -174,8 +174,8 @@ FENCE_DEAD = Rule(
     params=ANY_BROKER,
     guards=(broker_is_down, is_not_fenced),
     effects=(fence,),
-    says="the controller has not heard from {broker}, whose process has ended, and fences it",
-    cites="Kafka 3.9 ReplicationControlManager.maybeFenceReplicas",
+    summary="the controller has not heard from {broker}, whose process has ended, and fences it",
+    reference="Kafka 3.9 ReplicationControlManager.maybeFenceReplicas",
 )
 
 FENCE_ALIVE = Rule(
@@ -186,8 +186,8 @@ FENCE_ALIVE = Rule(
     guards=(broker_runs, is_not_fenced),
     at_most=FENCES,
     effects=(fence,),
-    says="the controller has not heard from {broker} in time, and fences it, although it runs",
-    cites="Kafka 3.9 ReplicationControlManager.maybeFenceReplicas",
+    summary="the controller has not heard from {broker} in time, and fences it, although it runs",
+    reference="Kafka 3.9 ReplicationControlManager.maybeFenceReplicas",
 )
 
 
@@ -202,8 +202,8 @@ UNFENCE = Rule(
     params=ANY_BROKER,
     guards=(broker_is_up, is_fenced),
     effects=(unfence,),
-    says="a heartbeat of {broker} arrives, which has applied its registration: the controller unfences it",
-    cites="Kafka 3.9 BrokerHeartbeatManager.calculateNextBrokerState, ReplicationControlManager.handleBrokerUnfenced",
+    summary="a heartbeat of {broker} arrives, which has applied its registration: the controller unfences it",
+    reference="Kafka 3.9 BrokerHeartbeatManager.calculateNextBrokerState, ReplicationControlManager.handleBrokerUnfenced",
 )
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -223,8 +223,8 @@ SHUT_DOWN = Rule(
     guards=(broker_is_up,),
     at_most=CONTROLLED_SHUTDOWNS,
     effects=(ask_to_shut_down,),
-    says="an operator shuts {broker} down; its heartbeats ask for a controlled shutdown",
-    cites="Kafka 3.9 BrokerLifecycleManager.BeginControlledShutdownEvent",
+    summary="an operator shuts {broker} down; its heartbeats ask for a controlled shutdown",
+    reference="Kafka 3.9 BrokerLifecycleManager.BeginControlledShutdownEvent",
 )
 
 
@@ -249,8 +249,8 @@ BEGIN_SHUTDOWN = Rule(
     params=ANY_BROKER,
     guards=(broker_is_stopping, is_unfenced, is_the_leader),
     effects=(begin_controlled_shutdown,),
-    says="the controller moves the leadership away from {broker}, which shuts down",
-    cites="Kafka 3.9 ReplicationControlManager.handleBrokerInControlledShutdown",
+    summary="the controller moves the leadership away from {broker}, which shuts down",
+    reference="Kafka 3.9 ReplicationControlManager.handleBrokerInControlledShutdown",
 )
 
 
@@ -274,8 +274,8 @@ GRANT_SHUTDOWN = Rule(
     params=ANY_BROKER,
     guards=(broker_is_stopping, is_not_fenced, is_not_the_leader, others_have_caught_up),
     effects=(fence,),
-    says="the controller lets {broker} go, which leads nothing, and fences it",
-    cites="Kafka 3.9 BrokerHeartbeatManager.calculateNextBrokerState: SHUTDOWN_NOW",
+    summary="the controller lets {broker} go, which leads nothing, and fences it",
+    reference="Kafka 3.9 BrokerHeartbeatManager.calculateNextBrokerState: SHUTDOWN_NOW",
 )
 
 
@@ -299,8 +299,8 @@ EXIT = Rule(
     params=ANY_BROKER,
     guards=(broker_is_stopping, is_fenced),
     effects=(exit_in_order,),
-    says="{broker} may go, and its process ends in order",
-    cites="Kafka 3.9 BrokerHeartbeatManager, BrokerServer.shutdown, LogManager.shutdown (KIP-966: CleanShutdownFileHandler)",
+    summary="{broker} may go, and its process ends in order",
+    reference="Kafka 3.9 BrokerHeartbeatManager, BrokerServer.shutdown, LogManager.shutdown (KIP-966: CleanShutdownFileHandler)",
 )
 
 RULES = (

@@ -8,25 +8,9 @@ Source: Kafka 3.9 ReplicationControlManager.java, ClusterControlManager.java, Qu
 
 from __future__ import annotations
 
-from kafka_spec.spec.decisions import Checked, NewIncarnation
-from kafka_spec.spec.domain import (
-    NO_BROKERS,
-    NONE,
-    BrokerSet,
-    append,
-    assign,
-    contains,
-    excluding,
-    including,
-    only,
-    pop_first,
-    truncate,
-)
-from kafka_spec.spec.election import members
-from kafka_spec.spec.kraft.machines import IN_ELR, IN_ISR, MEMBERSHIP, OUTSIDE, REGISTRATION, BrokerState
-from kafka_spec.spec.kraft.state import UNKNOWN, KRaft, ProcessLife
-from kafka_spec.spec.log import same_entry
-from kafka_spec.spec.partition_change import (
+from kafka_spec.spec.decisions.election import members
+from kafka_spec.spec.decisions.log import same_entry
+from kafka_spec.spec.decisions.partition_change import (
     ElectionKind,
     awaited_replicas,
     effective_min_isr,
@@ -42,7 +26,23 @@ from kafka_spec.spec.partition_change import (
     replicas_leave,
     target_elr,
 )
-from kafka_spec.spec.table import Constants, fire
+from kafka_spec.spec.decisions.variants import Checked, NewIncarnation
+from kafka_spec.spec.kraft.machines import IN_ELR, IN_ISR, MEMBERSHIP, OUTSIDE, REGISTRATION, BrokerState
+from kafka_spec.spec.kraft.state import UNKNOWN, KRaft, ProcessLife
+from kafka_spec.spec.language.domain import (
+    NO_BROKERS,
+    NONE,
+    BrokerSet,
+    append,
+    assign,
+    contains,
+    excluding,
+    including,
+    pop_first,
+    singleton,
+    truncate,
+)
+from kafka_spec.spec.vocabulary.table import Constants, fire
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The metadata log
@@ -280,7 +280,7 @@ def replace_registration(s: KRaft, k: Constants, broker: int, clean: int) -> Non
         if contains(s.controller.partition.isr | s.controller.partition.elr, broker) == 1:
             left = excluding(s.controller.partition.isr, broker)
             acceptable = excluding(active_brokers(s, k), broker)
-            change_partition(s, k, left, acceptable, only(broker), election_kind(k), s.controller.partition.recovery)
+            change_partition(s, k, left, acceptable, singleton(broker), election_kind(k), s.controller.partition.recovery)
     elif k.new_incarnation == NewIncarnation.LEAVES_ISR:
         remove_from_partition(s, k, broker)
     fire(s, k, REGISTRATION, (broker,), "register")

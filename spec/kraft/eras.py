@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from kafka_spec.spec.bounds.kraft import ELR_EMPTY, KRAFT, NO_UNCLEAN_ELECTION
 from kafka_spec.spec.case import Era, Shown, Suite
 from kafka_spec.spec.kraft.cases import CASES
+from kafka_spec.spec.kraft.families import ELR_EMPTY, KRAFT, NO_UNCLEAN_ELECTION
 from kafka_spec.spec.kraft.fixed import FIXED
 from kafka_spec.spec.kraft.public.versions import SPECS as PUBLIC
-from kafka_spec.spec.table import Spec
+from kafka_spec.spec.vocabulary.table import Spec
 
 WITHOUT_ELR = (ELR_EMPTY, NO_UNCLEAN_ELECTION)
 """What no era without eligible leader replicas can test."""

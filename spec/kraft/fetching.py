@@ -8,22 +8,22 @@ Source: Kafka 3.9 Partition.fetchRecords, updateFollowerFetchState, maybeExpandI
 
 from __future__ import annotations
 
-from kafka_spec.spec.alter_partition import is_candidate
 from kafka_spec.spec.brokers import Broker
-from kafka_spec.spec.decisions import Checked
-from kafka_spec.spec.domain import BrokerSet, append, contains, including, pop_first, truncate
-from kafka_spec.spec.gates import fetch_is_outdated
-from kafka_spec.spec.kraft.machines import FOLLOWER, LEADER, PROPOSAL, SETTLED, BrokerState
-from kafka_spec.spec.kraft.replica import raise_high_watermark
-from kafka_spec.spec.kraft.state import BROKERS, DELAYED_FETCHES, UNKNOWN, KRaft, ProcessLife
-from kafka_spec.spec.log import (
+from kafka_spec.spec.decisions.alter_partition import is_candidate
+from kafka_spec.spec.decisions.fencing import fetch_is_outdated
+from kafka_spec.spec.decisions.log import (
     end_of_epoch,
     fetch_diverges,
     follower_high_watermark,
     may_join_isr,
     truncation_after_answer,
 )
-from kafka_spec.spec.table import Constants, Rule, fire
+from kafka_spec.spec.decisions.variants import Checked
+from kafka_spec.spec.kraft.machines import FOLLOWER, LEADER, PROPOSAL, SETTLED, BrokerState
+from kafka_spec.spec.kraft.replica import raise_high_watermark
+from kafka_spec.spec.kraft.state import BROKERS, DELAYED_FETCHES, UNKNOWN, KRaft, ProcessLife
+from kafka_spec.spec.language.domain import BrokerSet, append, contains, including, pop_first, truncate
+from kafka_spec.spec.vocabulary.table import Constants, Rule, fire
 
 A_LEADER = {"leader": Broker(BROKERS)}
 LEADER_AND_FOLLOWER = {**A_LEADER, "follower": Broker(BROKERS)}
@@ -90,8 +90,8 @@ TRUNCATE = Rule(
     params=LEADER_AND_FOLLOWER,
     guards=(leads, fetches_from, logs_diverge),
     effects=(truncate_to_leader,),
-    says="{follower} fetches from {leader}, whose answer is where their logs diverge, and truncates there",
-    cites="Kafka 3.9 Partition.readRecords, AbstractFetcherThread.truncateOnFetchResponse (KIP-595)",
+    summary="{follower} fetches from {leader}, whose answer is where their logs diverge, and truncates there",
+    reference="Kafka 3.9 Partition.readRecords, AbstractFetcherThread.truncateOnFetchResponse (KIP-595)",
 )
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -192,8 +192,8 @@ FETCH = Rule(
     params=LEADER_AND_FOLLOWER,
     guards=(leads, fetches_from, logs_agree, a_fetch_changes_something),
     effects=(fetch,),
-    says="{follower} fetches from {leader}",
-    cites="Kafka 3.9 Partition.fetchRecords, updateFollowerFetchState; ReplicaFetcherThread.processPartitionData",
+    summary="{follower} fetches from {leader}",
+    reference="Kafka 3.9 Partition.fetchRecords, updateFollowerFetchState; ReplicaFetcherThread.processPartitionData",
 )
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -221,8 +221,8 @@ DELAY_FETCH = Rule(
     guards=(leads, fetches_from, logs_agree),
     at_most=DELAYED_FETCHES,
     effects=(delay_fetch,),
-    says="{follower} sends {leader} a fetch that is delayed on the network",
-    cites="KIP-903",
+    summary="{follower} sends {leader} a fetch that is delayed on the network",
+    reference="KIP-903",
 )
 
 
@@ -252,8 +252,8 @@ RECEIVE_DELAYED_FETCH = Rule(
     params=A_LEADER,
     guards=(a_fetch_is_delayed, fetch_is_of_leaders_epoch),
     effects=(receive_delayed_fetch,),
-    says="{leader} receives the delayed fetch",
-    cites="Kafka 3.9 Replica.updateFetchStateOrThrow",
+    summary="{leader} receives the delayed fetch",
+    reference="Kafka 3.9 Replica.updateFetchStateOrThrow",
     receives="fetches",
 )
 
@@ -276,8 +276,8 @@ REFUSE_DELAYED_FETCH = Rule(
     actor="network",
     guards=(a_fetch_is_delayed, nobody_leads_in_its_epoch),
     effects=(lose_delayed_fetch,),
-    says="the delayed fetch is refused: nobody leads in its leader epoch",
-    cites="Kafka 3.9 Partition.checkCurrentLeaderEpoch",
+    summary="the delayed fetch is refused: nobody leads in its leader epoch",
+    reference="Kafka 3.9 Partition.checkCurrentLeaderEpoch",
     receives="fetches",
 )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 
-from kafka_spec.spec.table import Machine, Row
+from kafka_spec.spec.vocabulary.table import Machine, Row
 
 
 class BrokerState(enum.IntEnum):
@@ -62,23 +62,23 @@ REGISTRATION = Machine(
     BrokerState,
     UNREGISTERED,
     (
-        Row("register", tuple(BrokerState), FENCED, cites="Kafka 3.9 ClusterControlManager.registerBroker"),
-        Row("unfence", (FENCED,), UNFENCED, cites="Kafka 3.9 ReplicationControlManager.handleBrokerUnfenced"),
+        Row("register", tuple(BrokerState), FENCED, reference="Kafka 3.9 ClusterControlManager.registerBroker"),
+        Row("unfence", (FENCED,), UNFENCED, reference="Kafka 3.9 ReplicationControlManager.handleBrokerUnfenced"),
         Row(
             "begin_controlled_shutdown",
             (UNFENCED,),
             CONTROLLED_SHUTDOWN,
-            cites="Kafka 3.9 ReplicationControlManager.handleBrokerInControlledShutdown (3.3, KIP-841)",
+            reference="Kafka 3.9 ReplicationControlManager.handleBrokerInControlledShutdown (3.3, KIP-841)",
         ),
         Row(
             "fence",
             (UNFENCED, CONTROLLED_SHUTDOWN),
             FENCED,
-            cites="Kafka 3.9 ReplicationControlManager.handleBrokerFenced",
+            reference="Kafka 3.9 ReplicationControlManager.handleBrokerFenced",
         ),
     ),
     entity=("broker",),
-    cites="Kafka 3.9 BrokerHeartbeatManager.java, ClusterControlManager.java",
+    reference="Kafka 3.9 BrokerHeartbeatManager.java, ClusterControlManager.java",
 )
 """The life of a broker, as the controller has it."""
 
@@ -87,13 +87,18 @@ MEMBERSHIP = Machine(
     Membership,
     OUTSIDE,
     (
-        Row("join_isr", (OUTSIDE, IN_ELR), IN_ISR, cites="Kafka 3.9 PartitionChangeBuilder: the leader's proposal, or an election"),
-        Row("leave_isr", (IN_ISR,), OUTSIDE, cites="Kafka 3.9 PartitionChangeBuilder.build"),
-        Row("keep_eligible", (IN_ISR,), IN_ELR, cites="Kafka 4.0 PartitionChangeBuilder.populateTargetElr (KIP-966)"),
-        Row("leave_elr", (IN_ELR,), OUTSIDE, cites="Kafka 4.0 PartitionChangeBuilder.populateTargetElr (KIP-966)"),
+        Row(
+            "join_isr",
+            (OUTSIDE, IN_ELR),
+            IN_ISR,
+            reference="Kafka 3.9 PartitionChangeBuilder: the leader's proposal, or an election",
+        ),
+        Row("leave_isr", (IN_ISR,), OUTSIDE, reference="Kafka 3.9 PartitionChangeBuilder.build"),
+        Row("keep_eligible", (IN_ISR,), IN_ELR, reference="Kafka 4.0 PartitionChangeBuilder.populateTargetElr (KIP-966)"),
+        Row("leave_elr", (IN_ELR,), OUTSIDE, reference="Kafka 4.0 PartitionChangeBuilder.populateTargetElr (KIP-966)"),
     ),
     entity=("broker",),
-    cites="Kafka 4.0 PartitionChangeBuilder.java",
+    reference="Kafka 4.0 PartitionChangeBuilder.java",
 )
 """Where a replica stands. No row leads from outside into the ELR: who lacks committed records does not become eligible."""
 
@@ -102,12 +107,12 @@ REPLICA_ROLE = Machine(
     ReplicaRole,
     NO_ROLE,
     (
-        Row("become_leader", (NO_ROLE, FOLLOWER, LEADER), LEADER, cites="Kafka 3.9 Partition.makeLeader"),
-        Row("become_follower", (NO_ROLE, FOLLOWER, LEADER), FOLLOWER, cites="Kafka 3.9 Partition.makeFollower"),
-        Row("stop", tuple(ReplicaRole), NO_ROLE, cites="the process ends, or the replica is deleted", kind="initialisation"),
+        Row("become_leader", (NO_ROLE, FOLLOWER, LEADER), LEADER, reference="Kafka 3.9 Partition.makeLeader"),
+        Row("become_follower", (NO_ROLE, FOLLOWER, LEADER), FOLLOWER, reference="Kafka 3.9 Partition.makeFollower"),
+        Row("stop", tuple(ReplicaRole), NO_ROLE, reference="the process ends, or the replica is deleted", kind="initialisation"),
     ),
     entity=("broker",),
-    cites="Kafka 3.9 Partition.scala",
+    reference="Kafka 3.9 Partition.scala",
 )
 """The role of a replica on its broker."""
 
@@ -116,15 +121,15 @@ PROPOSAL = Machine(
     ProposalState,
     SETTLED,
     (
-        Row("propose", (SETTLED,), SENT, cites="Kafka 3.9 Partition.prepareIsrExpand, prepareIsrShrink"),
-        Row("adopt", (SENT,), SETTLED, cites="Kafka 3.9 Partition.handleAlterPartitionUpdate"),
-        Row("roll_back", (SENT,), SETTLED, cites="Kafka 3.9 Partition.handleAlterPartitionError: INELIGIBLE_REPLICA"),
-        Row("strand", (SENT,), STRANDED, cites="Kafka 3.9 Partition.handleAlterPartitionError: INVALID_UPDATE_VERSION, ..."),
-        Row("supersede", (SENT, STRANDED), SETTLED, cites="Kafka 3.9 Partition.makeLeader, makeFollower"),
-        Row("stop", tuple(ProposalState), SETTLED, cites="the process ends, or the replica is deleted", kind="initialisation"),
+        Row("propose", (SETTLED,), SENT, reference="Kafka 3.9 Partition.prepareIsrExpand, prepareIsrShrink"),
+        Row("adopt", (SENT,), SETTLED, reference="Kafka 3.9 Partition.handleAlterPartitionUpdate"),
+        Row("roll_back", (SENT,), SETTLED, reference="Kafka 3.9 Partition.handleAlterPartitionError: INELIGIBLE_REPLICA"),
+        Row("strand", (SENT,), STRANDED, reference="Kafka 3.9 Partition.handleAlterPartitionError: INVALID_UPDATE_VERSION, ..."),
+        Row("supersede", (SENT, STRANDED), SETTLED, reference="Kafka 3.9 Partition.makeLeader, makeFollower"),
+        Row("stop", tuple(ProposalState), SETTLED, reference="the process ends, or the replica is deleted", kind="initialisation"),
     ),
     entity=("broker",),
-    cites="Kafka 3.9 Partition.scala: CommittedPartitionState, PendingExpandIsr, PendingShrinkIsr",
+    reference="Kafka 3.9 Partition.scala: CommittedPartitionState, PendingExpandIsr, PendingShrinkIsr",
 )
 """A leader's proposal of an ISR, from the test of a follower to the answer or the next image."""
 

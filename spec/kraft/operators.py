@@ -5,15 +5,15 @@ Source: Kafka 3.9 Partition.scala, ReplicationControlManager.electLeaders; 3.7 B
 
 from __future__ import annotations
 
-from kafka_spec.spec.decisions import Checked
-from kafka_spec.spec.domain import NO_BROKERS, NONE, append
+from kafka_spec.spec.decisions.partition_change import ElectionKind, elect_by_choice, last_known_is_electable
+from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.kraft.controller import active_brokers, change_partition, commit, completes_reassignment, there_is_a_topic
 from kafka_spec.spec.kraft.fetching import A_LEADER, leads
 from kafka_spec.spec.kraft.machines import REGISTRATION
 from kafka_spec.spec.kraft.replica import ANY_BROKER, broker_is_up, raise_high_watermark
 from kafka_spec.spec.kraft.state import PREFERRED_ELECTIONS, RE_REGISTRATIONS, RECORDS, UNCLEAN_ELECTIONS, KRaft
-from kafka_spec.spec.partition_change import ElectionKind, elect_by_choice, last_known_is_electable
-from kafka_spec.spec.table import Constants, Rule, fire
+from kafka_spec.spec.language.domain import NO_BROKERS, NONE, append
+from kafka_spec.spec.vocabulary.table import Constants, Rule, fire
 
 
 def append_record(s: KRaft, k: Constants, leader: int) -> None:
@@ -31,8 +31,8 @@ WRITE = Rule(
     guards=(leads,),
     at_most=RECORDS,
     effects=(append_record,),
-    says="a client writes a record to {leader}",
-    cites="Kafka 3.9 Partition.appendRecordsToLeader",
+    summary="a client writes a record to {leader}",
+    reference="Kafka 3.9 Partition.appendRecordsToLeader",
 )
 
 
@@ -69,8 +69,8 @@ ELECT_PREFERRED = Rule(
     guards=(preferred_election_changes_something,),
     at_most=PREFERRED_ELECTIONS,
     effects=(elect_preferred,),
-    says="the controller elects the preferred replica",
-    cites="Kafka 3.9 ReplicationControlManager.electLeaders, maybeBalancePartitionLeaders",
+    summary="the controller elects the preferred replica",
+    reference="Kafka 3.9 ReplicationControlManager.electLeaders, maybeBalancePartitionLeaders",
 )
 
 
@@ -100,8 +100,8 @@ ELECT_UNCLEAN = Rule(
     guards=(nobody_leads_and_somebody_may,),
     at_most=UNCLEAN_ELECTIONS,
     effects=(elect_unclean,),
-    says="an operator requests an unclean election",
-    cites="Kafka 3.9 ReplicationControlManager.electLeaders",
+    summary="an operator requests an unclean election",
+    reference="Kafka 3.9 ReplicationControlManager.electLeaders",
 )
 
 
@@ -122,6 +122,6 @@ REGISTER_AGAIN = Rule(
     guards=(broker_is_up,),
     at_most=RE_REGISTRATIONS,
     effects=(register_again,),
-    says="the process of {broker} registers again, since the metadata version has changed",
-    cites="Kafka 3.7 BrokerRegistrationTracker (KIP-858)",
+    summary="the process of {broker} registers again, since the metadata version has changed",
+    reference="Kafka 3.7 BrokerRegistrationTracker (KIP-858)",
 )

@@ -5,7 +5,7 @@ Source: Kafka 3.9 Partition.scala, AlterPartitionManager.scala, ReplicationContr
 
 from __future__ import annotations
 
-from kafka_spec.spec.alter_partition import (
+from kafka_spec.spec.decisions.alter_partition import (
     Reaction,
     answer_to_epochs,
     answer_to_isr,
@@ -14,17 +14,17 @@ from kafka_spec.spec.alter_partition import (
     is_eligible,
     reaction,
 )
-from kafka_spec.spec.decisions import Checked
-from kafka_spec.spec.domain import NO_BROKERS, append, contains, excluding, pop_first
-from kafka_spec.spec.election import members
+from kafka_spec.spec.decisions.election import members
+from kafka_spec.spec.decisions.partition_change import RecoveryState, count_of
+from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.error_codes import ErrorCode
 from kafka_spec.spec.kraft.controller import active_brokers, change_partition, commit, election_kind
 from kafka_spec.spec.kraft.fetching import LEADER_AND_FOLLOWER, fetches_from, leads, logs_agree, may_propose, propose
 from kafka_spec.spec.kraft.machines import PROPOSAL, SENT, BrokerState
 from kafka_spec.spec.kraft.replica import ANY_BROKER, broker_runs, forget_request, raise_high_watermark
 from kafka_spec.spec.kraft.state import ISR_SHRINKS, LOST_ANSWERS, STALE_ANSWERS, KRaft, ProcessLife
-from kafka_spec.spec.partition_change import RecoveryState, count_of
-from kafka_spec.spec.table import Constants, ItemOf, Rule, fire
+from kafka_spec.spec.language.domain import NO_BROKERS, append, contains, excluding, pop_first
+from kafka_spec.spec.vocabulary.table import Constants, ItemOf, Rule, fire
 
 # ---------------------------------------------------------------------------------------------------------------------
 # A slow follower leaves
@@ -60,8 +60,8 @@ SHRINK = Rule(
     guards=(leads, can_propose, follower_is_in_isr, follower_lags),
     at_most=ISR_SHRINKS,
     effects=(propose_shrink,),
-    says="{leader} finds {follower} slow, and proposes the ISR without it",
-    cites="Kafka 3.9 Partition.maybeShrinkIsr",
+    summary="{leader} finds {follower} slow, and proposes the ISR without it",
+    reference="Kafka 3.9 Partition.maybeShrinkIsr",
 )
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -144,8 +144,8 @@ ALTER_PARTITION = Rule(
     params=ANY_BROKER,
     guards=(a_proposal_is_on_the_way,),
     effects=(alter_partition,),
-    says="the controller answers the proposal of {broker}",
-    cites="Kafka 3.9 ReplicationControlManager.alterPartition",
+    summary="the controller answers the proposal of {broker}",
+    reference="Kafka 3.9 ReplicationControlManager.alterPartition",
     receives="brokers[{broker}].requests",
 )
 
@@ -179,8 +179,8 @@ ANSWER_FROM_THE_PAST = Rule(
     guards=(a_proposal_is_on_the_way, proposal_was_not_handled, image_is_old, former_controller_refuses),
     at_most=STALE_ANSWERS,
     effects=(answer_from_the_past,),
-    says="a former controller refuses the proposal of {broker}: its metadata log ends with the image at place {image}",
-    cites="Kafka 3.9 QuorumController.ControllerWriteEvent; KAFKA-14154",
+    summary="a former controller refuses the proposal of {broker}: its metadata log ends with the image at place {image}",
+    reference="Kafka 3.9 QuorumController.ControllerWriteEvent; KAFKA-14154",
     receives="brokers[{broker}].requests",
 )
 
@@ -229,8 +229,8 @@ REACT = Rule(
     params=ANY_BROKER,
     guards=(broker_runs, an_answer_arrives),
     effects=(react,),
-    says="{broker} receives the controller's answer",
-    cites="Kafka 3.9 Partition.handleAlterPartitionUpdate, handleAlterPartitionError",
+    summary="{broker} receives the controller's answer",
+    reference="Kafka 3.9 Partition.handleAlterPartitionUpdate, handleAlterPartitionError",
     receives="brokers[{broker}].answers",
 )
 
@@ -253,8 +253,8 @@ LOSE_ANSWER = Rule(
     guards=(broker_runs, an_answer_arrives, answer_is_current),
     at_most=LOST_ANSWERS,
     effects=(lose_answer,),
-    says="the answer to {broker} is lost; it sends its proposal again",
-    cites="Kafka 3.9 AlterPartitionManager.sendRequest",
+    summary="the answer to {broker} is lost; it sends its proposal again",
+    reference="Kafka 3.9 AlterPartitionManager.sendRequest",
 )
 
 RULES = (SHRINK, ALTER_PARTITION, ANSWER_FROM_THE_PAST, REACT, LOSE_ANSWER)

@@ -8,13 +8,13 @@ Source: Kafka 3.9 ReplicationControlManager.alterPartitionReassignments, Partiti
 
 from __future__ import annotations
 
-from kafka_spec.spec.decisions import Checked, EmptiedIsr
-from kafka_spec.spec.domain import NO_BROKERS, BrokerSet, SetOf, append, contains, only, truncate
-from kafka_spec.spec.election import first_of, members
+from kafka_spec.spec.decisions.election import first_of, members
+from kafka_spec.spec.decisions.partition_change import ElectionKind, added_replicas, count_of, effective_min_isr, removed_replicas
+from kafka_spec.spec.decisions.variants import Checked, EmptiedIsr
 from kafka_spec.spec.kraft.controller import active_brokers, change_reassigned, commit, end_reassignment, there_is_a_topic
 from kafka_spec.spec.kraft.state import BROKERS, REASSIGNMENTS, KRaft
-from kafka_spec.spec.partition_change import ElectionKind, added_replicas, count_of, effective_min_isr, removed_replicas
-from kafka_spec.spec.table import Constants, Rule
+from kafka_spec.spec.language.domain import NO_BROKERS, BrokerSet, SetOf, append, contains, singleton, truncate
+from kafka_spec.spec.vocabulary.table import Constants, Rule
 
 
 def a_reassignment_runs(s: KRaft) -> bool:
@@ -92,8 +92,8 @@ REASSIGN = Rule(
     guards=(there_is_a_topic, target_is_another, nobody_new_is_eligible),
     at_most=REASSIGNMENTS,
     effects=(reassign,),
-    says="an operator reassigns the partition to the brokers {target}",
-    cites="Kafka 3.9 ReplicationControlManager.changePartitionReassignment",
+    summary="an operator reassigns the partition to the brokers {target}",
+    reference="Kafka 3.9 ReplicationControlManager.changePartitionReassignment",
 )
 
 
@@ -131,7 +131,7 @@ def cancel_reassignment(s: KRaft, k: Constants) -> None:
     before = members(s.controller.partition.replicas)
     left = isr_after_cancellation(s)
     if left == 0:
-        left = only(first_of(s.controller.partition.replicas, before & ~s.controller.partition.adding))
+        left = singleton(first_of(s.controller.partition.replicas, before & ~s.controller.partition.adding))
     end_reassignment(s, s.controller.partition.adding)
     s.history.target = s.history.origin
     change_replicas(s, k, before, left)
@@ -144,8 +144,8 @@ CANCEL_REASSIGNMENT = Rule(
     guards=(a_reassignment_runs, cancellation_is_accepted),
     at_most=REASSIGNMENTS,
     effects=(cancel_reassignment,),
-    says="an operator cancels the reassignment",
-    cites="Kafka 3.9 ReplicationControlManager.cancelPartitionReassignment",
+    summary="an operator cancels the reassignment",
+    reference="Kafka 3.9 ReplicationControlManager.cancelPartitionReassignment",
 )
 
 RULES = (REASSIGN, CANCEL_REASSIGNMENT)

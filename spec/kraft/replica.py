@@ -8,16 +8,16 @@ Source: Kafka 3.9 BrokerMetadataPublisher.scala, ReplicaManager.applyDelta, Part
 from __future__ import annotations
 
 from kafka_spec.spec.brokers import Broker
-from kafka_spec.spec.decisions import Checked
-from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, append, contains, truncate
-from kafka_spec.spec.election import members
-from kafka_spec.spec.gates import image_is_applied, image_settles_proposal
+from kafka_spec.spec.decisions.election import members
+from kafka_spec.spec.decisions.fencing import image_is_applied, image_settles_proposal
+from kafka_spec.spec.decisions.log import log_ends_are_forgotten
+from kafka_spec.spec.decisions.partition_change import effective_min_isr
+from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.kraft.controller import forget_passed_images
 from kafka_spec.spec.kraft.machines import LEADER, PROPOSAL, REPLICA_ROLE, SETTLED
 from kafka_spec.spec.kraft.state import BROKERS, UNKNOWN, KRaft, ProcessLife
-from kafka_spec.spec.log import log_ends_are_forgotten
-from kafka_spec.spec.partition_change import effective_min_isr
-from kafka_spec.spec.table import Constants, ItemOf, Rule, fire
+from kafka_spec.spec.language.domain import NO_BROKERS, NONE, BrokerSet, append, contains, truncate
+from kafka_spec.spec.vocabulary.table import Constants, ItemOf, Rule, fire
 
 ANY_BROKER = {"broker": Broker(BROKERS)}
 
@@ -243,8 +243,8 @@ TAKE_IMAGE = Rule(
     params={**ANY_BROKER, "image": ItemOf("metadata", receives=False)},
     guards=(broker_runs, cache_is_not_ahead, image_is_newer),
     effects=(take_image,),
-    says="{broker} applies the metadata log, up to the image at place {image} of those it has not gone beyond",
-    cites="Kafka 3.9 BrokerMetadataPublisher.onMetadataUpdate, ReplicaManager.applyDelta",
+    summary="{broker} applies the metadata log, up to the image at place {image} of those it has not gone beyond",
+    reference="Kafka 3.9 BrokerMetadataPublisher.onMetadataUpdate, ReplicaManager.applyDelta",
 )
 
 
@@ -259,8 +259,8 @@ APPLY_IMAGE = Rule(
     params=ANY_BROKER,
     guards=(broker_runs, cache_is_ahead),
     effects=(apply_image,),
-    says="the replica of {broker} follows its metadata cache",
-    cites="Kafka 3.9 ReplicaManager.applyDelta",
+    summary="the replica of {broker} follows its metadata cache",
+    reference="Kafka 3.9 ReplicaManager.applyDelta",
 )
 
 RULES = (TAKE_IMAGE, APPLY_IMAGE)

@@ -16,24 +16,24 @@ import enum
 from dataclasses import dataclass
 
 from kafka_spec.spec.brokers import Assignment, Broker, BrokerOrNone, PerBroker
-from kafka_spec.spec.domain import (
+from kafka_spec.spec.decisions.partition_change import RecoveryState
+from kafka_spec.spec.error_codes import ErrorCode
+from kafka_spec.spec.kraft.machines import BrokerState, Membership, ProposalState, ReplicaRole
+from kafka_spec.spec.language.domain import (
     Bound,
-    Bounded,
     BrokerSet,
     Counters,
     Flag,
     OneOf,
     Queue,
     Range,
+    SequenceOf,
     SetOf,
     Spent,
     StateOf,
-    holds,
+    field,
     message,
 )
-from kafka_spec.spec.error_codes import ErrorCode
-from kafka_spec.spec.kraft.machines import BrokerState, Membership, ProposalState, ReplicaRole
-from kafka_spec.spec.partition_change import RecoveryState
 
 BROKERS = Bound("brokers", 1, 4, "brokers")
 RECORDS = Bound("records", 0, 3, "records that clients write")
@@ -79,9 +79,9 @@ class ProcessLife(enum.IntEnum):
 class StoredRecord:
     """One entry of a log: which record, written in which leader epoch."""
 
-    record: int = holds(OFFSETS)
-    epoch: int = holds(LEADER_EPOCHS)
-    topic_id: int = holds(TOPIC_IDS)
+    record: int = field(OFFSETS)
+    epoch: int = field(LEADER_EPOCHS)
+    topic_id: int = field(TOPIC_IDS)
     """The topic for which it was written. The properties need it; no part of Kafka keeps it with a record."""
 
 
@@ -93,47 +93,47 @@ class StoredRecord:
 class PartitionRegistration:
     """The partition, as the metadata log has it; while there is no topic, its fields have their initial values."""
 
-    topic_id: int = holds(TOPIC_IDS)
-    replicas: list[int] = holds(Assignment(BROKERS))
+    topic_id: int = field(TOPIC_IDS)
+    replicas: list[int] = field(Assignment(BROKERS))
     """The replicas, those that a reassignment adds and removes included."""
-    adding: BrokerSet = holds(SetOf(BROKERS))
+    adding: BrokerSet = field(SetOf(BROKERS))
     """The replicas that a reassignment adds."""
-    removing: BrokerSet = holds(SetOf(BROKERS))
+    removing: BrokerSet = field(SetOf(BROKERS))
     """The replicas that leave when the reassignment completes."""
-    leader: int = holds(BrokerOrNone(BROKERS))
-    leader_epoch: int = holds(LEADER_EPOCHS)
-    partition_epoch: int = holds(PARTITION_EPOCHS)
+    leader: int = field(BrokerOrNone(BROKERS))
+    leader_epoch: int = field(LEADER_EPOCHS)
+    partition_epoch: int = field(PARTITION_EPOCHS)
     """It grows with each change of the partition."""
-    isr: BrokerSet = holds(SetOf(BROKERS))
-    elr: BrokerSet = holds(SetOf(BROKERS))
+    isr: BrokerSet = field(SetOf(BROKERS))
+    elr: BrokerSet = field(SetOf(BROKERS))
     """Eligible leader replicas (KIP-966): outside the ISR, and yet they hold what is committed."""
-    last_known_leader: int = holds(BrokerOrNone(BROKERS))
-    recovery: int = holds(OneOf(RecoveryState))
+    last_known_leader: int = field(BrokerOrNone(BROKERS))
+    recovery: int = field(OneOf(RecoveryState))
 
 
 @dataclass
 class KnownBroker:
     """A registration in an image."""
 
-    state: int = holds(OneOf(BrokerState))
-    epoch: int = holds(BROKER_EPOCHS)
+    state: int = field(OneOf(BrokerState))
+    epoch: int = field(BROKER_EPOCHS)
 
 
 @dataclass
 class MetadataImage:
     """All metadata after a batch of the log."""
 
-    brokers: list[KnownBroker] = holds(PerBroker(KnownBroker, BROKERS))
-    partition: PartitionRegistration = holds(PartitionRegistration)
+    brokers: list[KnownBroker] = field(PerBroker(KnownBroker, BROKERS))
+    partition: PartitionRegistration = field(PartitionRegistration)
 
 
 @dataclass
 class Registration:
     """A broker's registration at the controller."""
 
-    state: int = holds(StateOf(BrokerState, "Registration"))
-    epoch: int = holds(BROKER_EPOCHS)
-    shutdown_image: int = holds(Range(0, 21))
+    state: int = field(StateOf(BrokerState, "Registration"))
+    epoch: int = field(BROKER_EPOCHS)
+    shutdown_image: int = field(Range(0, 21))
     """In a controlled shutdown: the image that active brokers have to reach before the broker may go (controlledShutdownOffset)."""
 
 
@@ -141,10 +141,10 @@ class Registration:
 class QuorumController:
     """The memory of the active controller: the end of the metadata log."""
 
-    registrations: list[Registration] = holds(PerBroker(Registration, BROKERS))
-    memberships: list[int] = holds(PerBroker(StateOf(Membership, "Membership"), BROKERS))
+    registrations: list[Registration] = field(PerBroker(Registration, BROKERS))
+    memberships: list[int] = field(PerBroker(StateOf(Membership, "Membership"), BROKERS))
     """Where each replica stands: the ISR and the ELR as states of a machine."""
-    partition: PartitionRegistration = holds(PartitionRegistration)
+    partition: PartitionRegistration = field(PartitionRegistration)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -156,12 +156,12 @@ class QuorumController:
 class AlterPartitionRequest:
     """A leader's proposal of an ISR to the controller."""
 
-    broker_epoch: int = holds(BROKER_EPOCHS)
-    topic_id: int = holds(TOPIC_IDS)
-    leader_epoch: int = holds(LEADER_EPOCHS)
-    partition_epoch: int = holds(PARTITION_EPOCHS)
-    isr: BrokerSet = holds(SetOf(BROKERS))
-    epochs: list[int] = holds(PerBroker(BROKER_EPOCHS, BROKERS))
+    broker_epoch: int = field(BROKER_EPOCHS)
+    topic_id: int = field(TOPIC_IDS)
+    leader_epoch: int = field(LEADER_EPOCHS)
+    partition_epoch: int = field(PARTITION_EPOCHS)
+    isr: BrokerSet = field(SetOf(BROKERS))
+    epochs: list[int] = field(PerBroker(BROKER_EPOCHS, BROKERS))
     """The broker epoch of each member's last fetch; -1 if the leader knows none, and for brokers that are not proposed."""
 
 
@@ -170,61 +170,61 @@ class AlterPartitionRequest:
 class AlterPartitionAnswer:
     """The controller's answer."""
 
-    error: int = holds(AnErrorCode())
-    leader_epoch: int = holds(LEADER_EPOCHS)
-    partition_epoch: int = holds(PARTITION_EPOCHS)
-    isr: BrokerSet = holds(SetOf(BROKERS))
+    error: int = field(AnErrorCode())
+    leader_epoch: int = field(LEADER_EPOCHS)
+    partition_epoch: int = field(PARTITION_EPOCHS)
+    isr: BrokerSet = field(SetOf(BROKERS))
 
 
 @dataclass
 class PartitionReplica:
     """A broker's replica of the partition. Topic id, log and high watermark are on disk, the rest is lost when the process ends."""
 
-    topic_id: int = holds(TOPIC_IDS)
+    topic_id: int = field(TOPIC_IDS)
     """The topic whose log is on disk; -1 if there is none."""
-    role: int = holds(StateOf(ReplicaRole, "ReplicaRole"))
-    leader: int = holds(BrokerOrNone(BROKERS))
-    leader_epoch: int = holds(LEADER_EPOCHS)
-    partition_epoch: int = holds(PARTITION_EPOCHS)
-    proposal: int = holds(StateOf(ProposalState, "Proposal"))
+    role: int = field(StateOf(ReplicaRole, "ReplicaRole"))
+    leader: int = field(BrokerOrNone(BROKERS))
+    leader_epoch: int = field(LEADER_EPOCHS)
+    partition_epoch: int = field(PARTITION_EPOCHS)
+    proposal: int = field(StateOf(ProposalState, "Proposal"))
     """On a leader: its pending change of the ISR."""
-    assigned: BrokerSet = holds(SetOf(BROKERS))
+    assigned: BrokerSet = field(SetOf(BROKERS))
     """On a leader: the replicas of the image that it has applied."""
-    isr: BrokerSet = holds(SetOf(BROKERS))
+    isr: BrokerSet = field(SetOf(BROKERS))
     """On a leader: the committed ISR."""
-    proposed: BrokerSet = holds(SetOf(BROKERS))
+    proposed: BrokerSet = field(SetOf(BROKERS))
     """On a leader: the ISR that it has proposed; empty without a proposal. With the committed ISR it makes the maximal ISR."""
-    epoch_start: int = holds(OFFSETS)
+    epoch_start: int = field(OFFSETS)
     """On a leader: the end of its log when its leader epoch began."""
-    ends: list[int] = holds(PerBroker(ENDS, BROKERS))
+    ends: list[int] = field(PerBroker(ENDS, BROKERS))
     """On a leader: where its followers' logs end, as their last fetches said; -1 where none said anything."""
-    fetch_epochs: list[int] = holds(PerBroker(BROKER_EPOCHS, BROKERS))
+    fetch_epochs: list[int] = field(PerBroker(BROKER_EPOCHS, BROKERS))
     """On a leader: the broker epochs of its followers' last fetches; -1 where none said anything."""
-    fetching: int = holds(Flag())
+    fetching: int = field(Flag())
     """On a follower: its fetcher runs."""
-    high_watermark: int = holds(OFFSETS)
-    log: list[StoredRecord] = holds(Bounded(StoredRecord, RECORDS, "offset"))
+    high_watermark: int = field(OFFSETS)
+    log: list[StoredRecord] = field(SequenceOf(StoredRecord, RECORDS, "offset"))
 
 
 @dataclass
 class KRaftBroker:
     """A broker: its process, what it has applied of the metadata log, its replica, its exchange with the controller."""
 
-    life: int = holds(OneOf(ProcessLife))
-    epoch: int = holds(BROKER_EPOCHS)
+    life: int = field(OneOf(ProcessLife))
+    epoch: int = field(BROKER_EPOCHS)
     """The broker epoch that its registration gave it."""
-    clean_epoch: int = holds(BROKER_EPOCHS)
+    clean_epoch: int = field(BROKER_EPOCHS)
     """The broker epoch in the file that an orderly stop leaves; -1 if there is no file."""
-    image: int = holds(Range(0, 21))
+    image: int = field(Range(0, 21))
     """Which image of the metadata log its metadata cache holds; 0 while it is down."""
-    applying: int = holds(Flag())
+    applying: int = field(Flag())
     """Its metadata cache has this image, its replica does not yet."""
-    replica: PartitionReplica = holds(PartitionReplica)
-    requests: list[AlterPartitionRequest] = holds(Queue(AlterPartitionRequest, 1))
+    replica: PartitionReplica = field(PartitionReplica)
+    requests: list[AlterPartitionRequest] = field(Queue(AlterPartitionRequest, 1))
     """The proposal that it has sent, until it has the answer."""
-    handled: int = holds(Flag())
+    handled: int = field(Flag())
     """The controller has handled that proposal at least once."""
-    answers: list[AlterPartitionAnswer] = holds(Queue(AlterPartitionAnswer, 1))
+    answers: list[AlterPartitionAnswer] = field(Queue(AlterPartitionAnswer, 1))
 
 
 @message
@@ -232,14 +232,14 @@ class KRaftBroker:
 class FetchRequestInFlight:
     """A fetch request that is delayed on the network and may outlive the process that sent it."""
 
-    follower: int = holds(Broker(BROKERS))
-    topic_id: int = holds(TOPIC_IDS)
-    end: int = holds(OFFSETS)
+    follower: int = field(Broker(BROKERS))
+    topic_id: int = field(TOPIC_IDS)
+    end: int = field(OFFSETS)
     """The fetch offset: the sender's log end."""
-    last_epoch: int = holds(LEADER_EPOCHS)
+    last_epoch: int = field(LEADER_EPOCHS)
     """The leader epoch of the sender's last record (lastFetchedEpoch)."""
-    leader_epoch: int = holds(LEADER_EPOCHS)
-    broker_epoch: int = holds(BROKER_EPOCHS)
+    leader_epoch: int = field(LEADER_EPOCHS)
+    broker_epoch: int = field(BROKER_EPOCHS)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -270,13 +270,13 @@ CACHE_AHEAD = Bound("cache_ahead", 0, 1, "1 if a broker's metadata cache and its
 class PastEvents:
     """PastEvents that the properties need and that no part of Kafka keeps."""
 
-    committed: list[StoredRecord] = holds(Bounded(StoredRecord, RECORDS, "offset"))
+    committed: list[StoredRecord] = field(SequenceOf(StoredRecord, RECORDS, "offset"))
     """Every entry that was ever below a leader's high watermark; an unclean election truncates it to the new leader's log."""
-    unclean_epoch: int = holds(LEADER_EPOCHS)
+    unclean_epoch: int = field(LEADER_EPOCHS)
     """The leader epoch of the last unclean election, or -1. Entries that earlier leaders commit after it do not count."""
-    origin: BrokerSet = holds(SetOf(BROKERS))
+    origin: BrokerSet = field(SetOf(BROKERS))
     """The replicas before the reassignment that runs, or the last one."""
-    target: BrokerSet = holds(SetOf(BROKERS))
+    target: BrokerSet = field(SetOf(BROKERS))
     """The replicas that operators asked for last: of the creation, a reassignment, or, after a cancellation, its origin."""
 
 
@@ -284,10 +284,10 @@ class PastEvents:
 class KRaft:
     """The whole state."""
 
-    controller: QuorumController = holds(QuorumController, kept_by="controller")
-    metadata: list[MetadataImage] = holds(Queue(MetadataImage, LAG + 1))
+    controller: QuorumController = field(QuorumController, kept_by="controller")
+    metadata: list[MetadataImage] = field(Queue(MetadataImage, LAG + 1))
     """The images that some running broker has not gone beyond, the newest last."""
-    brokers: list[KRaftBroker] = holds(PerBroker(KRaftBroker, BROKERS))
-    fetches: list[FetchRequestInFlight] = holds(Queue(FetchRequestInFlight, 1))
-    spent: Spent = holds(Counters())
-    history: PastEvents = holds(PastEvents)
+    brokers: list[KRaftBroker] = field(PerBroker(KRaftBroker, BROKERS))
+    fetches: list[FetchRequestInFlight] = field(Queue(FetchRequestInFlight, 1))
+    spent: Spent = field(Counters())
+    history: PastEvents = field(PastEvents)

@@ -8,13 +8,13 @@ Source: Kafka 3.9 ReplicationControlManager.createTopic, deleteTopics.
 
 from __future__ import annotations
 
-from kafka_spec.spec.decisions import Checked
-from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, append, first_brokers, truncate
-from kafka_spec.spec.election import first_of, members
+from kafka_spec.spec.decisions.election import first_of, members
+from kafka_spec.spec.decisions.partition_change import RecoveryState
+from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.kraft.controller import active_brokers, commit, move_replicas, there_is_a_topic
 from kafka_spec.spec.kraft.state import DELETIONS, RECREATIONS, UNKNOWN, KRaft
-from kafka_spec.spec.partition_change import RecoveryState
-from kafka_spec.spec.table import Constants, Rule
+from kafka_spec.spec.language.domain import NO_BROKERS, NONE, BrokerSet, append, first_brokers, truncate
+from kafka_spec.spec.vocabulary.table import Constants, Rule
 
 
 def forget_partition(s: KRaft, k: Constants) -> None:
@@ -65,8 +65,8 @@ DELETE_TOPIC = Rule(
     guards=(there_is_a_topic,),
     at_most=DELETIONS,
     effects=(delete_topic,),
-    says="an operator deletes the topic",
-    cites="Kafka 3.9 ReplicationControlManager.deleteTopics",
+    summary="an operator deletes the topic",
+    reference="Kafka 3.9 ReplicationControlManager.deleteTopics",
 )
 
 
@@ -94,8 +94,8 @@ CREATE_TOPIC = Rule(
     guards=(a_topic_can_be_created,),
     at_most=RECREATIONS,
     effects=(create_topic,),
-    says="an operator creates a topic of the same name",
-    cites="Kafka 3.9 ReplicationControlManager.createTopic",
+    summary="an operator creates a topic of the same name",
+    reference="Kafka 3.9 ReplicationControlManager.createTopic",
 )
 
 RULES = (DELETE_TOPIC, CREATE_TOPIC)

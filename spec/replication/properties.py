@@ -5,10 +5,10 @@ Source: KafkaReplication.tla (hachikuji/kafka-specification).
 
 from __future__ import annotations
 
-from kafka_spec.spec.domain import NONE, contains
-from kafka_spec.spec.log import holds_same_prefix
+from kafka_spec.spec.decisions.log import holds_same_prefix
+from kafka_spec.spec.language.domain import NONE, contains
 from kafka_spec.spec.replication.state import NO_EPOCH, Partition
-from kafka_spec.spec.table import Constants, invariant, reachable
+from kafka_spec.spec.vocabulary.table import Constants, invariant, reachable
 
 MODEL = "KafkaReplication.tla (hachikuji/kafka-specification)"
 

@@ -6,15 +6,10 @@ show names, and a rule is weakened by removing a name. Each rule cites its sourc
 
 from __future__ import annotations
 
-from kafka_spec.spec.domain import NONE, append, contains, excluding, including, only, truncate
-from kafka_spec.spec.log import (
-    both_reach,
-    divergence_offset,
-    follower_high_watermark,
-    high_watermark_may_pass,
-)
+from kafka_spec.spec.decisions.log import both_reach, divergence_offset, follower_high_watermark, high_watermark_may_pass
+from kafka_spec.spec.language.domain import NONE, append, contains, excluding, including, singleton, truncate
 from kafka_spec.spec.replication.state import ANY_REPLICA, Partition
-from kafka_spec.spec.table import Constants, ItemOf, Rule
+from kafka_spec.spec.vocabulary.table import Constants, ItemOf, Rule
 
 MODEL = "KafkaReplication.tla (hachikuji/kafka-specification)"
 
@@ -92,7 +87,7 @@ def leader_and_isr_without(leader: int, isr: int, replica: int) -> tuple[int, in
     """The leader and the ISR without the replica: a last member stays in the ISR, but not as the leader."""
     if leader != replica:
         return leader, excluding(isr, replica)
-    if isr == only(replica):
+    if isr == singleton(replica):
         return NONE, isr
     return NONE, excluding(isr, replica)
 
@@ -108,10 +103,10 @@ CONTROLLER_ELECT_LEADER = Rule(
     actor="controller",
     params={"replica": ANY_REPLICA},
     guards=(replica_is_in_quorum_isr, replica_is_not_quorum_leader),
-    within=(a_leader_epoch_is_left,),
+    bound_guards=(a_leader_epoch_is_left,),
     effects=(elect_leader,),
-    says="the controller elects {replica} from the ISR, under a new leader epoch",
-    cites=f"{MODEL}: ControllerElectLeader; Kafka 2.8 PartitionStateMachine.electLeaderForPartitions",
+    summary="the controller elects {replica} from the ISR, under a new leader epoch",
+    reference=f"{MODEL}: ControllerElectLeader; Kafka 2.8 PartitionStateMachine.electLeaderForPartitions",
 )
 
 CONTROLLER_SHRINK_ISR = Rule(
@@ -119,10 +114,10 @@ CONTROLLER_SHRINK_ISR = Rule(
     actor="controller",
     params={"replica": ANY_REPLICA},
     guards=(replica_matters_to_quorum,),
-    within=(a_leader_epoch_is_left,),
+    bound_guards=(a_leader_epoch_is_left,),
     effects=(shrink_quorum_isr,),
-    says="the controller considers {replica} failed and removes it from leadership and ISR, under a new leader epoch",
-    cites=f"{MODEL}: ControllerShrinkIsr; Kafka 2.8 ReplicaStateMachine.removeReplicasFromIsr",
+    summary="the controller considers {replica} failed and removes it from leadership and ISR, under a new leader epoch",
+    reference=f"{MODEL}: ControllerShrinkIsr; Kafka 2.8 ReplicaStateMachine.removeReplicasFromIsr",
 )
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -158,8 +153,8 @@ BECOME_LEADER = Rule(
     params={"request": ItemOf("requests")},
     guards=(request_names_a_leader, request_is_new_to_its_leader),
     effects=(become_leader,),
-    says="{request.leader} applies LeaderAndIsr request {request} and leads",
-    cites=f"{MODEL}: BecomeLeader; Kafka 2.8 Partition.makeLeader",
+    summary="{request.leader} applies LeaderAndIsr request {request} and leads",
+    reference=f"{MODEL}: BecomeLeader; Kafka 2.8 Partition.makeLeader",
 )
 
 
@@ -206,8 +201,8 @@ BECOME_FOLLOWER = Rule(
         replica_reaches_its_high_watermark,
     ),
     effects=(truncate_to_high_watermark, take_request),
-    says="{replica} applies LeaderAndIsr request {request}, truncates to its high watermark and follows",
-    cites="KafkaTruncateToHighWatermark.tla: BecomeFollowerAndTruncateTo; Kafka 0.10 ReplicaManager.makeFollowers",
+    summary="{replica} applies LeaderAndIsr request {request}, truncates to its high watermark and follows",
+    reference="KafkaTruncateToHighWatermark.tla: BecomeFollowerAndTruncateTo; Kafka 0.10 ReplicaManager.makeFollowers",
 )
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -236,10 +231,10 @@ LEADER_WRITE = Rule(
     kind="operator",
     params={"leader": ANY_REPLICA},
     guards=(leader_presumes_leadership,),
-    within=(a_record_is_left, log_has_room),
+    bound_guards=(a_record_is_left, log_has_room),
     effects=(append_next_record,),
-    says="a client writes a record to {leader}",
-    cites=f"{MODEL}: LeaderWrite; Kafka 2.8 Partition.appendRecordsToLeader",
+    summary="a client writes a record to {leader}",
+    reference=f"{MODEL}: LeaderWrite; Kafka 2.8 Partition.appendRecordsToLeader",
 )
 
 
@@ -263,8 +258,8 @@ FOLLOWER_REPLICATE = Rule(
     params={"leader": ANY_REPLICA, "follower": ANY_REPLICA},
     guards=(leader_presumes_leadership, follower_follows, leader_has_more),
     effects=(fetch_next_entry,),
-    says="{follower} fetches one record and the high watermark from {leader}",
-    cites=f"{MODEL}: FollowerReplicate; Kafka 0.10 ReplicaFetcherThread.processPartitionData",
+    summary="{follower} fetches one record and the high watermark from {leader}",
+    reference=f"{MODEL}: FollowerReplicate; Kafka 0.10 ReplicaFetcherThread.processPartitionData",
 )
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -297,10 +292,10 @@ LEADER_INC_HIGH_WATERMARK = Rule(
     actor="{leader}",
     params={"leader": ANY_REPLICA},
     guards=(leader_presumes_leadership, isr_follows_and_has_next_entry),
-    within=(high_watermark_has_room,),
+    bound_guards=(high_watermark_has_room,),
     effects=(advance_high_watermark,),
-    says="{leader} advances its high watermark: all its ISR holds the next record, which is now committed",
-    cites=f"{MODEL}: LeaderIncHighWatermark; Kafka 0.10 Partition.maybeIncrementLeaderHW",
+    summary="{leader} advances its high watermark: all its ISR holds the next record, which is now committed",
+    reference=f"{MODEL}: LeaderIncHighWatermark; Kafka 0.10 Partition.maybeIncrementLeaderHW",
 )
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -352,8 +347,8 @@ LEADER_SHRINK_ISR = Rule(
     params={"leader": ANY_REPLICA, "follower": ANY_REPLICA},
     guards=(leader_is_true_leader, follower_is_another, leader_counts_follower, follower_lags),
     effects=(remove_from_isr,),
-    says="{leader} removes the lagging {follower} from the ISR",
-    cites=f"{MODEL}: LeaderShrinkIsr; Kafka 0.10 Partition.maybeShrinkIsr",
+    summary="{leader} removes the lagging {follower} from the ISR",
+    reference=f"{MODEL}: LeaderShrinkIsr; Kafka 0.10 Partition.maybeShrinkIsr",
 )
 
 LEADER_EXPAND_ISR = Rule(
@@ -362,8 +357,8 @@ LEADER_EXPAND_ISR = Rule(
     params={"leader": ANY_REPLICA, "follower": ANY_REPLICA},
     guards=(leader_is_true_leader, leader_does_not_count_follower, follower_reaches_high_watermark),
     effects=(add_to_isr,),
-    says="{leader} adds {follower}, which has reached its high watermark, to the ISR",
-    cites=f"{MODEL}: LeaderExpandIsr; Kafka 0.10 Partition.maybeExpandIsr",
+    summary="{leader} adds {follower}, which has reached its high watermark, to the ISR",
+    reference=f"{MODEL}: LeaderExpandIsr; Kafka 0.10 Partition.maybeExpandIsr",
 )
 
 RULES = (

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kafka_spec.spec.brokers import Broker, BrokerOrNone, PerBroker
-from kafka_spec.spec.domain import NONE, Bound, Bounded, Range, SetOf, holds, message
+from kafka_spec.spec.language.domain import NONE, Bound, Range, SequenceOf, SetOf, field, message
 
 REPLICAS = Bound("replicas", 2, 6, "brokers that hold the partition")
 LOG_SIZE = Bound("log_size", 1, 8, "entries a log can hold")
@@ -23,28 +23,28 @@ NO_EPOCH = -1
 class LogEntry:
     """One entry of a log: which record, written in which leader epoch."""
 
-    record: int = holds(Range(0, MAX_RECORDS - 1))
-    epoch: int = holds(Range(0, MAX_LEADER_EPOCH))
+    record: int = field(Range(0, MAX_RECORDS - 1))
+    epoch: int = field(Range(0, MAX_LEADER_EPOCH))
 
 
 @dataclass
 class Replica:
     """A broker's replica of the partition: its log, and its last LeaderAndIsr."""
 
-    log: list[LogEntry] = holds(Bounded(LogEntry, LOG_SIZE, "offset"))
-    high_watermark: int = holds(Range(0, LOG_SIZE))
-    leader_epoch: int = holds(Range(NO_EPOCH, MAX_LEADER_EPOCH))
-    leader: int = holds(BrokerOrNone(REPLICAS))
-    isr: int = holds(SetOf(REPLICAS))
+    log: list[LogEntry] = field(SequenceOf(LogEntry, LOG_SIZE, "offset"))
+    high_watermark: int = field(Range(0, LOG_SIZE))
+    leader_epoch: int = field(Range(NO_EPOCH, MAX_LEADER_EPOCH))
+    leader: int = field(BrokerOrNone(REPLICAS))
+    isr: int = field(SetOf(REPLICAS))
 
 
 @dataclass
 class Quorum:
     """The content of the partition's state znode in ZooKeeper."""
 
-    leader_epoch: int = holds(Range(NO_EPOCH, MAX_LEADER_EPOCH))
-    leader: int = holds(BrokerOrNone(REPLICAS))
-    isr: int = holds(SetOf(REPLICAS, full=True))
+    leader_epoch: int = field(Range(NO_EPOCH, MAX_LEADER_EPOCH))
+    leader: int = field(BrokerOrNone(REPLICAS))
+    isr: int = field(SetOf(REPLICAS, full=True))
 
 
 @message
@@ -52,9 +52,9 @@ class Quorum:
 class LeaderAndIsr:
     """A LeaderAndIsr request as the controller issued it; its leader epoch is its number among all requests."""
 
-    leader_epoch: int = holds(Range(0, MAX_LEADER_EPOCH))
-    leader: int = holds(BrokerOrNone(REPLICAS))
-    isr: int = holds(SetOf(REPLICAS))
+    leader_epoch: int = field(Range(0, MAX_LEADER_EPOCH))
+    leader: int = field(BrokerOrNone(REPLICAS))
+    isr: int = field(SetOf(REPLICAS))
 
 
 @dataclass
@@ -65,10 +65,10 @@ class Partition:
     any time, so loss, delay, repetition and reordering are all covered.
     """
 
-    replicas: list[Replica] = holds(PerBroker(Replica, REPLICAS))
-    quorum: Quorum = holds(Quorum, kept_by="ZooKeeper")
-    requests: list[LeaderAndIsr] = holds(Bounded(LeaderAndIsr, MAX_LEADER_EPOCH + 1, "epoch"))
-    next_record: int = holds(Range(0, MAX_RECORDS))
+    replicas: list[Replica] = field(PerBroker(Replica, REPLICAS))
+    quorum: Quorum = field(Quorum, kept_by="ZooKeeper")
+    requests: list[LeaderAndIsr] = field(SequenceOf(LeaderAndIsr, MAX_LEADER_EPOCH + 1, "epoch"))
+    next_record: int = field(Range(0, MAX_RECORDS))
 
 
 ANY_REPLICA = Broker(REPLICAS)

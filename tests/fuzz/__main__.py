@@ -22,8 +22,8 @@ from tests.fuzz.specs import text_of
 
 def kind_of(found: str) -> str:
     """Return what a disagreement is about, without its numbers and places."""
-    told = found.strip().splitlines()[-1] if "Traceback" in found else found.partition("}, ")[2].split(":")[0]
-    return re.sub(r"\S*/\S*|\w*\d\w*", "", told)
+    reported = found.strip().splitlines()[-1] if "Traceback" in found else found.partition("}, ")[2].split(":")[0]
+    return re.sub(r"\S*/\S*|\w*\d\w*", "", reported)
 
 
 def fuzz(first: int, seconds: float, folder: Path, tally: Tally, shrink_seconds: float = 120) -> str:
@@ -77,7 +77,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         os.environ["KAFKA_SPEC_CACHE"] = name
         found = fuzz(seed, options.seconds, Path(name), tally)
-    sys.stdout.write(found + "\n" if found else f"{tally.told()}; all readings agree\n")
+    sys.stdout.write(found + "\n" if found else f"{tally.reported()}; all readings agree\n")
     return 4 if found else 0
 
 

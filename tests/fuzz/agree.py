@@ -19,13 +19,14 @@ from types import ModuleType
 from typing import Any
 from unittest import mock
 
-from kafka_spec.model_check import embedded, frontier, oracle
-from kafka_spec.model_check import layout as records
-from kafka_spec.model_check.counterexample import trace_of
 from kafka_spec.model_check.exploration import Budget, Exploration, Finding
-from kafka_spec.model_check.fingerprint import VERIFY_SEED
-from kafka_spec.model_check.oracle import ExecutableSpec
-from kafka_spec.spec.table import Spec, SpecError
+from kafka_spec.model_check.interpreter.interpreter import Interpreter
+from kafka_spec.model_check.oracle import oracle
+from kafka_spec.model_check.record import layout as records
+from kafka_spec.model_check.record.fingerprint import VERIFY_SEED
+from kafka_spec.model_check.search import embedded, frontier
+from kafka_spec.model_check.traces.counterexample import trace_of
+from kafka_spec.spec.vocabulary.table import Spec, SpecError
 from tests.fuzz.search import Independent
 
 MOST = 200
@@ -44,7 +45,7 @@ class Tally:
     states: int = 0
     verdicts: Counter[str] = field(default_factory=Counter)
 
-    def told(self) -> str:
+    def reported(self) -> str:
         """Return what was compared, in a sentence."""
         verdicts = ", ".join(f"{count:,} {verdict}" for verdict, count in sorted(self.verdicts.items()))
         return (
@@ -135,7 +136,7 @@ def differs(spec: Spec, bounds: Mapping[str, int], everything: bool, tally: Tall
                 results[name] = explore(spec, bounds, budget=Budget(max_states=MOST), **options)
             except SpecError as error:
                 results[name] = str(error)
-    world = ExecutableSpec(spec, bounds)
+    world = Interpreter(spec, bounds)
     plain = Independent(spec, bounds, everything, MOST)
     tally.searches += 1
     first = results["oracle"]
@@ -185,7 +186,7 @@ def essence(result: Exploration, compared: str) -> dict[str, Any]:
     }
 
 
-def compared(world: ExecutableSpec, result: Exploration, plain: Independent) -> list[tuple[str, Any, Any]]:
+def compared(world: Interpreter, result: Exploration, plain: Independent) -> list[tuple[str, Any, Any]]:
     """Return what the independent search finds too: its name, and what both say."""
     ways = {}
     for name, finding in result.findings.items():

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kafka_spec.spec import table
-from kafka_spec.spec.domain import Collection, Items, OutOfBound, OutOfDomain, SpecError, items_of
-from kafka_spec.spec.lint import source_of
+from kafka_spec.spec.language import source_of
+from kafka_spec.spec.language.domain import Collection, Items, OutOfBound, OutOfDomain, SpecError, items_of
+from kafka_spec.spec.vocabulary import table
 
 Way = tuple[tuple[str, tuple[int, ...]], ...]
 """The number of the initial state, then the steps: each a rule and its binding."""
@@ -182,7 +182,7 @@ class Independent:
                     for bound in rule.limits:
                         if vars(s.spent)[bound.name] >= self.bounds[bound.name]:
                             raise OutOfBound
-                    if not all(self.call(rule.name, limit, s=s, **scope) for limit in rule.within):
+                    if not all(self.call(rule.name, limit, s=s, **scope) for limit in rule.bound_guards):
                         raise OutOfBound
                     for effect in rule.effects:
                         self.call(rule.name, effect, s=after, **scope)

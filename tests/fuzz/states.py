@@ -13,12 +13,12 @@ import enum
 from dataclasses import dataclass
 
 from kafka_spec.spec.brokers import Assignment, Broker, BrokerOrNone, PerBroker
-from kafka_spec.spec.domain import (
-    Bound, Bounded, Counters, Each, Flag, MapOf, Member, MemberOrNone, OneOf, Option, Queue, Range, SetOf, StateOf,
-    BagOf, add, append, assign, contains, count, drop, excluding, has, holds, including, members_of, pop_first, present, put,
+from kafka_spec.spec.language.domain import (
+    Bound, SequenceOf, Counters, ArrayOf, Flag, MapOf, Member, MemberOrNone, OneOf, Option, Queue, Range, SetOf, StateOf,
+    BagOf, add, append, assign, contains, count, drop, excluding, has, field, including, members_of, pop_first, present, put,
     remove, reset, set_of, size, tagged, truncate, value_of,
 )
-from kafka_spec.spec.table import (
+from kafka_spec.spec.vocabulary.table import (
     Among, BoundSet, Decision, ElementOf, ItemOf, Machine, Row, Rule, Spec, fire, invariant, leads_to, reachable, recoverable,
     step_invariant,
 )
@@ -108,8 +108,8 @@ class States:
 
     def nested(self, plain: Struct) -> Kind:
         """Return a container of containers."""
-        line = Line("Bounded(Range(0, 2), 2)", Number("Range(0, 2)", literal(0), literal(2)), literal(2))
-        flags = Many("Each(Flag(), 2)", Number("Flag()", literal(0), literal(1)), literal(2))
+        line = Line("SequenceOf(Range(0, 2), 2)", Number("Range(0, 2)", literal(0), literal(2)), literal(2))
+        flags = Many("ArrayOf(Flag(), 2)", Number("Flag()", literal(0), literal(1)), literal(2))
         inner: Kind = self.newest.choice((
             line, flags, self.maybe(line.item), self.table(line.item), self.maybe(plain),
             Pile(f"BagOf({plain.domain}, 2)", plain, literal(2), repeats=True),
@@ -223,7 +223,7 @@ class States:
             self.number, self.number, self.number, lambda: self.array(self.number()), lambda: self.line(self.number()),
             lambda: plain, lambda: rich, lambda: self.array(plain), lambda: self.line(plain), lambda: self.line(message),
             lambda: self.array(rich), lambda: self.line(rich), lambda: self.array(self.line(self.number())),
-            lambda: self.array(Many("Each(Flag(), 2)", Number("Flag()", literal(0), literal(1)), literal(2))),
+            lambda: self.array(Many("ArrayOf(Flag(), 2)", Number("Flag()", literal(0), literal(1)), literal(2))),
         ]  # fmt: skip
         if self.other.random() < 0.4:
             self.write.piles = True
@@ -260,6 +260,6 @@ class States:
         declared = self.record("State", {name: state[name] for name in names})
         if self.counted and self.other.random() < 0.5:
             lines = self.text[-1].split("\n")
-            lines.insert(self.other.randint(4, len(lines)), "    spent: int = holds(Counters())")
+            lines.insert(self.other.randint(4, len(lines)), "    spent: int = field(Counters())")
             self.text[-1] = "\n".join(lines)
         return declared

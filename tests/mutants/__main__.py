@@ -67,9 +67,9 @@ def write(one: Fate) -> None:
     before = path.read_text(encoding="utf-8") if path.exists() else ""
     rows = {line.split(" | ")[0]: line for line in before.splitlines() if line.startswith("| ")}
     rows[row(one).split(" | ")[0]] = row(one)
-    told = [rows.get(f"| {mutant.name}", f"| {mutant.name} | {mutant.breaks} | | **not tried** |") for mutant in MUTANTS]
-    alive = sum(line.endswith("** |") for line in told)
-    path.write_text(PAGE.format(rows="\n".join(told), count=len(told), alive=alive or "none"), encoding="utf-8")
+    reported = [rows.get(f"| {mutant.name}", f"| {mutant.name} | {mutant.breaks} | | **not tried** |") for mutant in MUTANTS]
+    alive = sum(line.endswith("** |") for line in reported)
+    path.write_text(PAGE.format(rows="\n".join(reported), count=len(reported), alive=alive or "none"), encoding="utf-8")
 
 
 if __name__ == "__main__":

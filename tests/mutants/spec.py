@@ -1,10 +1,10 @@
 """Breaks the *model* in every small way, and shows which property notices: `make spec-mutants`.
 
-python -m tests.mutants.spec                  all mutants of control/fixed, half an hour to two on one core
+python -m tests.mutants.spec                  all mutants of zookeeper/fixed, half an hour to two on one core
 python -m tests.mutants.spec --states 100000  also at bounds of so many states
 python -m tests.mutants.spec --list           the mutants, without running them
 
-A mutant is `control/fixed` with one guard of a rule or of a row left out, one comparison weakened by one, or one write of an effect
+A mutant is `zookeeper/fixed` with one guard of a rule or of a row left out, one comparison weakened by one, or one write of an effect
 left out, in any function that it uses. All of them are compiled at once (woven.py). Each is searched at ever larger bounds until a
 property is violated or a step cannot be executed. If the graph of states is everywhere that of the model itself, the mutant
 changes nothing. Otherwise it lives: no property notices it, and REASONS says why, or nobody knows.
@@ -29,16 +29,16 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from kafka_spec.model_check import embedded
-from kafka_spec.model_check.compile import Program
+from kafka_spec.model_check.code.program import Program
 from kafka_spec.model_check.exploration import Budget, EngineError, Exploration
-from kafka_spec.model_check.layout import Actions, Layout
-from kafka_spec.model_check.machine_code import KNOWN, Tier
-from kafka_spec.model_check.oracle import ExecutableSpec
-from kafka_spec.spec.control.claims import LOGS_REACHED, REACHED
-from kafka_spec.spec.control.fixed import FIXED
-from kafka_spec.spec.lint import source_of
-from kafka_spec.spec.table import Constants, Property, Spec, SpecError
+from kafka_spec.model_check.interpreter.interpreter import Interpreter
+from kafka_spec.model_check.llvm.machine_code import KNOWN, Tier
+from kafka_spec.model_check.record.layout import Actions, Layout
+from kafka_spec.model_check.search import embedded
+from kafka_spec.spec.language import source_of
+from kafka_spec.spec.vocabulary.table import Constants, Property, Spec, SpecError
+from kafka_spec.spec.zookeeper.fixed import FIXED
+from kafka_spec.spec.zookeeper.goal_models import LOGS_REACHED, REACHED
 from tests.mutants.woven import MUTANT, Reach, Woven
 
 HERE = Path(__file__).parent
@@ -79,7 +79,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     ),
     (
         r"election\.is_isr_candidate|gates\.answer_to_fetch_epoch|follower_is_alive_in_cache",
-        "It is a case that breaks nothing by itself: KAFKA-7395, or isr-candidate-not-alive (spec/control/cases).",
+        "It is a case that breaks nothing by itself: KAFKA-7395, or isr-candidate-not-alive (spec/zookeeper/cases).",
     ),
     (
         r"^(Exit|Restart|Crash|Bounce|LossyCrash|LoseConnection|NoticeExpiry|Write|ShrinkIsr|ShrinkIsrUnanswered|ControlledShutdown|ControlledShutdownAgain|"
@@ -136,14 +136,14 @@ def search(spec: Spec, name: str, bounds: dict[str, int], states: int | None) ->
         return embedded.explore(spec, bounds, properties=claims, budget=Budget(seconds=PATIENCE, max_states=states))
 
 
-_worlds: dict[str, tuple[ExecutableSpec, dict[str, Program]]] = {}
+_worlds: dict[str, tuple[Interpreter, dict[str, Program]]] = {}
 """For each set of bounds but for the mutant: the world and its program, in which only the number of the mutant changes."""
 
 
-def _world(spec: Spec, bounds: dict[str, int]) -> ExecutableSpec:
+def _world(spec: Spec, bounds: dict[str, int]) -> Interpreter:
     key = repr({**bounds, MUTANT: 0})
     if key not in _worlds:
-        _worlds[key] = ExecutableSpec(spec, bounds), {}
+        _worlds[key] = Interpreter(spec, bounds), {}
     world = _worlds[key][0]
     world.k.mutant = bounds[MUTANT]
     return world
@@ -235,7 +235,7 @@ def page(fates: dict[str, dict[str, str]], done: list[str]) -> str:
         [
             "# Mutants of the model",
             "",
-            "`make spec-mutants` breaks `control/fixed` in every small way and searches at ever larger bounds. *property*: one",
+            "`make spec-mutants` breaks `zookeeper/fixed` in every small way and searches at ever larger bounds. *property*: one",
             "is violated, or a goal not reached. *error*: a step cannot be executed, or two rows fit. *changes nothing*: at all",
             "bounds tried the graph of states is that of the model itself. *alive*: the graph differs somewhere, and nothing",
             "but the counts in the manifest notices; the reason is that of a class, not proved for each. `spec_mutants.json` has",

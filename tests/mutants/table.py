@@ -6,25 +6,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 HASHING = "model_check/lowering/hashing.py"
-CHECK, COUNTED, EMBEDDED = "model_check/check.py", "model_check/counted.py", "model_check/embedded.py"
-LEVEL_JUDGE = "model_check/level_judge.py"
-EXPLORATION, FINGERPRINT, KERNEL = "model_check/exploration.py", "model_check/fingerprint.py", "model_check/kernel.py"
-LAYOUT, ORACLE, RECOVERY = "model_check/layout.py", "model_check/oracle.py", "model_check/recovery.py"
-COUNTEREXAMPLE, LOWERING = "model_check/counterexample.py", "model_check/lowering/"
+CHECK, COUNTED, EMBEDDED = "model_check/check.py", "model_check/record/counted.py", "model_check/search/embedded.py"
+LEVEL_JUDGE = "model_check/search/level_judge.py"
+EXPLORATION, FINGERPRINT, KERNEL = "model_check/exploration.py", "model_check/record/fingerprint.py", "model_check/code/kernel.py"
+LAYOUT, ORACLE, RECOVERY = "model_check/record/layout.py", "model_check/oracle/oracle.py", "model_check/search/recovery.py"
+COUNTEREXAMPLE, LOWERING = "model_check/traces/counterexample.py", "model_check/lowering/"
 RULES, SUCCESSORS, JUDGES = LOWERING + "rules.py", LOWERING + "successors.py", LOWERING + "judges.py"
 OPENINGS, LIGHT = LOWERING + "shared_guards.py", LOWERING + "light_rows.py"
-CODE_CACHE, INPUTS, ENTRANCE = "model_check/code_cache.py", "model_check/inputs.py", "model_check/entrance.py"
+CODE_CACHE, INPUTS, ENTRANCE = (
+    "model_check/llvm/disk_cache.py",
+    "model_check/code/cache_key.py",
+    "model_check/interpreter/revalidate.py",
+)
 VIEW, NORMAL, ELEMENTS = "tests/test_constraint_and_view.py::", "tests/test_normal_form.py::", "tests/test_elements.py::"
 LEADS, EACH = "tests/test_leads_to.py::", "tests/test_each.py::"
-KNOWN, KNOWN_CODE = "model_check/known_code.py", "tests/test_known_code.py::"
+KNOWN, KNOWN_CODE = "model_check/code/memo.py", "tests/test_known_code.py::"
 TOYS, WIDE, COMPARED = "tests/test_toys.py::", "tests/test_wide_levels.py::", "tests/test_check.py::"
 ROWS = "tests/test_light_rows.py::"
-SHARDS, SEEN, KEPT = "model_check/shards.py", "tests/test_seen_set.py::", "tests/test_state_dir.py::"
-PACKING, RESUME, CHECKPOINTS = LOWERING + "packing.py", "model_check/resume.py", "model_check/checkpoints.py"
+SHARDS, SEEN, KEPT = "model_check/search/shards.py", "tests/test_seen_set.py::", "tests/test_state_dir.py::"
+PACKING, RESUME, CHECKPOINTS = LOWERING + "packing.py", "model_check/search/resume.py", "model_check/store/checkpoints.py"
 FALSE, WHEN, AT_MOST = "tests/test_no_false_verdict.py::", "tests/test_antecedents.py::", "tests/test_at_most.py::"
 BACK, NATIVE, FUZZ = "tests/test_recovery.py::", "tests/test_lowering.py::", "tests/test_fuzz.py::"
 MAPS = "tests/test_maps.py::"
-PATHS, GRAPHS = "model_check/path_claims.py", "model_check/graph_kernel.py"
+PATHS, GRAPHS = "model_check/search/path_properties.py", "model_check/code/graph_kernel.py"
 
 
 @dataclass(frozen=True)
@@ -118,12 +122,12 @@ CACHES = (
         "return frozenset(constants) - {part", "return frozenset(constants) or {part", KNOWN_CODE + "test_code_for_other_numbers_of_members_is_other_code",
     ),
     mutant(
-        "the-unseen-is-told", "what the key leaves out can be read", INPUTS,
+        "the-unseen-is-reported", "what the key leaves out can be read", INPUTS,
         "            raise EngineError(\n                f\"the compiler asks", "            return 1\n            raise EngineError(\n                f\"the compiler asks",
         KNOWN_CODE + "test_what_the_key_leaves_out_cannot_be_read",
     ),
     mutant(
-        "known-code-unverified", "code that is used again is not compared with what is written anew", KNOWN,
+        "known-code-unverified", "code that is used again is not compared with what is written fresh", KNOWN,
         "if mine != its:", "if False:", KNOWN_CODE + "test_code_that_is_used_again_can_be_verified",
     ),
     mutant(
@@ -140,7 +144,7 @@ CACHES = (
         more=((CODE_CACHE, "elif head != origin.head or checksum != origin.checksum(machine_code):", "elif checksum != hashlib.sha256(head + machine_code).digest():"),),
     ),
     mutant(
-        "damaged-code", "a file of the cache is executed, whatever its checksum says", CODE_CACHE,
+        "damaged-code", "a file of the cache is executed, whatever its checksum summary", CODE_CACHE,
         "or checksum != origin.checksum(machine_code):", "or False:", "tests/test_command.py::test_corrupt_cache",
     ),
     mutant(
@@ -153,28 +157,28 @@ CACHES = (
     ),
     mutant(
         "sources-without-the-vocabulary", "a change of the vocabulary leaves known code as it is", KNOWN,
-        '"spec/table", ', "", KNOWN_CODE + "test_a_change_of_any_source_changes_the_key",
+        '"spec/vocabulary/table", ', "", KNOWN_CODE + "test_a_change_of_any_source_changes_the_key",
     ),
     mutant(
-        "code-of-other-bounds", "code in which bounds are constants may be that of others", "model_check/machine_code.py",
+        "code-of-other-bounds", "code in which bounds are constants may be that of others", "model_check/llvm/machine_code.py",
         'values = list(k) if tier == Tier.FIXED else ""', 'values = ""',
         KNOWN_CODE + "test_code_for_some_bounds_is_used_for_no_others",
     ),
     mutant(
-        "other-code-unnoticed", "what is written again for equal inputs may be other code", "model_check/machine_code.py",
+        "other-code-unnoticed", "what is written again for equal inputs may be other code", "model_check/llvm/machine_code.py",
         "if digest_of(text) != self.digest:", "if False:", KNOWN_CODE + "test_other_code_for_equal_inputs_is_an_error",
     ),
     mutant(
         "verify-with-kept-code", "--verify executes the code that the first search did", CHECK,
-        "VERIFY_SEED, anew=True", "VERIFY_SEED", COMPARED + "test_verify_compiles_anew",
+        "VERIFY_SEED, fresh=True", "VERIFY_SEED", COMPARED + "test_verify_compiles_anew",
     ),
     mutant(
-        "not-read-anew", "a spec is checked when it is stated, and not again when its helpers have changed", ENTRANCE,
+        "not-read-fresh", "a spec is checked when it is stated, and not again when its helpers have changed", ENTRANCE,
         "        part.__post_init__()", "        pass", FALSE + "test_a_global_that_grows_too_large_is_refused", FALSE + "test_a_helper_that_begins_to_write_is_refused",
     ),
     mutant(
         "flipped-byte", "--resume looks at the length of a file and not at its bytes", "model_check/spark/state_dir.py",
-        'if digest_of(storage, name) != (told["bytes"], told["digest"]):', "if False:", "tests/test_spark.py::test_one_flipped_byte_of_a_finished_level",
+        'if digest_of(storage, name) != (reported["bytes"], reported["digest"]):', "if False:", "tests/test_spark.py::test_one_flipped_byte_of_a_finished_level",
     ),
 )  # fmt: skip
 
@@ -194,7 +198,7 @@ VERDICTS = (
         BACK + "test_an_interrupt_while_ways_are_looked_for",
     ),
     mutant(
-        "undecided-by-all", "steps of operators are told as what leaves ways back undecided", EXPLORATION,
+        "undecided-by-all", "steps of operators are reported as what leaves ways back undecided", EXPLORATION,
         'if rule.kind == "protocol" and self.bounded[rule.name]]', "if self.bounded[rule.name]]", BACK + "test_a_trap_is_found_at_its_first_state",
     ),
     mutant(
@@ -226,7 +230,7 @@ LEVELS = (
     ),
     mutant(
         "view-by-one-order", "with a view another seed explores the same states", EMBEDDED,
-        "        if self.by_mark:", "        if False:",
+        "        if self.by_fingerprint:", "        if False:",
         "tests/test_constraint_and_view.py::test_a_view_that_hides_too_much_is_seen_by_another_seed",
     ),
     mutant(
@@ -235,7 +239,7 @@ LEVELS = (
         WIDE + "test_none_of_five_million_states_is_lost",
     ),
     mutant(
-        "place-in-a-slice", "the state that decides a claim is told by its place among those judged with it", LEVEL_JUDGE,
+        "place-in-a-slice", "the state that decides a claim is reported by its place among those judged with it", LEVEL_JUDGE,
         "(row[: self.claims] >= 0)] += begin", "(row[: self.claims] >= 0)] += 0", WIDE + "test_of_states_from_many_slices_the_first_is_told",
     ),
     mutant(
@@ -283,10 +287,10 @@ LEVELS = (
     ),
     mutant(
         "any-file-will-do", "a search goes on from a file that is not as it was written", CHECKPOINTS,
-        'if (size, digest.hexdigest()) != (told["bytes"], told["digest"]):', 'if size != told["bytes"]:', KEPT + "test_damage_is_told",
+        'if (size, digest.hexdigest()) != (reported["bytes"], reported["digest"]):', 'if size != reported["bytes"]:', KEPT + "test_damage_is_told",
     ),
     mutant(
-        "hashes-of-32-bits", "states are told apart by 32 bits", HASHING,
+        "hashes-of-32-bits", "states are reported apart by 32 bits", HASHING,
         'return self.b.select(self.b.icmp_signed("==", result, ZERO), ONE, result)',
         "return self.b.mul(self.b.and_(result, I64(0xFFFFFFFF)), I64(0x100000001))",
         WIDE + "test_none_of_five_million_states_is_lost", "tests/test_fingerprint.py::test_avalanche",
@@ -316,7 +320,7 @@ LEVELS = (
         "some << first", "some", "tests/test_symmetry.py::test_forms_of_many_members",
     ),
     mutant(
-        "only-exchanges", "states are compared with exchanges of two members only", "model_check/symmetry.py",
+        "only-exchanges", "states are compared with exchanges of two members only", "model_check/interpreter/symmetry_check.py",
         "MOST_RENAMINGS = 24", "MOST_RENAMINGS = 0",
         "tests/test_symmetry.py::test_a_claim_about_one_renaming_is_refused",
     ),
@@ -326,29 +330,29 @@ LEVELS = (
         "tests/test_spark_order.py::test_members_that_are_told_apart_are_refused",
     ),
     mutant(
-        "forms-not-judged", "what a form has done at once is not judged", "spec/table/spec.py",
-        "return takes_steps or not self.judges_steps", "return not self.judges_steps", NORMAL + "test_what_a_form_makes_is_judged",
+        "forms-not-judged", "what a form has done at once is not judged", "spec/vocabulary/table/spec.py",
+        "return takes_steps or not self.checks_successors", "return not self.checks_successors", NORMAL + "test_what_a_form_makes_is_judged",
     ),
     mutant(
         "beginning-not-judged", "initial states are not judged where steps are", EMBEDDED,
-        "self.world.spec.judges_steps and bool(self.history)", "self.world.spec.judges_steps",
+        "self.world.spec.checks_successors and bool(self.history)", "self.world.spec.checks_successors",
         NORMAL + "test_initial_states_are_judged",
     ),
     mutant(
-        "threads-do-not-wait", "a search goes on before the last thread has done its job", "model_check/threads.py",
+        "threads-do-not-wait", "a search goes on before the last thread has done its job", "model_check/search/threads.py",
         "for _ in jobs[1:]:", "for _ in jobs[2:]:", "tests/test_threads.py::test_all_jobs_have_ended",
         "tests/test_threads.py::test_the_error_of_the_first_job_is_raised",
     ),
     mutant(
-        "last-of-many-threads", "of what several threads find in a level the last is told", LEVEL_JUDGE,
+        "last-of-many-threads", "of what several threads find in a level the last is reported", LEVEL_JUDGE,
         "firsts = [min(some", "firsts = [max(some", WIDE + "test_of_states_from_many_slices_the_first_is_told",
     ),
     mutant(
-        "last-step-of-many-threads", "of the steps that several threads find the last is told", EMBEDDED,
+        "last-step-of-many-threads", "of the steps that several threads find the last is reported", EMBEDDED,
         "index, action = min(hits)", "index, action = max(hits)", WIDE + "test_of_steps_from_many_slices_the_first_is_told",
     ),
     mutant(
-        "one-thread-told", "what is found on the edges of other threads than the first is forgotten", EMBEDDED,
+        "one-thread-reported", "what is found on the edges of other threads than the first is forgotten", EMBEDDED,
         "for row in counters if row[place] >= 0]", "for row in counters[:1] if row[place] >= 0]", WIDE + "test_the_one_state_of_a_wide_level",
     ),
     mutant(
@@ -361,11 +365,11 @@ LEVELS = (
         "if len(self.history) > 1:", "if self.history:", TOYS + "test_engines_find_the_same",
     ),
     mutant(
-        "no-deadlock", "a deadlock is not told", EMBEDDED,
+        "no-deadlock", "a deadlock is not reported", EMBEDDED,
         "places = [(DEADLOCK, counted.STUCK)] if result.deadlock else []", "places = []", TOYS + "test_engines_find_the_same",
     ),
     mutant(
-        "last-deadlock", "the last stuck state of a level is told", RULES,
+        "last-deadlock", "the last stuck state of a level is reported", RULES,
         "with self.b.if_then(first):", "with self.b.if_then(I1(1)):",
         TOYS + "test_engines_find_the_same[assigns-to the first-deadlock]",
     ),
@@ -381,7 +385,7 @@ LEVELS = (
     ),
     mutant(
         "constraint-not-judged", "states beyond a constraint are not judged", COUNTED,
-        "if spec.judges_steps:", "if spec.reduced:", VIEW + "test_what_a_constraint_leaves_out_is_judged_one_step_far",
+        "if spec.checks_successors:", "if spec.reduced:", VIEW + "test_what_a_constraint_leaves_out_is_judged_one_step_far",
     ),
     mutant(
         "constraint-ignored", "a constraint ends nothing", RULES,
@@ -416,7 +420,7 @@ LEVELS = (
     mutant(
         "first-4096-states", "of many initial states 4,096 are taken", EMBEDDED,
         "for begin in range(0, len(records), len(part.marks)):", "for begin in range(0, min(len(records), 1), len(part.marks)):",
-        "tests/test_agreement.py::test_many_initial_states",
+        "tests/test_engines_agree.py::test_many_initial_states",
     ),
 )  # fmt: skip
 
@@ -445,10 +449,10 @@ STEPS = (
     ),
     mutant(
         "within-ignored", "what a bound forbids is done", RULES,
-        "for limit in rule.within:", "for limit in ():", TOYS + "test_within_is_counted_as_bound",
+        "for limit in rule.bound_guards:", "for limit in ():", TOYS + "test_within_is_counted_as_bound",
     ),
     mutant(
-        "off-protocol", "a bound of 0 switches protocol rules off, too", "spec/table/rules.py",
+        "off-protocol", "a bound of 0 switches protocol rules off, too", "spec/vocabulary/table/rules.py",
         'return self.kind != "protocol" and bool(self.limits)', "return bool(self.limits)",
         AT_MOST + "test_a_bound_of_0_switches_a_rule_off",
     ),
@@ -458,20 +462,20 @@ STEPS = (
         AT_MOST + "test_a_rule_that_is_off_tells_a_rest_from_a_deadlock",
     ),
     mutant(
-        "one-firing-more", "a rule that says at_most fires once more", RULES,
+        "one-firing-more", "a rule that summary at_most fires once more", RULES,
         'self.b.icmp_signed("<", count, self.highest(packed.type))', 'self.b.icmp_signed("<=", count, self.highest(packed.type))',
         AT_MOST + "test_a_limit_is_looked_at_before_the_step",
     ),
     mutant(
-        "firings-not-counted", "the firings of a rule that says at_most are not counted", RULES,
+        "firings-not-counted", "the firings of a rule that summary at_most are not counted", RULES,
         'ONE), f"rule {rule.name}"', 'ZERO), f"rule {rule.name}"', AT_MOST + "test_it_is_what_one_would_write_by_hand",
     ),
     mutant(
-        "oracle-one-firing-more", "the oracle lets a rule that says at_most fire once more", ORACLE,
+        "oracle-one-firing-more", "the oracle lets a rule that summary at_most fire once more", ORACLE,
         ">= self.bounds[limit.name]", "> self.bounds[limit.name]", AT_MOST + "test_a_limit_is_looked_at_before_the_step",
     ),
     mutant(
-        "oracle-firings-not-counted", "the oracle does not count the firings of a rule that says at_most", ORACLE,
+        "oracle-firings-not-counted", "the oracle does not count the firings of a rule that summary at_most", ORACLE,
         "count_firing(after, limit)", "pass", AT_MOST + "test_it_is_what_one_would_write_by_hand", AT_MOST + "test_a_step_is_counted_after_its_effects",
     ),
     mutant(
@@ -495,7 +499,7 @@ STEPS = (
         "(when is not None and not self.answer(claim, when, of)) or ", "", WHEN + "test_a_claim_is_made_of_what_meets_its_antecedent",
     ),
     mutant(
-        "last-step-out-of-domain", "the last step out of a domain is told, not the first", RULES,
+        "last-step-out-of-domain", "the last step out of a domain is reported, not the first", RULES,
         'with self.b.if_then(self.b.icmp_signed("<", self.b.load(self.counter(UNTYPED)), ZERO)):',
         'with self.b.if_then(self.b.icmp_signed("<", ZERO, ONE)):', TOYS + "test_engines_find_the_same[assigns twice-to the first-]",
     ),
@@ -552,15 +556,15 @@ WAYS_BACK = (
         WIDE + "test_none_of_four_million_steps_is_lost",
     ),
     mutant(
-        "everything-is-the-first", "each claim of a property is about the first thing", "spec/table/properties.py",
+        "everything-is-the-first", "each claim of a property is about the first thing", "spec/vocabulary/table/properties.py",
         "tuple((name, binding[name]) for", "tuple((name, 0) for", EACH + "test_each_says_what_separate_claims_say",
     ),
     mutant(
-        "one-speaks-for-all", "of interchangeable things one is judged", "spec/table/properties.py",
+        "one-speaks-for-all", "of interchangeable things one is judged", "spec/vocabulary/table/properties.py",
         "(self.bindings if self.each", "(self.bindings[:1] if self.each", EACH + "test_interchangeable_things_are_judged_together",
     ),
     mutant(
-        "ways-of-the-interchangeable", "a way of one of several interchangeable things is judged", "model_check/symmetry.py",
+        "ways-of-the-interchangeable", "a way of one of several interchangeable things is judged", "model_check/interpreter/symmetry_check.py",
         'if claim.kind == "recoverable" and len(claim.bindings) > 1:', "if False:", EACH + "test_ways_of_interchangeable_things_are_refused",
     ),
     mutant(
@@ -585,7 +589,7 @@ WAYS_BACK = (
         BACK + "test_more_states_than_a_piece", BACK + "test_the_only_lost_state_of_many",
     ),
     mutant(
-        "last-lost-state", "the last state without a way back is told", PATHS,
+        "last-lost-state", "the last state without a way back is reported", PATHS,
         "int(np.argmax(lost))", "len(lost) - 1 - int(np.argmax(lost[::-1]))", BACK + "test_the_first_of_several_in_a_level_is_told",
     ),
     mutant(
@@ -611,7 +615,7 @@ WAYS_BACK = (
         BACK + "test_a_trap_is_found_at_its_first_state", BACK + "test_random_graphs",
     ),
     mutant(
-        "oracle-undecided-is-lost", "the oracle takes a state from which a bound cuts a way off for lost", "model_check/oracle_graph.py",
+        "oracle-undecided-is-lost", "the oracle takes a state from which a bound cuts a way off for lost", "model_check/oracle/graph.py",
         " | self.cut", "", BACK + "test_a_bounded_step_leaves_it_undecided",
     ),
     mutant(
@@ -631,11 +635,11 @@ WAYS_BACK = (
 
 LIVENESS = (
     mutant(
-        "nothing-is-weakly-fair", "leads-to is judged without weak fairness", "model_check/liveness.py",
+        "nothing-is-weakly-fair", "leads-to is judged without weak fairness", "model_check/search/liveness.py",
         'for which in ("weak", "strong")', 'for which in ("no", "strong")', LEADS + "test_a_lock",
     ),
     mutant(
-        "nothing-is-strongly-fair", "strong fairness counts as none", "model_check/liveness.py",
+        "nothing-is-strongly-fair", "strong fairness counts as none", "model_check/search/liveness.py",
         'for which in ("weak", "strong")', 'for which in ("weak", "no")', LEADS + "test_a_lock",
     ),
     mutant(
@@ -643,7 +647,7 @@ LIVENESS = (
         "if strong[action] != 0:", "if strong[action] + weak[action] != 0:", LEADS + "test_a_lock",
     ),
     mutant(
-        "undecided-parts", "a part that a bound cuts off may last for ever", "model_check/liveness.py",
+        "undecided-parts", "a part that a bound cuts off may last for ever", "model_check/search/liveness.py",
         " & ~np.concatenate(self.steps.cuts)", "", LEADS + "test_a_bounded_step_leaves_it_undecided",
     ),
     mutant(
@@ -655,16 +659,16 @@ LIVENESS = (
         "rank[opened[waiting - 1]] >= low:", "rank[opened[waiting - 1]] >= 1:", LEADS + "test_components",
     ),
     mutant(
-        "all-may-last", "steps of operators and faults may go on for ever", "model_check/liveness.py",
+        "all-may-last", "steps of operators and faults may go on for ever", "model_check/search/liveness.py",
         '[rule.kind == "protocol" for', "[True for", LEADS + "test_a_lock",
     ),
     mutant(
-        "only-from-parts", "a violation is looked for in the fair parts only, not on the way there", "model_check/liveness.py",
+        "only-from-parts", "a violation is looked for in the fair parts only, not on the way there", "model_check/search/liveness.py",
         "reason or spread(never,", "reason or spread(never.copy(),", LEADS + "test_the_circle_is_the_one_that_is_meant", LEADS + "test_a_state_without_any_step_is_a_violation",
         LEADS + "test_who_may_rest_breaks_a_promise", LEADS + "test_texts", LEADS + "test_json",
     ),
     mutant(
-        "lasso-not-replayed", "the circle of a counterexample is not confirmed", COUNTEREXAMPLE,
+        "lasso-not-replayed", "the cycle of a counterexample is not confirmed", COUNTEREXAMPLE,
         "        if wrong:", "        if False:", LEADS + "test_a_wrong_lasso_is_refused",
     ),
 )  # fmt: skip
@@ -686,9 +690,9 @@ LANGUAGE = (
         "return self.b.add(bound, I64(type_.plus))", "return bound", FUZZ + "test_random_specs",
     ),
     mutant(
-        "last-fault", "of several faults the last is told", LOWERING + "emit.py",
+        "last-fault", "of several faults the last is reported", LOWERING + "emit.py",
         'self.b.store(self.b.select(self.b.icmp_signed("==", first, ZERO), code, first), self.fault)', "self.b.store(code, self.fault)",
-        "tests/test_agreement.py::test_of_two_faults_in_a_step_the_first_counts",
+        "tests/test_engines_agree.py::test_of_two_faults_in_a_step_the_first_counts",
     ),
     mutant(
         "negative-index", "a negative index is taken", LOWERING + "emit.py",
@@ -768,12 +772,12 @@ LANGUAGE = (
     ),
     mutant(
         "rows-whatever-they-forbid", "a row fires though a guard holds that it forbids", LOWERING + "firing.py",
-        "for guard in row.unless:", "for guard in row.unless[:0]:", "tests/test_agreement.py::test_a_row_does_not_fire_unless",
-        "tests/test_control.py::test_engines_agree", FUZZ + "test_random_specs",
+        "for guard in row.unless:", "for guard in row.unless[:0]:", "tests/test_engines_agree.py::test_a_row_does_not_fire_unless",
+        "tests/test_zookeeper.py::test_engines_agree", FUZZ + "test_random_specs",
     ),
     mutant(
         "first-source", "a row leaves the first of its sources only", LOWERING + "firing.py",
-        "for source in row.sources:", "for source in row.sources[:1]:", FUZZ + "test_random_specs", "tests/test_control.py::test_engines_agree",
+        "for source in row.sources:", "for source in row.sources[:1]:", FUZZ + "test_random_specs", "tests/test_zookeeper.py::test_engines_agree",
     ),
     mutant(
         "overlapping-rows", "two rows that fit are no error", LOWERING + "firing.py",
@@ -782,7 +786,7 @@ LANGUAGE = (
     mutant(
         "target-before-effects", "a row enters its target before its effects run", LOWERING + "firing.py",
         "        for effect in row.effects:\n", "        self.store(cell.packed, cell.pointer, I64(int(row.target)), self.where, '')\n        for effect in row.effects:\n",
-        "tests/test_agreement.py::test_effects_of_a_row_see_its_source",
+        "tests/test_engines_agree.py::test_effects_of_a_row_see_its_source",
     ),
 )  # fmt: skip
 

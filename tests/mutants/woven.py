@@ -17,9 +17,9 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from kafka_spec.model_check.exploration import Exploration
-from kafka_spec.spec.domain import Bound
-from kafka_spec.spec.lint import WRITERS, Source, source_of
-from kafka_spec.spec.table import Among, BoundSet, Machine, Row, Rule, Spec
+from kafka_spec.spec.language import WRITERS, Source, source_of
+from kafka_spec.spec.language.domain import Bound
+from kafka_spec.spec.vocabulary.table import Among, BoundSet, Machine, Row, Rule, Spec
 
 Function = Callable[..., Any]
 MUTANT = "mutant"
@@ -145,11 +145,11 @@ class _Weaver(ast.NodeTransformer):
         return node
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        told = ast.unparse(node)
+        reported = ast.unparse(node)
         self.generic_visit(node)
         if len(node.ops) > 1:
             return node
-        runs = _runs(self.woven.number("comparison", self.source.function, self.where, f"{told}, weakened"))
+        runs = _runs(self.woven.number("comparison", self.source.function, self.where, f"{reported}, weakened"))
         match node.ops[0]:
             case ast.Lt() | ast.LtE():
                 node.comparators[0] = ast.BinOp(node.comparators[0], ast.Add(), runs)

@@ -12,8 +12,8 @@ from __future__ import annotations
 from itertools import accumulate
 
 from kafka_spec.conformance.validate.replay.script import Script
-from kafka_spec.spec.partition import PartitionState
-from kafka_spec.spec.replica import ReplicaState
+from kafka_spec.spec.machines.partition import PartitionState
+from kafka_spec.spec.machines.replica import ReplicaState
 
 LINES_OF_EVENT = 4
 """Lines that an event has for each broker, at most: two transitions, a removal, a request."""

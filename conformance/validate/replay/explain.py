@@ -16,15 +16,15 @@ from kafka_spec.conformance.validate.replay.model_steps import Line, Model
 from kafka_spec.conformance.validate.replay.observations import Observations, PartitionStory, SeenLine, observe
 from kafka_spec.conformance.validate.replay.script import Script
 from kafka_spec.conformance.validate.replay.search import MOST_STATES, Explanation, RunSearch
-from kafka_spec.spec.control.bounds import BROKERS
-from kafka_spec.spec.partition import PartitionState
-from kafka_spec.spec.table import SpecError
+from kafka_spec.spec.machines.partition import PartitionState
+from kafka_spec.spec.vocabulary.table import SpecError
+from kafka_spec.spec.zookeeper.bounds import BROKERS
 
 MOST_PARTITIONS = 32
 """Partitions that are tried if none are named."""
 
 LARGEST = 31
-"""The last leader epoch and the last version of the model (spec/control/bounds.py)."""
+"""The last leader epoch and the last version of the model (spec/zookeeper/bounds.py)."""
 EVENT = timedelta(seconds=2)
 """Lines of one event are not further apart."""
 
@@ -96,7 +96,7 @@ def replay(
         raise SpecError(f"no line is about partition {missing[0]}; name it as the logs do: TOPIC-NUMBER")
     plain = seen.plain and all(seen.plain)
     chosen = era or ("0.10" if plain else "2.8")
-    found = Replayed(f"control/era_{chosen.replace('.', '_')}", list(files))
+    found = Replayed(f"zookeeper/era_{chosen.replace('.', '_')}", list(files))
     model = cache(partial(Model, chosen))
     for number, name in enumerate(sorted(seen.logs)):
         if not wanted and number >= MOST_PARTITIONS:
@@ -127,43 +127,43 @@ def _told(seen: Observations, whole: PartitionStory, model: Callable[..., Model]
     if run.exhausted:
         permissive = _search(model(*size, 1), seen, log, brokers, most)
         run = run if permissive.exhausted else permissive
-    told = ReplayedPartition(whole, "explained", log.count, brokers, run, left_out=left_out, states=run.states)
+    reported = ReplayedPartition(whole, "explained", log.count, brokers, run, left_out=left_out, states=run.states)
     if run.complete:
-        return told
+        return reported
     if not run.exhausted:
-        told.verdict, told.why = "gave up", f"{run.states:,} states were searched; there may be a run"
-        told.explained = run.furthest.progress
-        told.at = _place_of(log, told.explained)
-        return told
-    told.verdict = "not explained"
-    _find_longest(told, strict, seen, log, brokers, most)
-    return told
+        reported.verdict, reported.why = "gave up", f"{run.states:,} states were searched; there may be a run"
+        reported.explained = run.furthest.progress
+        reported.at = _place_of(log, reported.explained)
+        return reported
+    reported.verdict = "not explained"
+    _find_longest(reported, strict, seen, log, brokers, most)
+    return reported
 
 
 def _find_longest(
-    told: ReplayedPartition, model: Model, seen: Observations, log: PartitionStory, brokers: tuple[int, ...], most: int
+    reported: ReplayedPartition, model: Model, seen: Observations, log: PartitionStory, brokers: tuple[int, ...], most: int
 ) -> None:
     """Find the longest beginning of the log that a run explains; the search for all of it may have been misled by what follows."""
-    assert told.run is not None
-    explained, too_many = told.run.furthest.progress, log.count
+    assert reported.run is not None
+    explained, too_many = reported.run.furthest.progress, log.count
     step = 1
     while explained + 1 < too_many:
         tried = min(explained + step, too_many - 1)
         run = _search(model, seen, log.first(tried), brokers, most)
-        told.states += run.states
+        reported.states += run.states
         if run.complete:
-            told.run, explained, step = run, tried, 2 * step
+            reported.run, explained, step = run, tried, 2 * step
         elif run.exhausted:
             too_many, step = tried, 1
             explained = max(explained, run.furthest.progress)
-            told.possible = run.possible
+            reported.possible = run.possible
         else:
-            told.why = "a longer beginning may have a run: the search for it gave up"
+            reported.why = "a longer beginning may have a run: the search for it gave up"
             break
-    if not told.possible:
-        told.possible = told.run.possible
-    told.explained = explained
-    told.at = _place_of(log, explained)
+    if not reported.possible:
+        reported.possible = reported.run.possible
+    reported.explained = explained
+    reported.at = _place_of(log, explained)
 
 
 def _place_of(log: PartitionStory, number: int) -> int:

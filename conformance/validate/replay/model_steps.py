@@ -14,17 +14,17 @@ from typing import NamedTuple
 import numpy as np
 
 from kafka_spec.conformance.validate.replay.rules import EXPLAINING, bounds_for
-from kafka_spec.model_check.compile import Program
-from kafka_spec.model_check.layout import Layout, Packed, get
-from kafka_spec.model_check.machine_code import Tier
-from kafka_spec.model_check.oracle import ExecutableSpec
-from kafka_spec.model_check.shards import Slice
-from kafka_spec.spec.control.machines import STANDBY
-from kafka_spec.spec.control.messages import Kind, Request
-from kafka_spec.spec.control.state import Channel, ControllerStep, LeaderIsrAndControllerEpoch, Life, World
-from kafka_spec.spec.partition import PARTITION, PartitionState
-from kafka_spec.spec.replica import REPLICA, ReplicaState
-from kafka_spec.spec.table import Rule, SpecError
+from kafka_spec.model_check.code.program import Program
+from kafka_spec.model_check.interpreter.interpreter import Interpreter
+from kafka_spec.model_check.llvm.machine_code import Tier
+from kafka_spec.model_check.record.layout import Layout, Packed, get
+from kafka_spec.model_check.search.shards import Slice
+from kafka_spec.spec.machines.partition import PARTITION, PartitionState
+from kafka_spec.spec.machines.replica import REPLICA, ReplicaState
+from kafka_spec.spec.vocabulary.table import Rule, SpecError
+from kafka_spec.spec.zookeeper.machines import STANDBY
+from kafka_spec.spec.zookeeper.messages import Kind, Request
+from kafka_spec.spec.zookeeper.state import Channel, ControllerStep, LeaderIsrAndControllerEpoch, Life, World
 
 Record = bytes
 """A packed state."""
@@ -95,7 +95,7 @@ class Model:
     def __init__(self, era: str, brokers: int, replicas: int, deletions: int, unclean: int) -> None:
         spec = EXPLAINING[era]
         self.brokers = brokers
-        self.world = ExecutableSpec(spec, bounds_for(spec, brokers, replicas, deletions, unclean))
+        self.world = Interpreter(spec, bounds_for(spec, brokers, replicas, deletions, unclean))
         self.layout = Layout(self.world.space)
         self._program = Program(spec, self.layout, self.world.actions, (), self.world.k, frozenset({"digest"}), tier=Tier.QUICK)
         self._slice = Slice(self._program, self.world.actions.count)

@@ -160,7 +160,7 @@ class _ControllerListener:
     def removed(self, replica: int, now: LeaderAndIsr) -> None:
         self._add("removed", about=replica, now=now)
 
-    def told(self, broker: int, now: LeaderAndIsr) -> None:
+    def reported(self, broker: int, now: LeaderAndIsr) -> None:
         self._assigned(now.replicas)
         if now.moving:
             self._moves()

@@ -33,41 +33,41 @@ def _verdict(found: Replayed) -> str:
     return f"{word}: partitions as runs of {found.model}: {what}{more}"
 
 
-def _partition(found: Replayed, told: ReplayedPartition) -> Iterator[str]:
-    if told.run is None:
-        yield f"{told.name}: not tried: {told.why}"
+def _partition(found: Replayed, reported: ReplayedPartition) -> Iterator[str]:
+    if reported.run is None:
+        yield f"{reported.name}: not tried: {reported.why}"
         return
-    yield f"{told.name}: {told.verdict}: {told.explained} of {told.observations} observations, {told.states:,} states searched"
-    if told.left_out:
-        yield f"  not tried: {told.left_out}"
-    steps = told.run.steps()
+    yield f"{reported.name}: {reported.verdict}: {reported.explained} of {reported.observations} observations, {reported.states:,} states searched"
+    if reported.left_out:
+        yield f"  not tried: {reported.left_out}"
+    steps = reported.run.steps()
     shown, filled = _counts(steps)
     yield f"  rules that the log shows: {_listed(shown)}"
     yield f"  filled in: {_listed(filled)}"
     for node in steps:
         if node.action is not None and not _shows(node) and node.action.rule.kind != "protocol":
-            yield f"    before {_next_line(found, told, node)}: {_says(told, node)}"
-    if told.at is not None:
-        yield from _stop(found, told, steps)
+            yield f"    before {_next_line(found, reported, node)}: {_summary(reported, node)}"
+    if reported.at is not None:
+        yield from _stop(found, reported, steps)
 
 
-def _stop(found: Replayed, told: ReplayedPartition, steps: list[Node]) -> Iterator[str]:
-    assert told.at is not None
-    if told.verdict == "gave up":
-        yield f"  got as far as {_at(found, told.at)}: {told.why}"
+def _stop(found: Replayed, reported: ReplayedPartition, steps: list[Node]) -> Iterator[str]:
+    assert reported.at is not None
+    if reported.verdict == "gave up":
+        yield f"  got as far as {_at(found, reported.at)}: {reported.why}"
         return
-    yield f"  nothing explains {_at(found, told.at)}: {_line_of(told, told.at)}"
-    if told.why:
-        yield f"  ({told.why})"
+    yield f"  nothing explains {_at(found, reported.at)}: {_line_of(reported, reported.at)}"
+    if reported.why:
+        yield f"  ({reported.why})"
     yield "  the last steps before it:"
     for node in steps[-LAST_STEPS:]:
-        yield f"    {_says(told, node)}"
-    if told.possible:
+        yield f"    {_summary(reported, node)}"
+    if reported.possible:
         yield "  the model could have gone on with:"
-    for rule, lines in told.possible[:MOST_POSSIBLE]:
-        yield f"    {rule}: {'; '.join(_shown(told, line) for line in lines)}"
-    if len(told.possible) > MOST_POSSIBLE:
-        yield f"    and {len(told.possible) - MOST_POSSIBLE} more"
+    for rule, lines in reported.possible[:MOST_POSSIBLE]:
+        yield f"    {rule}: {'; '.join(_shown(reported, line) for line in lines)}"
+    if len(reported.possible) > MOST_POSSIBLE:
+        yield f"    and {len(reported.possible) - MOST_POSSIBLE} more"
 
 
 def _counts(steps: list[Node]) -> tuple[Counter[str], Counter[str]]:
@@ -87,20 +87,20 @@ def _listed(counts: Counter[str]) -> str:
     return ", ".join(f"{rule} {count}" for rule, count in sorted(counts.items(), key=lambda one: (-one[1], one[0]))) or "nothing"
 
 
-def _says(told: ReplayedPartition, node: Node) -> str:
+def _summary(reported: ReplayedPartition, node: Node) -> str:
     """Return a step in Kafka's words, with Kafka's numbers of brokers."""
     assert node.action is not None
-    values = {name: _broker(told, value) if name in BROKERS else value for name, value in node.action.values.items()}
-    return f"{node.action.name}: {node.action.rule.says.format_map(values)}"
+    values = {name: _broker(reported, value) if name in BROKERS else value for name, value in node.action.values.items()}
+    return f"{node.action.name}: {node.action.rule.summary.format_map(values)}"
 
 
-def _broker(told: ReplayedPartition, place: int) -> str:
-    return f"broker {told.brokers[place]}" if 0 <= place < len(told.brokers) else "nobody"
+def _broker(reported: ReplayedPartition, place: int) -> str:
+    return f"broker {reported.brokers[place]}" if 0 <= place < len(reported.brokers) else "nobody"
 
 
-def _next_line(found: Replayed, told: ReplayedPartition, node: Node) -> str:
-    assert told.run is not None
-    lines = told.run.script.log.lines
+def _next_line(found: Replayed, reported: ReplayedPartition, node: Node) -> str:
+    assert reported.run is not None
+    lines = reported.run.script.log.lines
     return _at(found, lines[node.lines].place) if node.lines < len(lines) else "the end"
 
 
@@ -109,21 +109,21 @@ def _at(found: Replayed, place: int) -> str:
     return f"{found.files[file]}:{line}"
 
 
-def _line_of(told: ReplayedPartition, place: int) -> str:
-    assert told.run is not None
-    for seen in told.whole.lines:
+def _line_of(reported: ReplayedPartition, place: int) -> str:
+    assert reported.run is not None
+    for seen in reported.whole.lines:
         if seen.place == place:
             return _worded(seen.kind, seen.about, seen.source, seen.target, str(seen.now) if seen.now else "")
     return "a request that arrived"
 
 
-def _shown(told: ReplayedPartition, line: Line) -> str:
+def _shown(reported: ReplayedPartition, line: Line) -> str:
     now = ""
     if line.now is not None:
-        isr = ",".join(str(broker) for place, broker in enumerate(told.brokers) if line.now.isr >> place & 1)
-        leader = told.brokers[line.now.leader] if line.now.leader >= 0 else -1
+        isr = ",".join(str(broker) for place, broker in enumerate(reported.brokers) if line.now.isr >> place & 1)
+        leader = reported.brokers[line.now.leader] if line.now.leader >= 0 else -1
         now = f"leader {leader}, epoch {line.now.epoch}, ISR {isr or 'empty'}, version {line.now.version}"
-    about = told.brokers[line.about] if line.about >= 0 else -1
+    about = reported.brokers[line.about] if line.about >= 0 else -1
     return _worded(line.kind, about, line.source, line.target, now)
 
 
@@ -146,29 +146,29 @@ def plain_of(found: Replayed) -> dict[str, Any]:
     }
 
 
-def _plain(found: Replayed, told: ReplayedPartition) -> dict[str, Any]:
-    steps = told.run.steps() if told.run is not None else []
+def _plain(found: Replayed, reported: ReplayedPartition) -> dict[str, Any]:
+    steps = reported.run.steps() if reported.run is not None else []
     shown, filled = _counts(steps)
     return {
-        "partition": told.name,
-        "verdict": told.verdict,
-        "why": told.why,
-        "not tried": told.left_out,
-        "observations": told.observations,
-        "explained": told.explained,
-        "states": told.states,
-        "brokers": list(told.brokers),
+        "partition": reported.name,
+        "verdict": reported.verdict,
+        "why": reported.why,
+        "not tried": reported.left_out,
+        "observations": reported.observations,
+        "explained": reported.explained,
+        "states": reported.states,
+        "brokers": list(reported.brokers),
         "shown": dict(shown),
         "filled in": dict(filled),
-        "at": None if told.at is None else _at(found, told.at),
-        "possible": [{"rule": rule, "lines": [_shown(told, line) for line in lines]} for rule, lines in told.possible],
-        "steps": [_plain_step(found, told, node) for node in steps],
+        "at": None if reported.at is None else _at(found, reported.at),
+        "possible": [{"rule": rule, "lines": [_shown(reported, line) for line in lines]} for rule, lines in reported.possible],
+        "steps": [_plain_step(found, reported, node) for node in steps],
     }
 
 
-def _plain_step(found: Replayed, told: ReplayedPartition, node: Node) -> dict[str, Any]:
-    assert node.action is not None and node.parent is not None and told.run is not None
-    log = told.run.script.log
+def _plain_step(found: Replayed, reported: ReplayedPartition, node: Node) -> dict[str, Any]:
+    assert node.action is not None and node.parent is not None and reported.run is not None
+    log = reported.run.script.log
     explained = [one.place for one in log.lines[node.parent.lines : node.lines]]
-    explained += [one.place for one in told.run.script.arrivals[node.parent.arrivals : node.arrivals]]
-    return {"rule": node.action.name, "says": _says(told, node), "explains": [_at(found, place) for place in explained]}
+    explained += [one.place for one in reported.run.script.arrivals[node.parent.arrivals : node.arrivals]]
+    return {"rule": node.action.name, "summary": _summary(reported, node), "explains": [_at(found, place) for place in explained]}

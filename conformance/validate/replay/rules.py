@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import dataclasses
 
-from kafka_spec.spec.bounds.control import NOTHING_HAPPENS
-from kafka_spec.spec.control.broker.isr import SHRINK_ISR, follower_lags
-from kafka_spec.spec.control.controller.requested import CONTROLLED_SHUTDOWN_AGAIN, PREFERRED_ELECTION, UNCLEAN_ELECTION
-from kafka_spec.spec.control.environment import CRASH, EXPIRE_SESSION, SHUT_DOWN
-from kafka_spec.spec.control.eras import ERA_0_10, ERA_2_8
-from kafka_spec.spec.table import Rule, Spec
+from kafka_spec.spec.vocabulary.table import Rule, Spec
+from kafka_spec.spec.zookeeper.broker.isr import SHRINK_ISR, follower_lags
+from kafka_spec.spec.zookeeper.controller.requested import CONTROLLED_SHUTDOWN_AGAIN, PREFERRED_ELECTION, UNCLEAN_ELECTION
+from kafka_spec.spec.zookeeper.environment import CRASH, EXPIRE_SESSION, SHUT_DOWN
+from kafka_spec.spec.zookeeper.eras import ERA_0_10, ERA_2_8
+from kafka_spec.spec.zookeeper.families import NOTHING_HAPPENS
 
 LEFT_OUT = ("Bounce", "DropFromIsr", "Rebalance")
 """Rules that others stand for: a crash and a restart, the removal of a slow follower, a preferred election."""
@@ -33,7 +33,7 @@ def _explaining(era: Spec) -> Spec:
     rules = (*map(_unbounded, UNBOUNDED), SLOW)
     return era.replacing(
         f"{era.name}/logs",
-        f"{era.says}: the rules that may explain a log",
+        f"{era.summary}: the rules that may explain a log",
         rules=rules,
         without=LEFT_OUT,
         normal_form=(),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from kafka_spec.conformance.validate.events import LeaderAndIsr
 from kafka_spec.conformance.validate.replay.model_steps import Line, ModelLeadership
 from kafka_spec.conformance.validate.replay.observations import Arrival, PartitionStory, SeenLine
-from kafka_spec.spec.domain import NONE
+from kafka_spec.spec.language.domain import NONE
 
 STRANGER = 30
 """The place of a broker that the model does not have: no state agrees with a line that names it."""

@@ -138,8 +138,8 @@ class RunSearch:
             return self.unseen(node, action, record, free=True)
         request = self.model.request(node.record, action)
         content = ModelLeadership(int(request.leader), request.leader_epoch, int(request.isr), request.version)
-        told = request.controller_epoch, action.values["broker"], content
-        if due is not None and self.is_arrival(action, told, due):
+        reported = request.controller_epoch, action.values["broker"], content
+        if due is not None and self.is_arrival(action, reported, due):
             return Node(record, node.lines, node.arrivals + 1, 0, 0, node, action)
         return None
 
@@ -174,9 +174,9 @@ class RunSearch:
             return arrivals[node.arrivals]
         return None
 
-    def is_arrival(self, action: BoundRule, told: tuple[int, int, ModelLeadership], due: Arrival) -> bool:
+    def is_arrival(self, action: BoundRule, reported: tuple[int, int, ModelLeadership], due: Arrival) -> bool:
         """Whether a step handles the request that the log shows next, as the log says."""
-        epoch, broker, content = told
+        epoch, broker, content = reported
         if broker != self.script.place(due.broker) or epoch != self.script.epochs.index(due.epoch) + 1:
             return False
         if (due.outcome == TAKEN and action.name not in TAKES) or (due.outcome == IGNORED and action.name not in IGNORES):

@@ -7,8 +7,8 @@ from rich.text import Text
 
 from kafka_spec.impl.run.display import PARTITIONS
 from kafka_spec.impl.run.kraft.world import KRaftWorld
-from kafka_spec.spec.domain import NONE
 from kafka_spec.spec.kraft.machines import BrokerState
+from kafka_spec.spec.language.domain import NONE
 
 STYLES = {BrokerState.UNFENCED: "green", BrokerState.CONTROLLED_SHUTDOWN: "yellow"}
 

@@ -18,7 +18,7 @@ from kafka_spec.impl.run.kraft.world import KRaftWorld
 from kafka_spec.impl.run.operations import LARGEST, NAMES, OPERATIONS, PATIENCE, RECORDS, record_of
 from kafka_spec.impl.run.options import TOPIC, Options
 from kafka_spec.impl.run.tasks import RemoteCall, Sleep, Task
-from kafka_spec.spec.domain import NONE
+from kafka_spec.spec.language.domain import NONE
 
 
 class KRaftOperators:

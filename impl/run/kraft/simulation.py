@@ -23,7 +23,7 @@ from kafka_spec.impl.run.kraft.world import KRaftWorld
 from kafka_spec.impl.run.options import Options
 from kafka_spec.impl.run.outcome import ACKS, PartitionOutcome, RunOutcome
 from kafka_spec.impl.run.verdict import Verdict
-from kafka_spec.spec.table import SpecError
+from kafka_spec.spec.vocabulary.table import SpecError
 
 LOOKS_APART = 4
 """How many times the display is updated between two looks of the judge."""

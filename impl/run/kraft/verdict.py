@@ -17,9 +17,8 @@ from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.history import ALL, History
 from kafka_spec.impl.run.kraft.watcher import KRaftWatcher
 from kafka_spec.impl.run.verdict import Broken, Lost, Verdict
-from kafka_spec.spec.domain import NONE, Spent
 from kafka_spec.spec.kraft.eras import SUITE
-from kafka_spec.spec.kraft.progress import (
+from kafka_spec.spec.kraft.properties.liveness import (
     RECOVERS,
     a_leader_is_missing,
     a_proposal_is_pending,
@@ -30,7 +29,8 @@ from kafka_spec.spec.kraft.progress import (
     a_stray_replica_is_left,
 )
 from kafka_spec.spec.kraft.state import KRaft
-from kafka_spec.spec.table import Constants, Property, Spec
+from kafka_spec.spec.language.domain import NONE, Spent
+from kafka_spec.spec.vocabulary.table import Constants, Property, Spec
 
 BETWEEN_LOOKS = ("EpochsNeverGoBack", "ChangesHaveTheirEpochs", "HighWatermarkGrows")
 """The step invariants that hold of any two states in their order."""
@@ -131,7 +131,7 @@ class KRaftJudge:
             else:
                 continue
             if not holds:
-                self._break(claim.name, partition, f"{partition}: {told(after)}")
+                self._break(claim.name, partition, f"{partition}: {reported(after)}")
 
     def unrest(self) -> list[str]:
         """Return what keeps partitions from rest, in words."""
@@ -204,7 +204,7 @@ def _called(function: Any, scope: Mapping[str, Any]) -> Any:
     return function(*[scope[name] for name in names])
 
 
-def told(state: KRaft) -> str:
+def reported(state: KRaft) -> str:
     """Return a partition in words."""
     held = state.controller.partition
     replicas = [node.replica for node in state.brokers]

@@ -15,9 +15,9 @@ from kafka_spec.impl.log.log import PartitionLog
 from kafka_spec.impl.protocol.topic_ids import text_of
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.operations import generation_of
-from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet
 from kafka_spec.spec.kraft.machines import LEADER
 from kafka_spec.spec.kraft.state import PastEvents, StoredRecord
+from kafka_spec.spec.language.domain import NO_BROKERS, NONE, BrokerSet
 
 FIRST, FROM_ISR, FROM_ELR, UNCLEAN = "first", "from the ISR", "from the ELR", "unclean"
 WHY = (FIRST, FROM_ISR, FROM_ELR, UNCLEAN)
@@ -102,7 +102,7 @@ class KRaftWatcher:
 
     def looked(self, cluster: KRaftNodes) -> list[str]:
         """Count the elections since the last call, and note what unclean ones have lost; return them in words."""
-        controller, told = cluster.controller, []
+        controller, reported = cluster.controller, []
         unclean, controller.unclean_elections = controller.unclean_elections, []
         before, self._seen = self._seen, controller.image
         self._number_topics(controller.image)
@@ -116,15 +116,17 @@ class KRaftWatcher:
             if old is not None and (old is held or old.leader_epoch == held.leader_epoch):
                 continue
             if held.leader == NONE:
-                told.append(f"{partition} has no leader, in leader epoch {held.leader_epoch}")
+                reported.append(f"{partition} has no leader, in leader epoch {held.leader_epoch}")
                 continue
             why = FIRST if old is None else FROM_ELR if held.leader in old.elr else FROM_ISR
             if partition in unclean:
                 why = UNCLEAN
                 self._forget_lost(cluster, partition, held.leader, held.leader_epoch)
             self.elections[why] += 1
-            told.append(f"the controller elects broker {held.leader} for {partition} under leader epoch {held.leader_epoch}: {why}")
-        return told
+            reported.append(
+                f"the controller elects broker {held.leader} for {partition} under leader epoch {held.leader_epoch}: {why}"
+            )
+        return reported
 
     def _forget_lost(self, cluster: KRaftNodes, partition: TopicPartition, leader: int, epoch: int) -> None:
         """After an unclean election only what the new leader holds counts as committed."""

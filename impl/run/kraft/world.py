@@ -29,7 +29,7 @@ from kafka_spec.impl.run.scheduler import ScheduledTasks
 from kafka_spec.impl.run.simulated_network import SimulatedNetwork
 from kafka_spec.impl.run.tasks import Sleep, Task
 from kafka_spec.impl.run.virtual_time import VirtualTime
-from kafka_spec.spec.partition_change import ElectionKind
+from kafka_spec.spec.decisions.partition_change import ElectionKind
 
 SESSION_TIMEOUT_MS = 3_000
 """broker.session.timeout.ms; shorter than Kafka's, so that a run has more events."""
@@ -112,8 +112,8 @@ class KRaftWorld(VirtualTime):
             yield Sleep(5 * IDLE)
 
     def _look(self) -> None:
-        for told in self.watcher.looked(self.cluster):
-            self.observer.tell(told)
+        for reported in self.watcher.looked(self.cluster):
+            self.observer.tell(reported)
 
     def _serve(self, number: int, message: Any, reply: Callable[[Any], object]) -> bool:
         """Deliver a message to a broker or to the controller; return whether it runs."""

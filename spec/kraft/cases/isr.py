@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from kafka_spec.spec.bounds.kraft import ELR_EMPTY, NO_RESTART, NO_UNCLEAN_ELECTION, NOTHING_REFUSED
 from kafka_spec.spec.case import Case, Shown
-from kafka_spec.spec.decisions import (
-    Checked,
-    FollowerEnds,
-    LastKnownLeader,
-    NewIncarnation,
-)
+from kafka_spec.spec.decisions.variants import Checked, FollowerEnds, LastKnownLeader, NewIncarnation
 from kafka_spec.spec.kraft.cases.releases import LAST
-from kafka_spec.spec.table import Decision
+from kafka_spec.spec.kraft.families import ELR_EMPTY, NO_RESTART, NO_UNCLEAN_ELECTION, NOTHING_REFUSED
 from kafka_spec.spec.untested import NO_LEADER_MISSING
+from kafka_spec.spec.vocabulary.table import Decision
 
 ELR = Decision("elr", Checked.YES, "eligible leader replicas (KIP-966: 4.0 on request, 4.1 for new clusters)")
 CASES: tuple[Case, ...] = (
@@ -139,7 +134,7 @@ CASES: tuple[Case, ...] = (
             ): FollowerEnds.KEPT_IF_LEADER
         },
         shows=(Shown("preferred"),),
-        breaks_nothing="at the bounds tried; control/re-elected-leader-remembers shows it with another protocol",
+        breaks_nothing="at the bounds tried; zookeeper/re-elected-leader-remembers shows it with another protocol",
     ),
     Case(
         "KAFKA-7128",

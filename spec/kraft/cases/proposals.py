@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from kafka_spec.spec.case import Case, Shown
-from kafka_spec.spec.decisions import (
-    Checked,
-)
+from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.kraft.cases.releases import LAST
-from kafka_spec.spec.table import Decision
+from kafka_spec.spec.vocabulary.table import Decision
 
 EQUAL_PARTITION_EPOCH_APPLIED = Decision(
     "equal_partition_epoch_applied", Checked.YES, "an image with a known partition epoch is applied (3.3, KAFKA-13790)"
@@ -69,7 +67,7 @@ CASES: tuple[Case, ...] = (
             ): Checked.NO
         },
         shows=(Shown("proposal_dropped", {"LeaderCountsCandidates": 9, "CandidatesHoldCommitted": 10, "Committed": 12}),),
-        seen="conformance/findings/proposal_dropped_at_known_epoch.py",
+        seen="conformance/reproductions/proposal_dropped_at_known_epoch.py",
     ),
     Case(
         "high-watermark-waits-after-rollback",
@@ -81,7 +79,7 @@ CASES: tuple[Case, ...] = (
             ): Checked.NO
         },
         shows=(Shown("fence_and_crash", {"Recovers": 8, "RecordsAreCommitted": 11}),),
-        seen="conformance/findings/high_watermark_waits_after_rollback.py",
+        seen="conformance/reproductions/high_watermark_waits_after_rollback.py",
     ),
     Case(
         "epoch-bump-on-shrink",

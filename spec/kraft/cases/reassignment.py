@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from kafka_spec.spec.case import Case, Shown
-from kafka_spec.spec.decisions import (
-    Checked,
-    EmptiedIsr,
-    ReassignmentCompletion,
-    ReassignmentLists,
-)
+from kafka_spec.spec.decisions.variants import Checked, EmptiedIsr, ReassignmentCompletion, ReassignmentLists
 from kafka_spec.spec.kraft.cases.releases import LAST
-from kafka_spec.spec.table import Decision
+from kafka_spec.spec.vocabulary.table import Decision
 
 REASSIGNMENT_COMPLETION = Decision(
     "reassignment_completion", ReassignmentCompletion.ALL_IN_ISR, "when a reassignment completes (3.8, KAFKA-15665)"
@@ -31,7 +26,7 @@ CASES: tuple[Case, ...] = (
                 {"ElrBesideSmallIsr": 2, "ListsNameReplicas": 2, "LeaderCountsCandidates": 3, "CandidatesHoldCommitted": 4},
             ),
         ),
-        seen="conformance/findings/elr_outside_replicas.py",
+        seen="conformance/reproductions/elr_outside_replicas.py",
     ),
     Case(
         "stale-reassignment-lists",
@@ -44,7 +39,7 @@ CASES: tuple[Case, ...] = (
             ): ReassignmentLists.KEPT_IF_EMPTY
         },
         shows=(Shown("three_reassign", {"ReassignmentEndsAtTarget": 7}),),
-        seen="conformance/findings/reassignments_on_cluster.py",
+        seen="conformance/reproductions/reassignments_on_cluster.py",
     ),
     Case(
         "cancellation-elects-cleanly",
@@ -56,7 +51,7 @@ CASES: tuple[Case, ...] = (
             Shown("cancel", {"IsrIsActive": 4, "CandidatesHoldCommitted": 6, "Committed": 8}),
             Shown("three_cancel", {"Committed": 8}, alone=True, everything=False),
         ),
-        seen="conformance/findings/reassignments_on_cluster.py",
+        seen="conformance/reproductions/reassignments_on_cluster.py",
     ),
     Case(
         "cancellation-below-min-isr",
@@ -69,7 +64,7 @@ CASES: tuple[Case, ...] = (
             ): Checked.NO
         },
         shows=(Shown("cancel_below_min_isr", {"ReassignmentKeepsCandidates": 7}),),
-        seen="conformance/findings/reassignments_on_cluster.py",
+        seen="conformance/reproductions/reassignments_on_cluster.py",
     ),
     Case(
         "KAFKA-15665",

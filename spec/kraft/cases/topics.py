@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from kafka_spec.spec.case import Case, Shown
-from kafka_spec.spec.decisions import (
-    Checked,
-    StrayReplicas,
-)
-from kafka_spec.spec.table import Decision
+from kafka_spec.spec.decisions.variants import Checked, StrayReplicas
+from kafka_spec.spec.vocabulary.table import Decision
 
 STRAY_REPLICAS = Decision("stray_replicas", StrayReplicas.DELETED_FIRST, "which logs a broker deletes when it starts")
 CASES: tuple[Case, ...] = (

@@ -5,20 +5,10 @@ Source: Vanlightly/kafka-tlaplus, kafka_data_replication/kraft/v3.5: kafka_repli
 
 from __future__ import annotations
 
-from kafka_spec.spec.decisions import Checked
-from kafka_spec.spec.domain import (
-    NO_BROKERS,
-    NONE,
-    BrokerSet,
-    Range,
-    add,
-    contains,
-    reset,
-    size,
-)
+from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.kraft.public.controller import (
     A_MESSAGE,
-    CITES,
+    REFERENCE,
     discard,
 )
 from kafka_spec.spec.kraft.public.records import A_BROKER, apply_isr, end_of, last_epoch, tell_clients
@@ -30,7 +20,8 @@ from kafka_spec.spec.kraft.public.state import (
     PublicMessage,
     ReplicaStatus,
 )
-from kafka_spec.spec.table import Constants, Rule
+from kafka_spec.spec.language.domain import NO_BROKERS, NONE, BrokerSet, Range, add, contains, reset, size
+from kafka_spec.spec.vocabulary.table import Constants, Rule
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Start
@@ -60,8 +51,8 @@ START_BROKER = Rule(
     params=A_BROKER,
     guards=(is_offline,),
     effects=(start,),
-    says="{broker} starts, and asks the controller to register it",
-    cites=CITES,
+    summary="{broker} starts, and asks the controller to register it",
+    reference=REFERENCE,
 )
 
 
@@ -95,8 +86,8 @@ RUN = Rule(
     params=A_MESSAGE,
     guards=(is_my_registration,),
     effects=(run,),
-    says="{m.broker} is registered, and runs",
-    cites=CITES,
+    summary="{m.broker} is registered, and runs",
+    reference=REFERENCE,
 )
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -205,8 +196,8 @@ TAKE_RECORD = Rule(
     params={**A_BROKER, "offset": Range(1, METADATA)},
     guards=(reads_metadata, record_concerns),
     effects=(take_record,),
-    says="{broker} takes the metadata log up to offset {offset}",
-    cites=CITES,
+    summary="{broker} takes the metadata log up to offset {offset}",
+    reference=REFERENCE,
 )
 
 RULES = (START_BROKER, RUN, TAKE_RECORD)

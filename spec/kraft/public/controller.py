@@ -6,8 +6,7 @@ Source: Vanlightly/kafka-tlaplus, kafka_data_replication/kraft/v3.5: kafka_repli
 from __future__ import annotations
 
 from kafka_spec.spec.brokers import Broker, BrokerOrNone
-from kafka_spec.spec.decisions import Checked
-from kafka_spec.spec.domain import NO_BROKERS, NONE, BrokerSet, add, append, contains, excluding, only, remove, size
+from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.kraft.public.state import (
     BROKERS,
     FENCES,
@@ -17,9 +16,10 @@ from kafka_spec.spec.kraft.public.state import (
     PublicKRaft,
     PublicMessage,
 )
-from kafka_spec.spec.table import Constants, ElementOf, Rule
+from kafka_spec.spec.language.domain import NO_BROKERS, NONE, BrokerSet, add, append, contains, excluding, remove, singleton, size
+from kafka_spec.spec.vocabulary.table import Constants, ElementOf, Rule
 
-CITES = "Vanlightly/kafka-tlaplus kraft/v3.5"
+REFERENCE = "Vanlightly/kafka-tlaplus kraft/v3.5"
 A_MESSAGE = {"m": ElementOf("messages")}
 CANDIDATE = {"candidate": BrokerOrNone(BROKERS)}
 """Any candidate may be elected; NONE where nobody is."""
@@ -98,7 +98,7 @@ def update_partition(
     """Keep the leader and write ISR and ELR if they differ, or elect the candidate, who joins the ISR, or nobody."""
     if not leader_stays(s, k, isr, elr, unfenced, fenced):
         if candidate != NONE and isr == 0:
-            change(s, k, candidate, only(candidate), excluding(elr, candidate), 1)
+            change(s, k, candidate, singleton(candidate), excluding(elr, candidate), 1)
         else:
             change(s, k, candidate, isr, elr, 1)
     elif isr != s.metadata[last(s)].isr or elr != s.metadata[last(s)].elr:
@@ -175,8 +175,8 @@ REGISTER = Rule(
     params={**A_MESSAGE, **CANDIDATE},
     guards=(is_registration, registered_candidate_is_right),
     effects=(register,),
-    says="the controller registers {m.broker}, unfenced",
-    cites=CITES,
+    summary="the controller registers {m.broker}, unfenced",
+    reference=REFERENCE,
 )
 
 
@@ -205,8 +205,8 @@ UNFENCE = Rule(
     params={"broker": Broker(BROKERS), **CANDIDATE},
     guards=(can_be_unfenced, unfenced_candidate_is_right),
     effects=(unfence,),
-    says="the controller unfences {broker}",
-    cites=CITES,
+    summary="the controller unfences {broker}",
+    reference=REFERENCE,
 )
 
 
@@ -236,8 +236,8 @@ FENCE = Rule(
     guards=(is_unfenced, fenced_candidate_is_right),
     at_most=FENCES,
     effects=(fence,),
-    says="the controller fences {broker}",
-    cites=CITES,
+    summary="the controller fences {broker}",
+    reference=REFERENCE,
 )
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -282,8 +282,8 @@ ALTER = Rule(
     params=A_MESSAGE,
     guards=(is_proposal,),
     effects=(alter,),
-    says="the controller answers the proposal of {m.broker}",
-    cites=CITES,
+    summary="the controller answers the proposal of {m.broker}",
+    reference=REFERENCE,
 )
 
 RULES = (REGISTER, ALTER, FENCE, UNFENCE)

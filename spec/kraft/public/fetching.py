@@ -6,8 +6,7 @@ Source: Vanlightly/kafka-tlaplus, kafka_data_replication/kraft/v3.5: kafka_repli
 from __future__ import annotations
 
 from kafka_spec.spec.brokers import Broker
-from kafka_spec.spec.domain import add, append, truncate
-from kafka_spec.spec.kraft.public.controller import A_MESSAGE, CITES, discard
+from kafka_spec.spec.kraft.public.controller import A_MESSAGE, REFERENCE, discard
 from kafka_spec.spec.kraft.public.records import end_of, last_epoch, raise_high_watermark
 from kafka_spec.spec.kraft.public.state import (
     BROKERS,
@@ -18,7 +17,8 @@ from kafka_spec.spec.kraft.public.state import (
     PublicMessage,
     ReplicaStatus,
 )
-from kafka_spec.spec.table import Constants, Rule
+from kafka_spec.spec.language.domain import add, append, truncate
+from kafka_spec.spec.vocabulary.table import Constants, Rule
 
 
 def end_for_epoch(s: PublicKRaft, broker: int, epoch: int, leads: int) -> tuple[int, int]:
@@ -79,8 +79,8 @@ SEND_FETCH = Rule(
     params={"broker": Broker(BROKERS), "leader": Broker(BROKERS)},
     guards=(can_fetch,),
     effects=(send_fetch,),
-    says="{broker} sends a fetch to {leader}",
-    cites=CITES,
+    summary="{broker} sends a fetch to {leader}",
+    reference=REFERENCE,
 )
 
 
@@ -137,8 +137,8 @@ ANSWER_FETCH = Rule(
     params=A_MESSAGE,
     guards=(is_fetch,),
     effects=(answer_fetch,),
-    says="{m.leader} answers the fetch of {m.broker}",
-    cites=CITES,
+    summary="{m.leader} answers the fetch of {m.broker}",
+    reference=REFERENCE,
 )
 
 
@@ -186,8 +186,8 @@ TAKE_RECORDS = Rule(
     params=A_MESSAGE,
     guards=(is_awaited,),
     effects=(take_records,),
-    says="{m.broker} receives the answer of {m.leader}",
-    cites=CITES,
+    summary="{m.broker} receives the answer of {m.leader}",
+    reference=REFERENCE,
 )
 
 RULES = (SEND_FETCH, ANSWER_FETCH, TAKE_RECORDS)

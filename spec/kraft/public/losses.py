@@ -5,19 +5,11 @@ Source: Vanlightly/kafka-tlaplus, kafka_data_replication/kraft/v3.5: kafka_repli
 
 from __future__ import annotations
 
-from kafka_spec.spec.decisions import Checked
-from kafka_spec.spec.domain import (
-    NO_BROKERS,
-    add,
-    only,
-    remove,
-    reset,
-    truncate,
-)
+from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.kraft.public.brokers import forget_peers, forget_proposal
 from kafka_spec.spec.kraft.public.controller import (
     CANDIDATE,
-    CITES,
+    REFERENCE,
     fence,
     fenced_candidate_is_right,
     last,
@@ -30,7 +22,8 @@ from kafka_spec.spec.kraft.public.state import (
     PublicKRaft,
     ReplicaStatus,
 )
-from kafka_spec.spec.table import Constants, Rule
+from kafka_spec.spec.language.domain import NO_BROKERS, add, remove, reset, singleton, truncate
+from kafka_spec.spec.vocabulary.table import Constants, Rule
 
 
 def is_not_offline(s: PublicKRaft, broker: int) -> bool:
@@ -40,7 +33,7 @@ def is_not_offline(s: PublicKRaft, broker: int) -> bool:
 
 def may_lose_its_log(s: PublicKRaft, k: Constants, broker: int) -> bool:
     """The last member of the ISR is spared, if the version does so (AvoidLastReplicaStanding)."""
-    return k.last_replica_spared == Checked.NO or s.metadata[last(s)].isr != only(broker)
+    return k.last_replica_spared == Checked.NO or s.metadata[last(s)].isr != singleton(broker)
 
 
 def drop_fetches(s: PublicKRaft, k: Constants, broker: int) -> None:
@@ -165,8 +158,8 @@ LOSE_LOG = Rule(
     guards=(is_not_offline, may_lose_its_log, fenced_candidate_is_right),
     at_most=LOSSES,
     effects=(lose_log,),
-    says="{broker} stops without order and loses its log; the controller fences it",
-    cites=CITES,
+    summary="{broker} stops without order and loses its log; the controller fences it",
+    reference=REFERENCE,
 )
 
 RULES = (LOSE_LOG,)

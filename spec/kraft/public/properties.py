@@ -5,11 +5,11 @@ Source: Vanlightly/kafka-tlaplus, kafka_data_replication/kraft/v3.5: v3_5_proper
 
 from __future__ import annotations
 
-from kafka_spec.spec.decisions import Checked
-from kafka_spec.spec.domain import NONE, contains, size
-from kafka_spec.spec.kraft.public.controller import CITES, last
+from kafka_spec.spec.decisions.variants import Checked
+from kafka_spec.spec.kraft.public.controller import REFERENCE, last
 from kafka_spec.spec.kraft.public.state import BrokerStatus, PublicKRaft, ReplicaStatus
-from kafka_spec.spec.table import Constants, Property, invariant
+from kafka_spec.spec.language.domain import NONE, contains, size
+from kafka_spec.spec.vocabulary.table import Constants, Property, invariant
 
 
 def is_newest_leader(s: PublicKRaft, broker: int) -> bool:
@@ -142,35 +142,35 @@ PROPERTIES: tuple[Property, ...] = (
         "LeaderCompleteness",
         leader_is_complete,
         "the leader, if it runs, has all that is committed and all that was acknowledged",
-        CITES,
+        REFERENCE,
         when=something_is_committed,
     ),
     invariant(
         "LeaderCandidateCompleteness",
         candidates_are_complete,
         "every member of the ISR or the ELR that runs has all that is committed",
-        CITES,
+        REFERENCE,
         when=something_is_committed,
     ),
     invariant(
         "ReplicationQuorumSuperset",
         quorum_is_a_superset,
         "the newest leader waits for the whole ISR before it commits",
-        CITES,
+        REFERENCE,
         when=somebody_leads,
     ),
     invariant(
         "LogMatching",
         logs_match,
         "no two logs differ below both high watermarks",
-        CITES,
+        REFERENCE,
         when=two_high_watermarks_are_raised,
     ),
     invariant(
         "ConsistentRead",
         reads_are_consistent,
         "what was read stays where it was read, at the newest leader",
-        CITES,
+        REFERENCE,
         when=something_was_read_and_somebody_leads,
     ),
 )

@@ -5,20 +5,10 @@ Source: Vanlightly/kafka-tlaplus, kafka_data_replication/kraft/v3.5: kafka_repli
 
 from __future__ import annotations
 
-from kafka_spec.spec.domain import (
-    NO_BROKERS,
-    BrokerSet,
-    Range,
-    add,
-    contains,
-    has,
-    including,
-    only,
-)
 from kafka_spec.spec.kraft.public.brokers import forget_proposal
 from kafka_spec.spec.kraft.public.controller import (
     A_MESSAGE,
-    CITES,
+    REFERENCE,
     answer_to,
     discard,
 )
@@ -32,7 +22,8 @@ from kafka_spec.spec.kraft.public.state import (
     PublicMessage,
     ReplicaStatus,
 )
-from kafka_spec.spec.table import Constants, Rule
+from kafka_spec.spec.language.domain import NO_BROKERS, BrokerSet, Range, add, contains, has, including, singleton
+from kafka_spec.spec.vocabulary.table import Constants, Rule
 
 
 def may_propose(s: PublicKRaft, broker: int) -> bool:
@@ -46,7 +37,7 @@ def may_propose(s: PublicKRaft, broker: int) -> bool:
 def proposed_isr(s: PublicKRaft, k: Constants, broker: int, timed_out: int) -> BrokerSet:
     """Return the ISR that is proposed: the leader, members that did not time out, followers that are caught up."""
     node = s.brokers[broker]
-    isr = only(broker)
+    isr = singleton(broker)
     for other in range(k.brokers):
         end = node.peers[other].end
         if contains(node.isr, other) == 1 and contains(timed_out, other) == 0:
@@ -131,8 +122,8 @@ EXPAND = Rule(
     params=A_BROKER,
     guards=(may_propose, expands),
     effects=(expand,),
-    says="{broker} proposes an ISR with who is caught up",
-    cites=CITES,
+    summary="{broker} proposes an ISR with who is caught up",
+    reference=REFERENCE,
 )
 
 
@@ -157,8 +148,8 @@ SHRINK_ISR = Rule(
     guards=(may_propose, members_time_out),
     at_most=SHRINKS,
     effects=(shrink,),
-    says="{broker} proposes an ISR without who timed out",
-    cites=CITES,
+    summary="{broker} proposes an ISR without who timed out",
+    reference=REFERENCE,
 )
 
 
@@ -192,8 +183,8 @@ TAKE_ANSWER = Rule(
     params=A_MESSAGE,
     guards=(answers_my_proposal,),
     effects=(take_answer,),
-    says="{m.broker} receives the answer to its proposal",
-    cites=CITES,
+    summary="{m.broker} receives the answer to its proposal",
+    reference=REFERENCE,
 )
 
 RULES = (EXPAND, SHRINK_ISR, TAKE_ANSWER)

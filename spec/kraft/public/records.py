@@ -6,17 +6,9 @@ Source: Vanlightly/kafka-tlaplus, kafka_data_replication/kraft/v3.5: kafka_repli
 from __future__ import annotations
 
 from kafka_spec.spec.brokers import Broker
-from kafka_spec.spec.decisions import Checked
-from kafka_spec.spec.domain import (
-    BrokerSet,
-    Range,
-    append,
-    contains,
-    including,
-    size,
-)
+from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.kraft.public.controller import (
-    CITES,
+    REFERENCE,
 )
 from kafka_spec.spec.kraft.public.state import (
     BROKERS,
@@ -25,7 +17,8 @@ from kafka_spec.spec.kraft.public.state import (
     PublicKRaft,
     ReplicaStatus,
 )
-from kafka_spec.spec.table import Constants, Rule
+from kafka_spec.spec.language.domain import BrokerSet, Range, append, contains, including, size
+from kafka_spec.spec.vocabulary.table import Constants, Rule
 
 A_BROKER = {"broker": Broker(BROKERS)}
 
@@ -114,8 +107,8 @@ WRITE = Rule(
     params={**A_BROKER, "value": Range(0, VALUES - 1)},
     guards=(accepts_writes, is_not_sent),
     effects=(write,),
-    says="a client writes value {value} to {broker}",
-    cites=CITES,
+    summary="a client writes value {value} to {broker}",
+    reference=REFERENCE,
 )
 
 RULES = (WRITE,)

@@ -13,7 +13,7 @@ import enum
 from dataclasses import dataclass
 
 from kafka_spec.spec.brokers import Broker, BrokerOrNone, PerBroker
-from kafka_spec.spec.domain import Bound, Bounded, BrokerSet, Counters, Flag, OneOf, Range, SetOf, Spent, holds, message
+from kafka_spec.spec.language.domain import Bound, BrokerSet, Counters, Flag, OneOf, Range, SequenceOf, SetOf, Spent, field, message
 
 BROKERS = Bound("brokers", 1, 3, "brokers, each with a replica (BrokerCount, InitReplicationFactor)")
 VALUES = Bound("values", 1, 1, "values that clients write, each at most once (Values); the public module is defined for one")
@@ -72,112 +72,112 @@ class PublicError(enum.IntEnum):
 class PublicMessage:
     """A message; fields that its kind does not have are 0. An answer to a proposal holds the proposal too."""
 
-    kind: int = holds(OneOf(MessageKind))
-    broker: int = holds(Broker(BROKERS))
+    kind: int = field(OneOf(MessageKind))
+    broker: int = field(Broker(BROKERS))
     """The broker that sends a request, and receives its answer."""
-    leader: int = holds(BrokerOrNone(BROKERS))
+    leader: int = field(BrokerOrNone(BROKERS))
     """The broker that is asked, in a fetch and its answer."""
-    broker_epoch: int = holds(EPOCHS)
-    incarnation: int = holds(EPOCHS)
-    metadata_offset: int = holds(Range(0, METADATA))
-    isr: BrokerSet = holds(SetOf(BROKERS))
-    epochs: int = holds(Range(0, 4095))
+    broker_epoch: int = field(EPOCHS)
+    incarnation: int = field(EPOCHS)
+    metadata_offset: int = field(Range(0, METADATA))
+    isr: BrokerSet = field(SetOf(BROKERS))
+    epochs: int = field(Range(0, 4095))
     """The broker epochs of a proposed ISR, four bits for each broker."""
-    leader_epoch: int = holds(EPOCHS)
-    partition_epoch: int = holds(EPOCHS)
-    error: int = holds(OneOf(PublicError))
-    accepted: int = holds(Flag())
+    leader_epoch: int = field(EPOCHS)
+    partition_epoch: int = field(EPOCHS)
+    error: int = field(OneOf(PublicError))
+    accepted: int = field(Flag())
     """Of a proposal that was accepted: the ISR is as proposed, and the partition epoch one larger."""
-    fetch_offset: int = holds(OFFSETS)
-    last_epoch: int = holds(EPOCHS)
-    answered_epoch: int = holds(EPOCHS)
+    fetch_offset: int = field(OFFSETS)
+    last_epoch: int = field(EPOCHS)
+    answered_epoch: int = field(EPOCHS)
     """In an answer to a fetch: the leader epoch of who answers."""
-    diverges: int = holds(Flag())
-    diverging_epoch: int = holds(EPOCHS)
-    diverging_end: int = holds(OFFSETS)
-    high_watermark: int = holds(OFFSETS)
-    value: int = holds(Range(0, VALUES))
+    diverges: int = field(Flag())
+    diverging_epoch: int = field(EPOCHS)
+    diverging_end: int = field(OFFSETS)
+    high_watermark: int = field(OFFSETS)
+    value: int = field(Range(0, VALUES))
     """In an answer to a fetch: the value of the record, plus 1; 0 without a record."""
-    value_epoch: int = holds(EPOCHS)
+    value_epoch: int = field(EPOCHS)
 
 
 @dataclass
 class PublicRecord:
     """A record of a log."""
 
-    value: int = holds(Range(0, VALUES - 1))
-    epoch: int = holds(EPOCHS)
+    value: int = field(Range(0, VALUES - 1))
+    epoch: int = field(EPOCHS)
 
 
 @dataclass
 class PartitionChangeRecord:
     """A record of the metadata log: the whole partition."""
 
-    leader: int = holds(BrokerOrNone(BROKERS))
-    leader_epoch: int = holds(EPOCHS)
-    partition_epoch: int = holds(EPOCHS)
-    isr: BrokerSet = holds(SetOf(BROKERS))
-    elr: BrokerSet = holds(SetOf(BROKERS))
+    leader: int = field(BrokerOrNone(BROKERS))
+    leader_epoch: int = field(EPOCHS)
+    partition_epoch: int = field(EPOCHS)
+    isr: BrokerSet = field(SetOf(BROKERS))
+    elr: BrokerSet = field(SetOf(BROKERS))
     """Eligible leader replicas; empty before KIP-966."""
-    last_known_elr: BrokerSet = holds(SetOf(BROKERS))
+    last_known_elr: BrokerSet = field(SetOf(BROKERS))
 
 
 @dataclass
 class PublicRegistration:
     """A broker at the controller."""
 
-    unfenced: int = holds(Flag())
-    epoch: int = holds(EPOCHS)
-    incarnation: int = holds(EPOCHS)
+    unfenced: int = field(Flag())
+    epoch: int = field(EPOCHS)
+    incarnation: int = field(EPOCHS)
 
 
 @dataclass
 class PublicFetcher:
     """A broker's fetcher towards another broker."""
 
-    added: int = holds(Flag())
+    added: int = field(Flag())
     """The partition is fetched."""
-    fetch_offset: int = holds(OFFSETS)
-    last_epoch: int = holds(EPOCHS)
-    delayed: int = holds(Flag())
-    pending: int = holds(Flag())
+    fetch_offset: int = field(OFFSETS)
+    last_epoch: int = field(EPOCHS)
+    delayed: int = field(Flag())
+    pending: int = field(Flag())
 
 
 @dataclass
 class PublicPeer:
     """What a leader knows of a follower."""
 
-    end: int = holds(OFFSETS)
-    epoch: int = holds(EPOCHS)
+    end: int = field(OFFSETS)
+    epoch: int = field(EPOCHS)
 
 
 @dataclass
 class PublicBroker:
     """A broker and its replica."""
 
-    status: int = holds(OneOf(BrokerStatus))
-    epoch: int = holds(EPOCHS)
-    incarnation: int = holds(EPOCHS)
-    registered: int = holds(Flag())
-    known: int = holds(Range(0, METADATA))
+    status: int = field(OneOf(BrokerStatus))
+    epoch: int = field(EPOCHS)
+    incarnation: int = field(EPOCHS)
+    registered: int = field(Flag())
+    known: int = field(Range(0, METADATA))
     """How much of the metadata log it has."""
-    fetchers: list[PublicFetcher] = holds(PerBroker(PublicFetcher, BROKERS))
-    replica: int = holds(OneOf(ReplicaStatus))
-    hosted: int = holds(Flag())
+    fetchers: list[PublicFetcher] = field(PerBroker(PublicFetcher, BROKERS))
+    replica: int = field(OneOf(ReplicaStatus))
+    hosted: int = field(Flag())
     """Its metadata names the replicas; otherwise it is blank."""
-    isr: BrokerSet = holds(SetOf(BROKERS))
-    maximal_isr: BrokerSet = holds(SetOf(BROKERS))
-    leader: int = holds(BrokerOrNone(BROKERS))
-    leader_epoch: int = holds(EPOCHS)
-    partition_epoch: int = holds(EPOCHS)
-    log: list[PublicRecord] = holds(Bounded(PublicRecord, VALUES, "offset"))
-    high_watermark: int = holds(Range(1, VALUES + 1))
-    epoch_start: int = holds(OFFSETS)
-    peers: list[PublicPeer] = holds(PerBroker(PublicPeer, BROKERS))
-    pending_epoch: int = holds(EPOCHS)
-    pending: PublicMessage = holds(PublicMessage)
+    isr: BrokerSet = field(SetOf(BROKERS))
+    maximal_isr: BrokerSet = field(SetOf(BROKERS))
+    leader: int = field(BrokerOrNone(BROKERS))
+    leader_epoch: int = field(EPOCHS)
+    partition_epoch: int = field(EPOCHS)
+    log: list[PublicRecord] = field(SequenceOf(PublicRecord, VALUES, "offset"))
+    high_watermark: int = field(Range(1, VALUES + 1))
+    epoch_start: int = field(OFFSETS)
+    peers: list[PublicPeer] = field(PerBroker(PublicPeer, BROKERS))
+    pending_epoch: int = field(EPOCHS)
+    pending: PublicMessage = field(PublicMessage)
     """The proposal of the pending epoch."""
-    first_unacknowledged: int = holds(OFFSETS)
+    first_unacknowledged: int = field(OFFSETS)
     """Where this leader's writes begin (aux_flo); 0 if it wrote nothing."""
 
 
@@ -185,16 +185,16 @@ class PublicBroker:
 class PublicKRaft:
     """The whole state."""
 
-    registrations: list[PublicRegistration] = holds(PerBroker(PublicRegistration, BROKERS))
-    metadata: list[PartitionChangeRecord] = holds(Bounded(PartitionChangeRecord, METADATA))
-    brokers: list[PublicBroker] = holds(PerBroker(PublicBroker, BROKERS))
-    messages: list[PublicMessage] = holds(SetOf(PublicMessage, IN_FLIGHT))
-    processed: list[PublicMessage] = holds(SetOf(PublicMessage, PROCESSED))
-    broker_epochs: int = holds(EPOCHS)
-    incarnations: int = holds(EPOCHS)
-    sent: int = holds(SetOf(VALUES))
-    acknowledged: int = holds(SetOf(VALUES))
-    refused: int = holds(SetOf(VALUES))
-    true_high_watermark: int = holds(Range(1, VALUES + 1))
-    consumed: list[PublicRecord] = holds(Bounded(PublicRecord, VALUES))
-    spent: Spent = holds(Counters())
+    registrations: list[PublicRegistration] = field(PerBroker(PublicRegistration, BROKERS))
+    metadata: list[PartitionChangeRecord] = field(SequenceOf(PartitionChangeRecord, METADATA))
+    brokers: list[PublicBroker] = field(PerBroker(PublicBroker, BROKERS))
+    messages: list[PublicMessage] = field(SetOf(PublicMessage, IN_FLIGHT))
+    processed: list[PublicMessage] = field(SetOf(PublicMessage, PROCESSED))
+    broker_epochs: int = field(EPOCHS)
+    incarnations: int = field(EPOCHS)
+    sent: int = field(SetOf(VALUES))
+    acknowledged: int = field(SetOf(VALUES))
+    refused: int = field(SetOf(VALUES))
+    true_high_watermark: int = field(Range(1, VALUES + 1))
+    consumed: list[PublicRecord] = field(SequenceOf(PublicRecord, VALUES))
+    spent: Spent = field(Counters())

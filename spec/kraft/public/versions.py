@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from kafka_spec.spec.bounds.kraft import PUBLIC_KRAFT
-from kafka_spec.spec.decisions import Checked
-from kafka_spec.spec.domain import append, contains, first_brokers
+from kafka_spec.spec.decisions.variants import Checked
+from kafka_spec.spec.kraft.families import PUBLIC_KRAFT
 from kafka_spec.spec.kraft.public import brokers, controller, fetching, losses, proposals, records
 from kafka_spec.spec.kraft.public.properties import PROPERTIES, RECOVERY_QUORUM
 from kafka_spec.spec.kraft.public.state import ISR_SIZE, MIN_ISR, PublicKRaft, ReplicaStatus
-from kafka_spec.spec.table import Abstraction, Constants, Decision, Rule, Spec, anywhere
+from kafka_spec.spec.language.domain import append, contains, first_brokers
+from kafka_spec.spec.vocabulary.table import Abstraction, Constants, Decision, Rule, Spec, anywhere
 
 
 def isr_is_possible(k: Constants) -> bool:
@@ -51,8 +51,8 @@ START = Rule(
     actor="world",
     guards=(isr_is_possible,),
     effects=(begin,),
-    says="all brokers run, and broker 0 leads",
-    cites=controller.CITES,
+    summary="all brokers run, and broker 0 leads",
+    reference=controller.REFERENCE,
 )
 
 V3_5 = Spec(
@@ -75,7 +75,7 @@ V3_5 = Spec(
     ),
     bound_sets=PUBLIC_KRAFT,
     final=anywhere,  # the public modules spend their faults and stop; their counts were taken without the check
-    cites="Vanlightly/kafka-tlaplus kraft/v3.5 at 823615e",
+    reference="Vanlightly/kafka-tlaplus kraft/v3.5 at 823615e",
 )
 
 LAST_REPLICA = V3_5.replacing(
@@ -94,7 +94,7 @@ KIP_966 = V3_5.replacing(
     "the public TLA+ model of KIP-966 (Vanlightly/kafka-tlaplus), restated",
     decisions={"elr": Checked.YES, "commits_need_min_isr": Checked.YES, "last_replica_spared": Checked.NO},
     properties=(RECOVERY_QUORUM,),
-    cites="Vanlightly/kafka-tlaplus kraft/kip-966 at 823615e",
+    reference="Vanlightly/kafka-tlaplus kraft/kip-966 at 823615e",
 )
 
 COMMITS_BELOW = KIP_966.replacing(

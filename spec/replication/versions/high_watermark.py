@@ -4,22 +4,22 @@ The base of all versions. Its flaw: a follower's high watermark is one fetch beh
 committed record (KIP-101, scenario 1), or a follower may keep a record that its leader never had (scenario 2).
 """
 
-from kafka_spec.spec.bounds.replication import REPLICATION
+from kafka_spec.spec.replication.families import REPLICATION
 from kafka_spec.spec.replication.properties import PROPERTIES
 from kafka_spec.spec.replication.rules import RULES
 from kafka_spec.spec.replication.state import REPLICAS, Partition
-from kafka_spec.spec.table import Abstraction, Spec, Symmetric, anywhere
+from kafka_spec.spec.vocabulary.table import Abstraction, Spec, Symmetric, anywhere
 
 SPEC = Spec(
     name="replication/high_watermark",
-    says="Kafka up to 0.10: truncation to the follower's own high watermark",
+    summary="Kafka up to 0.10: truncation to the follower's own high watermark",
     state=Partition,
     rules=RULES,
     properties=PROPERTIES,
     bound_sets=REPLICATION,
     final=anywhere,  # the last leader may fail, and then nobody has anything to do until there is a next leader epoch
     normal_form=(Symmetric(REPLICAS),),
-    cites="KafkaTruncateToHighWatermark.tla (hachikuji/kafka-specification); Kafka 0.10.2",
+    reference="KafkaTruncateToHighWatermark.tla (hachikuji/kafka-specification); Kafka 0.10.2",
     abstractions=(
         Abstraction(
             "requests are never removed from the set of those issued",

@@ -28,8 +28,8 @@ SPEC = KIP_320.replacing(
                 follower_is_in_leaders_epoch,
                 follower_has_reached_high_watermark,
             ),
-            cites="KAFKA-7128; Kafka 2.0.0 Partition.maybeExpandIsr",
+            reference="KAFKA-7128; Kafka 2.0.0 Partition.maybeExpandIsr",
         ),
     ),
-    cites="KAFKA-7128",
+    reference="KAFKA-7128",
 )

@@ -46,13 +46,13 @@ KEEP_FOLLOWING = dataclasses.replace(
         replica_follows_the_same,
     ),
     effects=(take_request,),
-    says="{replica} finds its leader unchanged in LeaderAndIsr request {request}: it takes the epoch and truncates nothing",
-    cites="KAFKA-7164; Kafka 2.0.0 Partition.makeFollower",
+    summary="{replica} finds its leader unchanged in LeaderAndIsr request {request}: it takes the epoch and truncates nothing",
+    reference="KAFKA-7164; Kafka 2.0.0 Partition.makeFollower",
 )
 
 SPEC = KIP_320.replacing(
     "replication/kafka_7164",
     "kip_320 with KAFKA-7164: no truncation if the leader's id has not changed",
     rules=(BECOME_FOLLOWER_OF_ANOTHER, KEEP_FOLLOWING),
-    cites="KAFKA-7164",
+    reference="KAFKA-7164",
 )

@@ -41,18 +41,18 @@ SPEC = KIP_320.replacing(
             FOLLOWER_REPLICATE,
             name="FollowerFetch",
             guards=(leader_presumes_leadership, follower_follows, leader_has_more),
-            cites="KAFKA-7395; Kafka 2.0 Fetch v9 and before",
+            reference="KAFKA-7395; Kafka 2.0 Fetch v9 and before",
         ),
         dataclasses.replace(
             LEADER_INC_HIGH_WATERMARK,
             guards=(leader_presumes_leadership, leader_has_entry_at_high_watermark, isr_follows_and_has_next_entry),
-            within=(),
-            cites="KAFKA-7395; Kafka 2.0 Partition.maybeIncrementLeaderHW",
+            bound_guards=(),
+            reference="KAFKA-7395; Kafka 2.0 Partition.maybeIncrementLeaderHW",
         ),
         dataclasses.replace(
             LEADER_SHRINK_ISR,
             guards=(leader_is_true_leader, follower_is_another, leader_counts_follower, follower_lags),
-            cites="KAFKA-7395; Kafka 2.0 Partition.maybeShrinkIsr",
+            reference="KAFKA-7395; Kafka 2.0 Partition.maybeShrinkIsr",
         ),
         dataclasses.replace(
             EXPAND_ISR,
@@ -63,8 +63,8 @@ SPEC = KIP_320.replacing(
                 follower_follows,
                 follower_has_reached_high_watermark,
             ),
-            cites="KAFKA-7395; Kafka 2.0 Partition.maybeExpandIsr",
+            reference="KAFKA-7395; Kafka 2.0 Partition.maybeExpandIsr",
         ),
     ),
-    cites="KAFKA-7395",
+    reference="KAFKA-7395",
 )

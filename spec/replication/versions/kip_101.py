@@ -6,7 +6,7 @@ answer is the end of another epoch, and the follower may keep records that the l
 
 import dataclasses
 
-from kafka_spec.spec.log import end_offset_for_epoch
+from kafka_spec.spec.decisions.log import end_offset_for_epoch
 from kafka_spec.spec.replication.rules import (
     BECOME_FOLLOWER,
     replica_is_not_the_leader,
@@ -39,13 +39,13 @@ BECOME_FOLLOWER_BY_EPOCH = dataclasses.replace(
     BECOME_FOLLOWER,
     guards=(request_names_a_leader, replica_is_not_the_leader, request_is_new_to_replica, replica_reaches_end_offset),
     effects=(truncate_to_end_offset, take_request),
-    says="{replica} applies LeaderAndIsr request {request}, truncates to where its last epoch ends at the leader, and follows",
-    cites="Kip101.tla: BecomeFollowerTruncateKip101; KIP-101, Kafka 0.11 commit 0baea2ac135",
+    summary="{replica} applies LeaderAndIsr request {request}, truncates to where its last epoch ends at the leader, and follows",
+    reference="Kip101.tla: BecomeFollowerTruncateKip101; KIP-101, Kafka 0.11 commit 0baea2ac135",
 )
 
 SPEC = HIGH_WATERMARK.replacing(
     "replication/kip_101",
     "Kafka 0.11, KIP-101: truncation to the leader's end offset of the follower's last epoch",
     rules=(BECOME_FOLLOWER_BY_EPOCH,),
-    cites="Kip101.tla (hachikuji/kafka-specification); KIP-101",
+    reference="Kip101.tla (hachikuji/kafka-specification); KIP-101",
 )

@@ -20,13 +20,13 @@ BECOME_FOLLOWER_AT_DIVERGENCE = dataclasses.replace(
     BECOME_FOLLOWER,
     guards=(request_names_a_leader, replica_is_not_the_leader, request_is_new_to_replica),
     effects=(truncate_to_divergence, take_request),
-    says="{replica} applies LeaderAndIsr request {request}, truncates to where its log diverges from the leader's, and follows",
-    cites="Kip279.tla: BecomeFollowerTruncateKip279; KIP-279, Kafka 2.0 commit 9679c44d2b5",
+    summary="{replica} applies LeaderAndIsr request {request}, truncates to where its log diverges from the leader's, and follows",
+    reference="Kip279.tla: BecomeFollowerTruncateKip279; KIP-279, Kafka 2.0 commit 9679c44d2b5",
 )
 
 SPEC = HIGH_WATERMARK.replacing(
     "replication/kip_279",
     "Kafka 2.0, KIP-279: truncation to where the logs diverge, found by comparing epochs",
     rules=(BECOME_FOLLOWER_AT_DIVERGENCE,),
-    cites="Kip279.tla (hachikuji/kafka-specification); KIP-279",
+    reference="Kip279.tla (hachikuji/kafka-specification); KIP-279",
 )

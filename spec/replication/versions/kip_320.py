@@ -6,8 +6,8 @@ that is in the epoch of its request. This version keeps StrongIsr at every bound
 
 import dataclasses
 
-from kafka_spec.spec.domain import contains
-from kafka_spec.spec.log import high_watermark_may_pass, reaches_high_watermark
+from kafka_spec.spec.decisions.log import high_watermark_may_pass, reaches_high_watermark
+from kafka_spec.spec.language.domain import contains
 from kafka_spec.spec.replication.rules import (
     FOLLOWER_REPLICATE,
     LEADER_EXPAND_ISR,
@@ -31,7 +31,7 @@ from kafka_spec.spec.replication.versions.kip_320_first_try import (
     high_watermark_is_of_leader_epoch,
     leader_has_entry_at_high_watermark,
 )
-from kafka_spec.spec.table import Constants
+from kafka_spec.spec.vocabulary.table import Constants
 
 MODEL = "Kip320.tla (hachikuji/kafka-specification)"
 
@@ -73,12 +73,12 @@ FOLLOWER_FETCH = dataclasses.replace(
     FOLLOWER_REPLICATE,
     name="FollowerFetch",
     guards=(leader_presumes_leadership, follower_is_in_leaders_epoch, leader_has_more),
-    cites=f"{MODEL}: FollowerFetch; KIP-320, Kafka 2.1 commit bcef30d614b",
+    reference=f"{MODEL}: FollowerFetch; KIP-320, Kafka 2.1 commit bcef30d614b",
 )
 BECOME_FENCED_FOLLOWER = dataclasses.replace(
     BECOME_FOLLOWER_AT_DIVERGENCE,
     guards=(request_names_a_leader, leader_leads_at_request_epoch, replica_is_not_the_leader, request_is_new_to_replica),
-    cites=f"{MODEL}: FencedBecomeFollowerAndTruncate; Kafka 2.1 OffsetsForLeaderEpoch v2",
+    reference=f"{MODEL}: FencedBecomeFollowerAndTruncate; Kafka 2.1 OffsetsForLeaderEpoch v2",
 )
 EXPAND_ISR = dataclasses.replace(
     LEADER_EXPAND_ISR,
@@ -89,7 +89,7 @@ EXPAND_ISR = dataclasses.replace(
         follower_is_in_leaders_epoch,
         follower_has_reached_high_watermark,
     ),
-    cites=f"{MODEL}: FencedLeaderExpandIsr; Kafka 2.1 Partition.isFollowerInSync",
+    reference=f"{MODEL}: FencedLeaderExpandIsr; Kafka 2.1 Partition.isFollowerInSync",
 )
 
 SPEC = HIGH_WATERMARK.replacing(
@@ -101,16 +101,16 @@ SPEC = HIGH_WATERMARK.replacing(
         dataclasses.replace(
             LEADER_INC_HIGH_WATERMARK,
             guards=(leader_has_entry_at_high_watermark, isr_has_next_entry),
-            within=(),
-            cites=f"{MODEL}: FencedLeaderIncHighWatermark",
+            bound_guards=(),
+            reference=f"{MODEL}: FencedLeaderIncHighWatermark",
         ),
         dataclasses.replace(
             LEADER_SHRINK_ISR,
             guards=(leader_is_true_leader, follower_is_another, leader_counts_follower, follower_lags_or_is_fenced),
-            cites=f"{MODEL}: FencedLeaderShrinkIsr",
+            reference=f"{MODEL}: FencedLeaderShrinkIsr",
         ),
         EXPAND_ISR,
         FOLLOWER_FETCH,
     ),
-    cites=f"{MODEL}; KIP-320",
+    reference=f"{MODEL}; KIP-320",
 )

@@ -7,8 +7,8 @@ up to 2.
 
 import dataclasses
 
-from kafka_spec.spec.domain import contains
-from kafka_spec.spec.log import both_reach_in_same_epoch, divergence_offset, high_watermark_is_of_epoch, needs_truncation
+from kafka_spec.spec.decisions.log import both_reach_in_same_epoch, divergence_offset, high_watermark_is_of_epoch, needs_truncation
+from kafka_spec.spec.language.domain import contains
 from kafka_spec.spec.replication.rules import (
     BECOME_FOLLOWER,
     FOLLOWER_REPLICATE,
@@ -31,7 +31,7 @@ from kafka_spec.spec.replication.rules import (
 )
 from kafka_spec.spec.replication.state import ANY_REPLICA, Partition
 from kafka_spec.spec.replication.versions.high_watermark import SPEC as HIGH_WATERMARK
-from kafka_spec.spec.table import Constants, Rule
+from kafka_spec.spec.vocabulary.table import Constants, Rule
 
 MODEL = "Kip320FirstTry.tla (hachikuji/kafka-specification)"
 
@@ -97,19 +97,19 @@ SPEC = HIGH_WATERMARK.replacing(
             BECOME_FOLLOWER,
             guards=(request_names_a_leader, replica_is_not_the_leader, request_is_new_to_replica),
             effects=(take_request,),
-            says="{replica} applies LeaderAndIsr request {request} and follows, without truncation",
-            cites=f"{MODEL}: BecomeFollower",
+            summary="{replica} applies LeaderAndIsr request {request} and follows, without truncation",
+            reference=f"{MODEL}: BecomeFollower",
         ),
         dataclasses.replace(
             LEADER_INC_HIGH_WATERMARK,
             guards=(leader_presumes_leadership, leader_has_entry_at_high_watermark, isr_has_next_entry_in_epoch),
-            within=(),
-            cites=f"{MODEL}: LeaderIncHighWatermark",
+            bound_guards=(),
+            reference=f"{MODEL}: LeaderIncHighWatermark",
         ),
         dataclasses.replace(
             LEADER_SHRINK_ISR,
             guards=(leader_is_true_leader, follower_is_another, leader_counts_follower, follower_lags_in_epoch),
-            cites=f"{MODEL}: LeaderShrinkIsr",
+            reference=f"{MODEL}: LeaderShrinkIsr",
         ),
         dataclasses.replace(
             LEADER_EXPAND_ISR,
@@ -119,14 +119,14 @@ SPEC = HIGH_WATERMARK.replacing(
                 leader_does_not_count_follower,
                 follower_reaches_high_watermark_in_epoch,
             ),
-            cites=f"{MODEL}: LeaderExpandIsr",
+            reference=f"{MODEL}: LeaderExpandIsr",
         ),
         dataclasses.replace(
             FOLLOWER_REPLICATE,
             name="FollowerFetch",
             guards=(last_fetched_epoch_matches, leader_has_more),
             effects=(fetch_next_entry,),
-            cites=f"{MODEL}: FollowerFetch",
+            reference=f"{MODEL}: FollowerFetch",
         ),
         Rule(
             "FollowerTruncate",
@@ -135,9 +135,9 @@ SPEC = HIGH_WATERMARK.replacing(
             params={"leader": ANY_REPLICA, "follower": ANY_REPLICA},
             guards=(leader_presumes_leadership, follower_follows, last_fetched_epoch_differs),
             effects=(truncate_follower,),
-            says="{follower}, whose fetch shows that its log has diverged from that of {leader}, truncates to that point",
-            cites=f"{MODEL}: FollowerTruncate",
+            summary="{follower}, whose fetch shows that its log has diverged from that of {leader}, truncates to that point",
+            reference=f"{MODEL}: FollowerTruncate",
         ),
     ),
-    cites=MODEL,
+    reference=MODEL,
 )

@@ -1,0 +1,108 @@
+"""A comparison of one subject: cases, differences, and the differences that were chosen.
+
+It knows neither Kafka nor Java. A difference is *chosen* if the subject lists it with its reason; any other one is a failure. So is
+a subject without a case, and a chosen difference that no case shows: the list would be out of date.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+SHOWN = 5
+"""The number of differences of a subject that a report shows."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A difference that this project wants: its name, its reason, and the versions of Kafka that differ."""
+
+    name: str
+    reason: str
+    versions: tuple[str, ...] = ("2.8.2", "3.9.1")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One case in which both sides differ, as texts."""
+
+    case: str
+    ours: str
+    kafkas: str
+
+
+@dataclass
+class Comparison:
+    """What was compared of one subject; `cases` counts."""
+
+    cases: int = 0
+    differences: list[Difference] = field(default_factory=list)
+    different: int = 0
+    """The number of differences that were not chosen; `differences` has the first few."""
+    chosen: Counter[str] = field(default_factory=Counter)
+    """How often each chosen difference was met, by name."""
+    seen: Counter[str] = field(default_factory=Counter)
+    """How often each row, or other part of the subject that is worth counting, was met."""
+
+    def compare(self, case: object, ours: Any, kafkas: Any, chosen: str | None = None) -> None:
+        """Compare two results of one case. `chosen` names the chosen difference that explains one here, if they differ."""
+        self.cases += 1
+        if ours == kafkas:
+            return
+        if chosen is not None:
+            self.chosen[chosen] += 1
+            return
+        self.different += 1
+        if len(self.differences) < SHOWN:
+            self.differences.append(Difference(str(case), str(ours), str(kafkas)))
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is compared: name, sentence, comparison, chosen differences, and the versions of Kafka that have the classes.
+
+    `compare` gets the classes of Kafka, the comparison to fill, a source of random inputs, and their number.
+    """
+
+    name: str
+    summary: str
+    compare: Callable[[Any, Comparison, Random, int], None]
+    chosen: tuple[Chosen, ...] = ()
+    versions: tuple[str, ...] = ("2.8.2", "3.9.1")
+
+
+@dataclass(frozen=True)
+class SubjectResult:
+    """The result of one subject with one version of Kafka; `seconds` it took."""
+
+    subject: Subject
+    version: str
+    comparison: Comparison
+    seconds: float
+
+    @property
+    def stale(self) -> list[str]:
+        """The chosen differences that no case showed, and those that are not listed."""
+        listed = {one.name for one in self.subject.chosen if self.version in one.versions}
+        return sorted(listed ^ set(self.comparison.chosen))
+
+    @property
+    def failures(self) -> list[str]:
+        """Why the subject fails, one sentence each; none if it agrees."""
+        found = []
+        if self.comparison.cases == 0:
+            found.append("no case was compared")
+        if self.comparison.different:
+            found.append(f"{self.comparison.different:,} differences")
+        found += [f"the chosen difference {name!r} was not met, or is not listed" for name in self.stale]
+        return found
+
+
+def run_subject(subject: Subject, kafka: Any, seed: int, cases: int, clock: Callable[[], float]) -> SubjectResult:
+    """Compare one subject; equal seeds give equal inputs, whatever other subjects run."""
+    comparison, started = Comparison(), clock()
+    subject.compare(kafka, comparison, Random(f"{seed} {subject.name}"), cases)
+    return SubjectResult(subject, kafka.version, comparison, clock() - started)

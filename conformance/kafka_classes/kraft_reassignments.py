@@ -1,0 +1,49 @@
+"""When a reassignment completes in KRaft: our function beside PartitionReassignmentReplicas.
+
+Every ISR, and every role of four brokers: no replica, one that stays, is added, or is removed, and one that is listed as added and
+is no replica, as an earlier target leaves it when another replaces it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from random import Random
+
+from kafka_spec.conformance.kafka_classes.comparison import Comparison, Subject
+from kafka_spec.conformance.kafka_classes.java import Kafka
+from kafka_spec.conformance.kafka_classes.kraft_ours import VERSIONS
+from kafka_spec.spec.decisions.partition_change import reassignment_completes
+from kafka_spec.spec.decisions.variants import ReassignmentCompletion
+from kafka_spec.spec.language.domain import BrokerSet
+
+RULE = dict.fromkeys(("3.9.1", "4.1.2"), ReassignmentCompletion.ALL_IN_ISR)
+"""When a version completes a reassignment; others do as 4.3."""
+ROLES = ("outside", "stays", "added", "removed", "left over")
+Members = tuple[int, ...]
+
+
+def reassignments() -> Iterator[tuple[Members, Members, Members, Members]]:
+    """Yield replicas, added, removed and ISR of every reassignment."""
+    for roles in itertools.product(ROLES, repeat=4):
+        replicas = tuple(broker for broker, role in enumerate(roles) if role in ("stays", "added", "removed"))
+        adding = tuple(broker for broker, role in enumerate(roles) if role in ("added", "left over"))
+        removing = tuple(broker for broker, role in enumerate(roles) if role == "removed")
+        for count in range(len(replicas) + 1):
+            for isr in itertools.combinations(replicas, count):
+                yield replicas, adding, removing, isr
+
+
+def compare(kafka: Kafka, comparison: Comparison, _: Random, __: int) -> None:
+    """Compare all of them."""
+    rule = RULE.get(kafka.version, ReassignmentCompletion.ADDED_IF_MANY)
+    kind = kafka.named("org.apache.kafka.controller.PartitionReassignmentReplicas")
+    for replicas, adding, removing, isr in reassignments():
+        held = kind(*(kafka.java_list(members) for members in (removing, adding, replicas)))
+        theirs = bool(kafka.call(held, "maybeCompleteReassignment", kafka.java_list(isr)).isPresent())
+        ours = reassignment_completes(rule, replicas, BrokerSet.of(adding), BrokerSet.of(removing), BrokerSet.of(isr))
+        comparison.seen["completes" if theirs else "goes on"] += 1
+        comparison.compare(f"replicas {replicas}, adding {adding}, removing {removing}, ISR {isr}", ours, theirs)
+
+
+SUBJECT = Subject("kraft-reassignments", "when a reassignment completes in KRaft", compare, (), VERSIONS)

@@ -1,0 +1,181 @@
+"""The options `--kafka` and `--jars` of the subcommand `run`: real brokers of Kafka, led by this project's controller.
+
+Exit codes are those of `run`: 0 every promise was kept, 1 one was broken, 2 misuse and missing jars, 3 the run was stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kafka_spec.conformance.kafka_classes.jars import folder_of
+from kafka_spec.impl.command import BROKEN, INCONCLUSIVE, KEPT, find_era, run_folder
+from kafka_spec.impl.zookeeper.coordination.interface import CoordinationError
+from kafka_spec.spec.optional_dependencies import needing
+from kafka_spec.spec.vocabulary.table import SpecError
+
+if TYPE_CHECKING:
+    from kafka_spec.conformance.kafka_clusters.run import RealOptions, RealOutcome
+
+TRIED = ("2.8.2", "3.9.1")
+"""The versions of Kafka that such a run has been tried with."""
+ERA = "era_2_8"
+"""The era of our controllers unless `--era` names another: that of the brokers."""
+LEAST_BROKERS = 3
+SHOWN = 3
+"""The number of findings listed for one promise."""
+NOT_WITH_KAFKA = {
+    "replication_factor": "--replication-factor",
+    "seconds": "--seconds",
+    "faults": "--faults",
+    "operations": "--operations",
+    "script": "--script",
+    "unclean": "--unclean",
+    "state_change_log": "--state-change-log",
+}
+"""Options of `run` that have no meaning with real brokers, where the course is always the same."""
+
+
+def add_kafka(parser: argparse.ArgumentParser, otherwise: Callable[[argparse.Namespace], int]) -> None:
+    """Add the options; a run without `--kafka` is left to `otherwise`."""
+    parser.add_argument(
+        "--kafka", choices=TRIED, help="real brokers of this version, led by our controller; `make kafka` fetches the jars"
+    )
+    parser.add_argument("--mixed", action="store_true", help="with --kafka: a broker of ours hosts replicas beside Kafka's")
+    parser.add_argument(
+        "--inter-broker-protocol", default="", metavar="VERSION", help="with --kafka: 2.6, 2.7, 2.8 or 3.9 (default: the newest)"
+    )
+    parser.add_argument("--jars", type=Path, metavar="FOLDER", help="the folder with a folder of jars for each version")
+    parser.set_defaults(run=lambda options: otherwise(options) if options.kafka is None else run(options))
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run with real brokers, report the result, and return the exit code."""
+    with needing("kafka"):
+        from kafka_spec.conformance.kafka_clusters.run import run_with_kafka
+
+    asked = _options(options)
+    for library in ("aiokafka", "kazoo", "asyncio"):  # they must not log lost connections to stderr
+        logging.getLogger(library).addHandler(logging.NullHandler())
+
+    def say(what: str) -> None:
+        if not options.quiet:
+            print(what, file=sys.stderr, flush=True)
+
+    try:
+        with run_folder(options.data) as folder:
+            outcome = run_with_kafka(asked, folder, say)
+    except CoordinationError as error:
+        print(f"kafka-spec: ZooKeeper was lost: {error}", file=sys.stderr)
+        return INCONCLUSIVE
+    sys.stdout.write(json_of(outcome) if options.format == "json" else text_of(outcome))
+    if outcome.stopped:
+        print(f"kafka-spec: {outcome.stopped}", file=sys.stderr)
+        return INCONCLUSIVE
+    return KEPT if outcome.kept else BROKEN
+
+
+def _options(options: argparse.Namespace) -> RealOptions:
+    """Return the options of a run.
+
+    Raises:
+        SpecError: options contradict each other.
+    """
+    from kafka_spec.conformance.kafka_clusters.run import RealOptions
+
+    for name, option in NOT_WITH_KAFKA.items():
+        if getattr(options, name):
+            raise SpecError(f"{option} has no meaning with --kafka: the course of such a run is always the same")
+    if options.zookeeper not in (None, "start"):
+        raise SpecError(f"--zookeeper {options.zookeeper}: with --kafka the run starts a ZooKeeper of its own, from Kafka's jars")
+    least = LEAST_BROKERS - options.mixed
+    if options.brokers < least:
+        raise SpecError(f"--brokers {options.brokers}: with --kafka it takes {least}: one is killed, one is moved to")
+    era = find_era(ERA if options.era == "fixed" else options.era)
+    folder = folder_of(options.kafka, options.jars)
+    asked = RealOptions(
+        options.kafka,
+        folder,
+        options.brokers,
+        options.partitions,
+        era,
+        options.seed,
+        options.mixed,
+        options.inter_broker_protocol,
+    )
+    try:
+        asked.protocol  # noqa: B018 - it is looked up again where it is needed
+    except SpecError as error:
+        raise SpecError(f"--inter-broker-protocol: {error}") from None
+    return asked
+
+
+def text_of(outcome: RealOutcome) -> str:
+    """Return the summary of a run."""
+    options, logs = outcome.options, outcome.logs
+    controllers = ", ".join(
+        f"broker {broker} ({'ours' if broker >= options.brokers else 'of Kafka'})" for broker in outcome.controllers.values()
+    )
+    lines = [
+        f"Kafka {options.version}, inter-broker protocol {options.protocol.name}, {options.era.name}: "
+        f"{options.brokers} real brokers{' and one of ours' * options.mixed}, "
+        f"{options.partitions} partitions, "
+        f"{outcome.seconds:.0f} seconds" + (", stopped before the end" if outcome.stopped else ""),
+        _line("scenes", "; ".join(outcome.scenes)),
+        _line("controllers", controllers),
+        _line("elected", f"{outcome.leaders} leader epochs seen in ZooKeeper"),
+        _line("produced", f"{outcome.produced:,} records with acks=all, {outcome.acknowledged:,} acknowledged"),
+        _line("read", f"{outcome.read:,} records by a consumer from the beginning"),
+        _line("logs", f"{logs.transitions} transitions, {logs.followed} requests followed from controller to broker"),
+    ]
+    if outcome.stopped:
+        return "\n".join([*lines, _line("verdict", f"INCONCLUSIVE: {outcome.stopped}")]) + "\n"
+    names = list(dict.fromkeys(one.promise for one in outcome.broken))
+    lines.append(_line("verdict", f"BROKEN: {', '.join(names)}" if names else "every promise was kept"))
+    for name in names:
+        found = [one.found for one in outcome.broken if one.promise == name]
+        lines += [name, *(f"  {one}" for one in found[:SHOWN])]
+        lines += [f"  and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
+    return "\n".join(lines) + "\n"
+
+
+def _line(name: str, text: str) -> str:
+    return f"  {name:<13} {text}"
+
+
+def json_of(outcome: RealOutcome) -> str:
+    """Return the outcome as JSON (schema_version 1)."""
+    options = outcome.options
+    return (
+        json.dumps(
+            {
+                "schema_version": 1,
+                "kafka": options.version,
+                "inter_broker_protocol": options.protocol.name,
+                "era": options.era.name,
+                "brokers": options.brokers,
+                "mixed": options.mixed,
+                "partitions": options.partitions,
+                "seconds": round(outcome.seconds, 1),
+                "scenes": outcome.scenes,
+                "kept": outcome.kept,
+                "stopped": outcome.stopped,
+                "controllers": {str(epoch): broker for epoch, broker in outcome.controllers.items()},
+                "leader_epochs": outcome.leaders,
+                "produced": outcome.produced,
+                "acknowledged": outcome.acknowledged,
+                "read": outcome.read,
+                "transitions": outcome.logs.transitions,
+                "requests_followed": outcome.logs.followed,
+                "broken": [asdict(one) for one in outcome.broken],
+            },
+            indent=2,
+        )
+        + "\n"
+    )

@@ -1,0 +1,184 @@
+"""Kafka's own clients, in this process's Java."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kafka_spec.conformance.kafka_classes.java import Kafka
+
+ADMIN = "org.apache.kafka.clients.admin"
+COMMON = "org.apache.kafka.common"
+SERIALIZATION = "org.apache.kafka.common.serialization"
+
+
+class Described(NamedTuple):
+    """A partition as brokers describe it; nobody leads it if `leader` is -1."""
+
+    leader: int
+    replicas: list[int]
+    isr: list[int]
+    elr: list[int]
+
+    def __str__(self) -> str:
+        leader = "no leader" if self.leader < 0 else f"leader {self.leader}"
+        return f"replicas {self.replicas}, {leader}, ISR {self.isr}, ELR {self.elr}"
+
+
+class MetadataRecord(NamedTuple):
+    """A record of the metadata log: the name of its class, and its fields as JSON."""
+
+    name: str
+    json: str
+
+
+class Clients:
+    """Kafka's admin client, producer and consumer."""
+
+    def __init__(self, kafka: Kafka) -> None:
+        self._kafka = kafka
+
+    def create_topic(self, addresses: str, topic: str, replicas: Mapping[int, Sequence[int]]) -> None:
+        """Create a topic with the given replicas."""
+        admin = self.admin(addresses)
+        admin.create_topic(topic, replicas)
+        admin.close()
+
+    def admin(self, addresses: str) -> AdminClient:
+        """Return an admin client."""
+        return AdminClient(
+            self._kafka, self._kafka.named(f"{ADMIN}.Admin").create(settings_of(self._kafka, {"bootstrap.servers": addresses}))
+        )
+
+    def metadata(self, log: Path) -> list[MetadataRecord]:
+        """Return the records of a segment of the metadata log."""
+        kafka, found = self._kafka, []
+        opened = kafka.first_of(f"{COMMON}.record.internal.FileRecords", f"{COMMON}.record.FileRecords").open(
+            kafka.named("java.io.File")(str(log)), False
+        )
+        for batch in kafka.listed(opened.batches()):
+            for record in [] if batch.isControlBatch() else kafka.listed(batch):
+                content = kafka.named(f"{COMMON}.protocol.ByteBufferAccessor")(record.value())
+                read = kafka.named("org.apache.kafka.metadata.MetadataRecordSerde").INSTANCE.read(content, record.valueSize())
+                name = str(read.message().getClass().getSimpleName())
+                converter = kafka.named(f"{COMMON}.metadata.{name}JsonConverter")
+                found.append(MetadataRecord(name, str(converter.write(read.message(), read.version()).toString())))
+        opened.channel().close()  # its own `close` of 3.9 truncates the file, which is open for reading
+        return found
+
+    def producer(self, addresses: str, acks: str, patience_ms: int = 60_000) -> Any:
+        """Return a producer that keeps the metadata it has; it gives up after `patience_ms`."""
+        name = f"{SERIALIZATION}.StringSerializer"
+        settings = {"bootstrap.servers": addresses, "acks": acks, "key.serializer": name, "value.serializer": name}
+        patient = {"metadata.max.age.ms": "600000", "connections.max.idle.ms": "600000"}
+        patient["max.block.ms"] = patient["delivery.timeout.ms"] = str(patience_ms)
+        patient["request.timeout.ms"] = str(patience_ms // 2)
+        return self._kafka.named("org.apache.kafka.clients.producer.KafkaProducer")(
+            settings_of(self._kafka, {**settings, **patient})
+        )
+
+    def produce(self, producer: Any, topic: str, value: str) -> int:
+        """Produce one record to partition 0, and return the offset that the broker acknowledges."""
+        return int(self.send(producer, topic, value).get().offset())
+
+    def send(self, producer: Any, topic: str, value: str) -> Any:
+        """Begin to produce one record to partition 0; return the future that has the answer."""
+        record = self._kafka.named("org.apache.kafka.clients.producer.ProducerRecord")(topic, self._kafka.boxed(0), None, value)
+        return producer.send(record)
+
+    def read_all(self, addresses: str, topic: str, seconds: float = 8) -> list[str]:
+        """Return the values of partition 0, as far as they come within some seconds."""
+        kafka, name = self._kafka, f"{SERIALIZATION}.StringDeserializer"
+        settings = {"bootstrap.servers": addresses, "auto.offset.reset": "earliest", "enable.auto.commit": "false"}
+        consumer = kafka.named("org.apache.kafka.clients.consumer.KafkaConsumer")(
+            settings_of(self._kafka, {**settings, "key.deserializer": name, "value.deserializer": name})
+        )
+        consumer.assign(kafka.java_list([kafka.partition(topic, 0)]))
+        found: list[str] = []
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            polled = consumer.poll(kafka.named("java.time.Duration").ofMillis(300))
+            found += [str(record.value()) for record in kafka.listed(polled)]
+        consumer.close()
+        return found
+
+
+class AdminClient:
+    """Kafka's admin client."""
+
+    def __init__(self, kafka: Kafka, client: Any) -> None:
+        self._kafka = kafka
+        self._client = client
+
+    def create_topic(self, topic: str, replicas: Mapping[int, Sequence[int]], settings: Mapping[str, str] | None = None) -> None:
+        """Create a topic with the given replicas and settings."""
+        kafka = self._kafka
+        assignment = kafka.named("java.util.HashMap")()
+        for partition, brokers in replicas.items():
+            assignment.put(kafka.boxed(partition), kafka.java_list(brokers))
+        new = kafka.named(f"{ADMIN}.NewTopic")(topic, assignment).configs(settings_of(kafka, settings or {}))
+        self._client.createTopics(kafka.java_list([new])).all().get()
+
+    def partition(self, topic: str) -> Described:
+        """Return what the brokers tell of partition 0."""
+        one = self._client.describeTopics(self._kafka.java_list([topic])).allTopicNames().get().get(topic).partitions().get(0)
+        replicas, isr, elr = (self._nodes(nodes) for nodes in (one.replicas(), one.isr(), one.elr()))
+        return Described(-1 if one.leader() is None else int(one.leader().id()), replicas, isr, elr)
+
+    def brokers(self) -> list[int]:
+        """Return the brokers that are alive."""
+        return sorted(int(node.id()) for node in self._kafka.listed(self._client.describeCluster().nodes().get()))
+
+    def reassign(self, topic: str, replicas: Sequence[int]) -> None:
+        """Reassign partition 0."""
+        kafka = self._kafka
+        new = kafka.named(f"{ADMIN}.NewPartitionReassignment")(kafka.java_list(replicas))
+        self._ask_for(topic, kafka.named("java.util.Optional").of(new))
+
+    def cancel(self, topic: str) -> None:
+        """Cancel the reassignment of partition 0."""
+        self._ask_for(topic, self._kafka.named("java.util.Optional").empty())
+
+    def elect_unclean(self, topic: str) -> None:
+        """Elect a leader of partition 0 uncleanly."""
+        kind = self._kafka.named(f"{COMMON}.ElectionType").UNCLEAN
+        asked = self._kafka.named("java.util.HashSet")()
+        asked.add(self._kafka.partition(topic, 0))
+        self._client.electLeaders(kind, asked).all().get()
+
+    def _ask_for(self, topic: str, reassignment: Any) -> None:
+        asked = self._kafka.named("java.util.HashMap")()
+        asked.put(self._kafka.partition(topic, 0), reassignment)
+        self._client.alterPartitionReassignments(asked).all().get()
+
+    def configure(self, kind: str, name: str, settings: Mapping[str, str]) -> None:
+        """Set settings of a broker or a topic; `kind` is BROKER or TOPIC."""
+        kafka = self._kafka
+        resource = kafka.named("org.apache.kafka.common.config.ConfigResource")(
+            getattr(kafka.named("org.apache.kafka.common.config.ConfigResource$Type"), kind), name
+        )
+        kind_of_change = kafka.named(f"{ADMIN}.AlterConfigOp$OpType").SET
+        changes = [
+            kafka.named(f"{ADMIN}.AlterConfigOp")(kafka.named(f"{ADMIN}.ConfigEntry")(*one), kind_of_change)
+            for one in settings.items()
+        ]
+        asked = kafka.named("java.util.HashMap")()
+        asked.put(resource, kafka.java_list(changes))
+        self._client.incrementalAlterConfigs(asked).all().get()
+
+    def close(self) -> None:
+        """Close its connections."""
+        self._client.close()
+
+    def _nodes(self, nodes: Any) -> list[int]:
+        return [] if nodes is None else [int(node.id()) for node in self._kafka.listed(nodes)]
+
+
+def settings_of(kafka: Kafka, settings: Mapping[str, str]) -> Any:
+    """Return settings as clients take them."""
+    found = kafka.named("java.util.Properties")()
+    for name, value in settings.items():
+        found.put(name, value)
+    return found

@@ -1,0 +1,144 @@
+"""ZooKeeper and Kafka's brokers on loopback, in a temporary folder, for the findings; they end with it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import TracebackType
+from typing import Any, Self
+
+from kafka_spec.conformance.kafka_classes.jars import checked_jars, folder_of
+from kafka_spec.conformance.kafka_clusters.kafka_processes import KafkaProcesses, NotSeen, ServerProcesses, free_port
+from kafka_spec.conformance.kafka_clusters.kafka_proxy import KafkaProxy
+from kafka_spec.impl.zookeeper.coordination.interface import CoordinationError
+from kafka_spec.impl.zookeeper.coordination.server import ZooKeeperServer
+from kafka_spec.impl.zookeeper.coordination.zookeeper import KazooSession
+
+VERSION = "2.8.2"
+COUNTS = {2: "two", 3: "three", 4: "four"}
+
+
+class ServersOnLoopback:
+    """Servers of one version of Kafka in a temporary folder; a context manager."""
+
+    brokers: ServerProcesses
+    not_yet: tuple[type[Exception], ...] = (OSError,)
+    """The errors that say no more than that something has not happened yet."""
+
+    def __init__(self, version: str) -> None:
+        self._ends = ExitStack()
+        self._started = time.monotonic()
+        self.folder = Path(self._ends.enter_context(TemporaryDirectory(prefix="kafka-spec-")))
+        self.jars = checked_jars(version, folder_of(version))
+
+    def start(self, broker: int, settings: Mapping[str, Any] | None = None) -> None:
+        """Start a broker, or start it again; `settings` are this broker's alone."""
+        self.brokers.start(broker, settings)
+
+    def behind_proxy(self, server: int) -> KafkaProxy:
+        """Put a server that has not been started yet behind a proxy: all others find it there alone."""
+        proxy = KafkaProxy(self.brokers.ports.setdefault(server, free_port()))
+        self._ends.callback(proxy.close)
+        self.brokers.seen_at[server] = proxy.port
+        return proxy
+
+    def signal(self, broker: int, number: signal.Signals) -> None:
+        """Send a signal to a broker."""
+        self.brokers.signal(broker, number)
+        self.say(f"{number.name} to broker {broker}")
+
+    def has_ended(self, broker: int) -> bool:
+        """Whether a broker's process has ended."""
+        return self.brokers.has_ended(broker)
+
+    def addresses(self, *brokers: int) -> str:
+        """Return the addresses of brokers, for clients."""
+        return self.brokers.addresses(*brokers)
+
+    def lines(self, broker: int, log: str, text: str) -> list[str]:
+        """Return the lines of a broker's log that contain a text."""
+        return self.brokers.lines(broker, log, text)
+
+    def say(self, what: str) -> None:
+        """Tell what happens, with the seconds since the start."""
+        print(f"{time.monotonic() - self._started:6.1f} s  {what}", flush=True)
+
+    def wait(self, what: str, happens: Callable[[], Any], seconds: float = 60) -> Any:
+        """Wait until something is true, and return it.
+
+        Raises:
+            NotSeen: it does not happen in time.
+        """
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            try:
+                if found := happens():
+                    self.say(what)
+                    return found
+            except self.not_yet:
+                pass
+            time.sleep(0.1)
+        raise NotSeen(f"not within {seconds:.0f} s: {what}")
+
+    def lost(self, acknowledged: Sequence[str], read: Sequence[str], acks: str = "all") -> list[str]:
+        """Return the acknowledged records that a consumer has not read, and tell them."""
+        lost = [value for value in acknowledged if value not in read]
+        self.say(
+            f"read {len(read)} records; lost {len(lost)} of {len(acknowledged)} that were acknowledged with acks={acks}: {lost}"
+        )
+        return lost
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._ends.close()
+
+
+class RealCluster(ServersOnLoopback):
+    """ZooKeeper and brokers. `settings` are added to those of every broker."""
+
+    not_yet = (CoordinationError, OSError)
+
+    def __init__(self, settings: dict[str, Any] | None = None, version: str = VERSION) -> None:
+        super().__init__(version)
+        server = self._ends.enter_context(ZooKeeperServer(self.folder / "zookeeper", jars=folder_of(version)))
+        self.zookeeper_port = server.port
+        self.session = KazooSession(server.hosts)
+        self._ends.callback(self.session.close)
+        self.brokers = KafkaProcesses(self.folder, self.jars, server.hosts, settings)
+        self._ends.callback(self.brokers.end)
+        self.say("ZooKeeper answers")
+
+    def start_controller(self, broker: int, settings: Mapping[str, Any] | None = None) -> None:
+        """Start the first broker, and wait until it is the controller."""
+        self.start(broker, settings)
+        self.wait(f"broker {broker} is the controller", lambda: self.content("/controller")["brokerid"] == broker)
+
+    def start_others(self, *brokers: int, settings: Mapping[str, Any] | None = None) -> None:
+        """Start further brokers, and wait until they are registered beside the controller."""
+        for broker in brokers:
+            self.start(broker, settings)
+        count = 1 + len(brokers)
+        self.wait(f"{COUNTS[count]} brokers are registered", lambda: len(self.session.children("/brokers/ids")) == count)
+
+    def content(self, path: str) -> Any:
+        """Return the JSON of a znode."""
+        return json.loads(self.session.get(path)[0])
+
+
+def show(finding: Callable[[], bool]) -> None:
+    """Run a finding as a script."""
+    try:
+        seen = finding()
+    except NotSeen as error:
+        print(error)
+        seen = False
+    print("seen" if seen else "not seen")
+    sys.exit(0 if seen else 1)

@@ -1,0 +1,1 @@
+"""A broker that is led by a ZooKeeper controller."""

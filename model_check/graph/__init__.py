@@ -1,0 +1,1 @@
+"""Definitions about graphs that all engines share."""

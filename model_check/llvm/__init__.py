@@ -1,0 +1,1 @@
+"""Machine code: LLVM text becomes functions, kept in the cache on disk."""

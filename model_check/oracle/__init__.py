@@ -1,0 +1,1 @@
+"""The second engine: breadth-first search in plain Python, the reference for all others."""

@@ -1,0 +1,1 @@
+"""The embedded engine: breadth-first search on compiled code, and the properties of paths."""

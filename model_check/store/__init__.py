@@ -1,0 +1,1 @@
+"""Files of a search: levels, checkpoints, and what identifies a search."""

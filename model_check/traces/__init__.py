@@ -1,0 +1,1 @@
+"""From a finding to a trace that people read: replay, explanation, walks."""

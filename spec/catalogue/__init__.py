@@ -1,0 +1,1 @@
+"""Every model, machine and table of choices by its name."""

@@ -1,0 +1,1 @@
+"""The properties of the KRaft world, by subject."""

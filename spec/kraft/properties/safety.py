@@ -1,0 +1,16 @@
+"""The safety properties of KRaft, as predicates over states and steps.
+
+The same properties are checked for every era. The sources' names in capitals: COMMITTED, CANDIDATE, SUPERSET, LOGMATCH, HWMONO,
+ISRLIVE, ISRNE, EPOCHS, BEPOCH; the names of the public TLA+ models of KIP-966 are beside them.
+"""
+
+from __future__ import annotations
+
+from kafka_spec.spec.kraft.properties.epochs import EPOCHS
+from kafka_spec.spec.kraft.properties.isr import CANDIDATES
+from kafka_spec.spec.kraft.properties.records import RECORDS
+from kafka_spec.spec.kraft.properties.topics import TOPICS
+from kafka_spec.spec.vocabulary.table import Property
+
+SAFETY: tuple[Property, ...] = (*EPOCHS, *CANDIDATES, *RECORDS, *TOPICS)
+"""The invariants and step invariants."""

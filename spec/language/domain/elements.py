@@ -1,0 +1,97 @@
+"""What functions may do to sets and bags of records: add, remove, has, count. Engines compile calls of these functions.
+
+An element is given by its fields (the others hold their initial value), or by a record of the same dataclass that stands in the
+state or is an element itself. Elements are compared by their contents.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import Any
+
+from kafka_spec.spec.language.domain.limits import BadAccess, OutOfBound, OutOfDomain
+from kafka_spec.spec.language.domain.operations import check_tag
+from kafka_spec.spec.language.domain.types import Collection, Items, Scalar, order, type_of
+
+
+def add(elements: Any, element: Any = None, /, **fields: int) -> None:
+    """Put an element into a set or a bag; nothing happens if it is in the set already.
+
+    Raises:
+        OutOfBound: the set or bag is full, and a bound says so.
+        OutOfDomain: it is full, or a field is outside its domain.
+    """
+    type_, new = _meant(elements, element, "add")
+    for name, content in fields.items():
+        _scalar(type_, name, "add").check(content, f"{type_.item.cls.__name__}.{name}")
+        new.__dict__[name] = int(content)
+    if type_.item.tags is not None:
+        check_tag(type_, type_.item, new)
+    place, copies = _place(elements, new)
+    if copies and not type_.repeats:
+        return
+    if len(elements) >= type_.capacity:
+        if type_.bound is not None:
+            raise OutOfBound(type_.bound)
+        raise OutOfDomain(f"{type_.place}: add to a full {type_.what} ({type_.capacity} elements)")
+    list.insert(elements, place, new)
+
+
+def remove(elements: Any, element: Any = None, /, **fields: int) -> None:
+    """Take an element out of a set, or one copy of it out of a bag.
+
+    Raises:
+        BadAccess: it is not there.
+    """
+    place, copies = _found(elements, element, fields, "remove")
+    if not copies:
+        type_ = elements.type
+        raise BadAccess(f"{type_.place}: what is removed is not in the {type_.what}; ask has() first")
+    del elements[place : place + 1]
+
+
+def has(elements: Any, element: Any = None, /, **fields: int) -> bool:
+    """Whether an element is in a set or a bag."""
+    return _found(elements, element, fields, "has")[1] > 0
+
+
+def count(elements: Any, element: Any = None, /, **fields: int) -> int:
+    """How often an element is in a bag; in a set, 0 or 1."""
+    return _found(elements, element, fields, "count")[1]
+
+
+def _meant(elements: Any, element: Any, what: str) -> tuple[Collection, Any]:
+    """Return the type of a set or bag, and a copy of the element, or a fresh one."""
+    if not isinstance(elements, Items) or not isinstance(elements.type, Collection):
+        raise BadAccess(f"{what}() is for a set or bag of records, and {elements!r} is none")
+    type_ = elements.type
+    if element is None:
+        return type_, type_.item.fresh()
+    if type_of(element).cls is not type_.item.cls:
+        raise BadAccess(f"{what}(): {type(element).__name__} and {type_.item.cls.__name__} are different records")
+    return type_, type_.item.copy(element)
+
+
+def _scalar(type_: Collection, name: str, what: str) -> Scalar:
+    field = type_.item.fields.get(name)
+    if not isinstance(field, Scalar):
+        raise BadAccess(f"{type_.item.cls.__name__}.{name} cannot be given here; {what}() takes fields that hold numbers")
+    return field
+
+
+def _found(elements: Any, element: Any, fields: dict[str, int], what: str) -> tuple[int, int]:
+    """Return where an element stands, and how often; a field outside its domain is in no element."""
+    type_, wanted = _meant(elements, element, what)
+    inside = True
+    for name, content in fields.items():
+        field = _scalar(type_, name, what)
+        inside = inside and field.low <= content <= field.high
+        wanted.__dict__[name] = int(content)
+    return _place(elements, wanted) if inside else (0, 0)
+
+
+def _place(elements: Any, record: Any) -> tuple[int, int]:
+    """Return the place of a record in the order, and how often it stands there."""
+    item = elements.type.item
+    keys, key = [order(item, one) for one in elements], order(item, record)
+    return bisect_left(keys, key), keys.count(key)

@@ -1,0 +1,157 @@
+"""What effects may do to sequences and records. Engines compile calls of these functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafka_spec.spec.language.domain.limits import BadAccess, OutOfBound, OutOfDomain
+from kafka_spec.spec.language.domain.types import (
+    ELEMENT,
+    Array,
+    Collection,
+    Maybe,
+    Record,
+    Scalar,
+    Sequence,
+    Type,
+    item_at,
+    paths,
+    type_of,
+)
+
+
+def append(sequence: Any, /, *values: Any, **fields: int) -> None:
+    """Append a number, or a record given by its fields (the others hold their initial value), by another record, or by both.
+
+    What is neither a number nor a record is appended with its initial value.
+
+    Raises:
+        BadAccess: the value is of another kind.
+        OutOfBound: the sequence is full and a bound says so, or a number is beyond a bound.
+        OutOfDomain: it is full, or a number is outside its domain.
+    """
+    type_: Sequence = sequence.type
+    if isinstance(type_, Collection):
+        raise BadAccess(f"{type_.place}: append() is for sequences; add() puts an element into a {type_.what}")
+    _refuse_option(type_)
+    _refuse_element(type_)
+    if len(sequence) >= type_.capacity:
+        if type_.bound is not None:
+            raise OutOfBound(type_.bound)
+        raise OutOfDomain(f"{type_.place}: append to a full sequence ({type_.capacity} items); take the place first")
+    item = item_given(type_, values, fields, "append")
+    if type_.distinct and item in sequence:
+        raise OutOfDomain(f"{type_.place}: {item} is already in the sequence, and the items are distinct")
+    list.append(sequence, item)
+
+
+def item_given(type_: Sequence, values: tuple[Any, ...], fields: dict[str, int], what: str) -> Any:
+    """Return what append() or put() is given: a number; a record by fields, by another, or by both; else an initial value."""
+    item = type_.item
+    if isinstance(item, Scalar):
+        if len(values) != 1 or fields:
+            raise BadAccess(f"{type_.place}: {what}() takes one number here")
+        item.check(values[0], type_.place)
+        return int(values[0])
+    if not isinstance(item, Record):
+        if values or fields:
+            raise BadAccess(f"{type_.place}: {what}() gives the initial value here; change it after that")
+        return item.fresh()
+    if len(values) > 1 or (values and type_of(values[0]).cls is not item.cls):
+        raise BadAccess(f"{type_.place}: {what}() takes one {item.cls.__name__} here, or its fields")
+    if values:
+        _refuse_kept(item, what)
+    value = item.copy(values[0]) if values else item.fresh()
+    for name, content in fields.items():
+        setattr(value, name, content)
+    if item.tags is not None:
+        check_tag(type_, item, value)
+    return value
+
+
+def check_tag(type_: Sequence, item: Record, record: Any) -> None:
+    """Refuse a message with a field that has no meaning under its tag."""
+    assert item.tags is not None
+    tag, members = item.tags
+    for name, field in item.fields.items():
+        if name != tag and name not in members[getattr(record, tag)] and getattr(record, name) != field.fresh():
+            raise OutOfDomain(f"{type_.place}: {name} has no meaning in this kind of {item.cls.__name__}")
+
+
+def truncate(sequence: Any, length: int) -> None:
+    """Drop the items from offset `length` on; nothing happens if there are none."""
+    _refuse_option(sequence.type)
+    _refuse_element(sequence.type)
+    if length < 0:
+        raise BadAccess(f"{sequence.type.place}: truncation to {length}; an offset is 0 or more")
+    del sequence[length:]
+
+
+def pop_first(sequence: Any) -> None:
+    """Drop the first item; the others move up."""
+    _refuse_option(sequence.type)
+    _refuse_element(sequence.type)
+    if isinstance(sequence.type, Collection):
+        raise BadAccess(f"{sequence.type.place}: a {sequence.type.what} has no first item; remove() an element")
+    if not sequence:
+        raise BadAccess(f"{sequence.type.place}: nothing to take from an empty sequence")
+    del sequence[0:1]
+
+
+def _refuse_option(type_: Sequence) -> None:
+    if isinstance(type_, Maybe):
+        raise BadAccess(f"{type_.place}: an option is no sequence; put() a value, or drop() it")
+
+
+def _refuse_element(type_: Sequence) -> None:
+    if type_.kept:
+        raise BadAccess(f"{type_.place} {type_.kept}")
+
+
+def reset(record: Any) -> None:
+    """Give every field of the record its initial value, so that values without meaning do not multiply states."""
+    type_ = type_of(record)
+    _refuse_kept(type_, "reset")
+    _overwrite(type_, record, type_.fresh())
+
+
+def assign(target: Any, source: Any) -> None:
+    """Copy the contents of one record to another of the same type (an assignment would share one record)."""
+    type_ = type_of(target)
+    if type_.cls is not type_of(source).cls:
+        raise BadAccess(f"assign(): {type(target).__name__} and {type(source).__name__} are different records")
+    _refuse_kept(type_, "assign")
+    _overwrite(type_, target, source)
+
+
+def _refuse_kept(type_: Record, what: str) -> None:
+    """Refuse to write a machine's state, or a counter, as part of a record."""
+    if kept := kept_inside(type_):
+        raise BadAccess(f"{what}(): {type_.cls.__name__} {kept}")
+
+
+def kept_inside(type_: Type) -> str:
+    """Why a value of the type may not be written as a whole, as the end of a sentence, or ""."""
+    if any(True for _ in paths(type_, lambda t: isinstance(t, Scalar) and t.machine is not None)):
+        return "holds the state of a machine, which only fire() changes"
+    if any(True for _ in paths(type_, lambda t: isinstance(t, Scalar | Sequence) and t.kept == ELEMENT)):
+        return ELEMENT
+    if any(True for _ in paths(type_, lambda t: isinstance(t, Scalar) and t.counter)):
+        return "holds counters of firings, which only the rules that say at_most change"
+    return ""
+
+
+def _overwrite(type_: Type, target: Any, source: Any) -> None:
+    """Copy contents in place, so that names for the parts of the target stay valid."""
+    if isinstance(type_, Record):
+        for name, field in type_.fields.items():
+            if isinstance(field, Scalar):
+                target.__dict__[name] = source.__dict__[name]
+            else:
+                _overwrite(field, getattr(target, name), getattr(source, name))
+    elif isinstance(type_, Array) and not isinstance(type_.item, Scalar):
+        for index in range(type_.length):
+            _overwrite(type_.item, item_at(target, index), item_at(source, index))
+    else:
+        assert isinstance(type_, Array | Sequence)
+        list.__init__(target, list(type_.copy(source)))

@@ -1,0 +1,156 @@
+"""Domains of single numbers: ranges, flags, members of a declared set or an enumeration, states of a machine, sets of members."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+import enum
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from kafka_spec.spec.language.domain.limits import Bound, Limit, Number, SpecError, bound_of, counted_by, limit_of, value_at_bounds
+from kafka_spec.spec.language.domain.members import NONE, show_set
+from kafka_spec.spec.language.domain.types import Scalar, Type
+from kafka_spec.spec.language.integers import unusable
+
+
+class Domain(abc.ABC):
+    """What a field or a parameter may hold. `at` fixes the bounds; `place` names the field in messages."""
+
+    @abc.abstractmethod
+    def at(self, bounds: Mapping[str, int], place: str) -> Type:
+        """Return the type at these bounds."""
+
+    def bounds(self) -> Iterator[Bound]:
+        """Yield every bound the domain mentions."""
+        for value in vars(self).values():
+            if isinstance(value, Domain):
+                yield from value.bounds()
+            elif (bound := bound_of(value)) is not None:
+                yield bound
+
+
+@dataclass(frozen=True)
+class Range(Domain):
+    """The integers low..high, both included. `initial` is the initial value (default: `low`).
+
+    By its `name` a normal form refers to all fields of the domain.
+    """
+
+    low: Number
+    high: Number
+    initial: Number | None = None
+    name: str = ""
+
+    def at(self, bounds: Mapping[str, int], place: str) -> Scalar:
+        """Return the type at these bounds."""
+        low, high = value_at_bounds(self.low, bounds, place), value_at_bounds(self.high, bounds, place)
+        initial = low if self.initial is None else value_at_bounds(self.initial, bounds, place)
+        if not low <= initial <= high:
+            raise SpecError(f"{place}: initially {initial}, which is outside {low}..{high}; correct the domain")
+        bound = bound_of(self.high)
+        plus = self.high.plus if isinstance(self.high, Limit) else 0
+        return Scalar(low, high, initial, bound.name if bound else None, self.show, plus=plus, name=self.name)
+
+    def show(self, value: int) -> str:
+        """Print a value."""
+        return str(value)
+
+
+class Flag(Range):
+    """True or false, held as 1 or 0."""
+
+    def __init__(self) -> None:
+        super().__init__(0, 1)
+
+    def show(self, value: int) -> str:
+        """Print a value."""
+        return "yes" if value else "no"
+
+
+@dataclass(frozen=True)
+class Member(Range):
+    """A member of a declared set, numbered from 0: `Member(SERVERS, "server")` is one of so many servers.
+
+    `name` is how traces call one ("server 2"). Members are not interchangeable by themselves.
+    """
+
+    name: str = ""
+
+    def __init__(self, members: Number, name: str = "") -> None:
+        super().__init__(0, limit_of(members, "Member") - 1)
+        object.__setattr__(self, "name", name)
+
+    def at(self, bounds: Mapping[str, int], place: str) -> Scalar:
+        """Return the type at these bounds."""
+        return dataclasses.replace(super().at(bounds, place), members=counted_by(self.high + 1))
+
+    def show(self, value: int) -> str:
+        """Print a value."""
+        return f"{self.name} {value}".lstrip()
+
+
+@dataclass(frozen=True)
+class MemberOrNone(Range):
+    """A member of a declared set, or none (`NONE`, the initial value)."""
+
+    name: str = ""
+
+    def __init__(self, members: Number, name: str = "") -> None:
+        super().__init__(NONE, limit_of(members, "MemberOrNone") - 1)
+        object.__setattr__(self, "name", name)
+
+    def at(self, bounds: Mapping[str, int], place: str) -> Scalar:
+        """Return the type at these bounds."""
+        return dataclasses.replace(super().at(bounds, place), members=counted_by(self.high + 1))
+
+    def show(self, value: int) -> str:
+        """Print a value."""
+        return "none" if value == NONE else f"{self.name} {value}".lstrip()
+
+
+@dataclass(frozen=True)
+class OneOf(Domain):
+    """A member of an IntEnum; the initial value is its first member."""
+
+    members: type[enum.IntEnum]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.members, type) or not issubclass(self.members, enum.IntEnum):
+            raise SpecError(f"{type(self).__name__}: {self.members!r} is no IntEnum; name the class of the members")
+
+    def at(self, bounds: Mapping[str, int], place: str) -> Scalar:
+        """Return the type at these bounds."""
+        for member in self.members:
+            if reason := unusable(member):
+                raise SpecError(f"{place}: {self.members.__name__}.{member.name} {reason}")
+        values = sorted(self.members)
+        if values != list(range(values[0], values[-1] + 1)):
+            raise SpecError(f"{place}: the values of {self.members.__name__} have gaps; number them without")
+        first = next(iter(self.members))
+        show = {int(member): member.name for member in self.members}.__getitem__
+        return Scalar(values[0], values[-1], int(first), None, show, getattr(self, "machine", None))
+
+
+@dataclass(frozen=True)
+class StateOf(OneOf):
+    """The state of the machine of this name. Only `fire` changes it."""
+
+    machine: str
+
+
+@dataclass(frozen=True)
+class Subset(Domain):
+    """A set of members of a declared set, held as a bit mask and printed as a set; `SetOf(members)` makes one."""
+
+    members: Number
+    full: bool = False
+
+    def at(self, bounds: Mapping[str, int], place: str) -> Scalar:
+        """Return the type at these bounds."""
+        members = value_at_bounds(self.members, bounds, place)
+        if not 0 <= members <= 62:
+            raise SpecError(f"{place}: a set of {members} members; there may be 0 to 62, one bit each")
+        everyone = (1 << members) - 1
+        initial = everyone if self.full else 0
+        return Scalar(0, everyone, initial, None, show_set, members=counted_by(self.members), many=True)

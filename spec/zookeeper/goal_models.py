@@ -1,0 +1,101 @@
+"""`fixed` with other properties: the goals that an exploration must reach, and claims that fixed keeps, or that no Kafka keeps.
+
+A claim stands apart from the promises of `fixed`, so that these hold, and a bug shows the promise that it breaks.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from kafka_spec.spec.vocabulary.table import Property, Spec, beginning_with
+from kafka_spec.spec.zookeeper.fixed import FIXED
+from kafka_spec.spec.zookeeper.properties.deletion import NOTHING_IS_LEFT_OF_REASSIGNED, OLD_RECORDS_ARE_NOT_SERVED
+from kafka_spec.spec.zookeeper.properties.durability import ADDED_ARE_UP, ISR_HOLDS_COMMITTED, LOG_GOALS, READS_BEFORE_KIP_207
+from kafka_spec.spec.zookeeper.properties.reachability import GOALS
+from kafka_spec.spec.zookeeper.properties.safety import OLD_LEADERS_STOP
+
+REACHED = dataclasses.replace(
+    FIXED,
+    name="zookeeper/goals",
+    summary="what an exploration of fixed must reach: every state of every machine, elections of each kind, zombies, bounces, quiet",
+    properties=GOALS,
+    bound_sets=beginning_with("goals", FIXED.bound_sets),
+    normal_form=(),
+)
+"""`fixed` with its goals in place of its promises. No normal form: that would forget how many controllers there were."""
+
+LOGS_REACHED = dataclasses.replace(
+    REACHED,
+    name="zookeeper/log-goals",
+    summary="what an exploration of fixed with records must reach: logs that differ, records of earlier epochs, two leaders alone",
+    properties=LOG_GOALS,
+    bound_sets=beginning_with("log_goals", FIXED.bound_sets),
+)
+"""`fixed` with goals about logs in place of its promises."""
+
+
+def claiming(name: str, summary: str, claim: Property, bounds: str) -> Spec:
+    """Return `fixed` with one claim in place of its promises."""
+    return dataclasses.replace(
+        FIXED, name=name, summary=summary, properties=(claim,), bound_sets=beginning_with(bounds, FIXED.bound_sets)
+    )
+
+
+ISR_COMMITTED = claiming(
+    "zookeeper/isr-holds-committed",
+    "a stronger promise than Committed, which fixed keeps: whoever is in the ISR holds what is committed",
+    ISR_HOLDS_COMMITTED,
+    "two_records",
+)
+"""Apart from `fixed`, so that its bugs show the loss of a record, not only the danger of it."""
+
+READERS_GO_BACK = claiming(
+    "zookeeper/reads-before-KIP-207",
+    "a claim that no Kafka up to 3.9 keeps: the high watermark of a new leader is at once at least that of the leader before",
+    READS_BEFORE_KIP_207,
+    "two_records",
+)
+"""Up to 2.1 a new leader may tell a reader an older latest offset. With KIP-207 `fixed` keeps ReadsNeverGoBack."""
+
+ADDED_WHILE_GONE = claiming(
+    "zookeeper/KAFKA-14140-in-zookeeper",
+    "a claim that no Kafka up to 3.9 keeps while leaders write the ISR: who is added to it is registered and not shutting down",
+    ADDED_ARE_UP,
+    "expired_leader",
+)
+"""`fixed` has the leader's half of the fix (3.3): the leader asks its metadata cache, which may be old. The other half is in the
+controller, which refuses such an ISR; it is not asked where the leader writes to ZooKeeper."""
+
+OLD_LEADER_WITHOUT_SUCCESSOR = FIXED.replacing(
+    "zookeeper/old-leader-without-successor",
+    "a claim that no Kafka up to 3.9 keeps: a former leader stops leading although the partition has no leader",
+    properties=(OLD_LEADERS_STOP,),
+    bound_sets=beginning_with("crash_and_expiry", FIXED.bound_sets),
+)
+"""Found by the checker in `fixed`: a LeaderAndIsr that names no leader changes nothing on a broker."""
+
+STRAY_OF_DELETED_TOPIC = claiming(
+    "zookeeper/stray-of-deleted-topic",
+    "a claim that no Kafka up to 3.9 keeps: nothing is left of a topic that was reassigned and then deleted",
+    NOTHING_IS_LEFT_OF_REASSIGNED,
+    "deletion_and_reassignment_bounce",
+)
+"""Found by the checker in `fixed`: what waits for a broker that was removed is lost with the controller, and the topic is gone."""
+
+OLD_RECORDS_SERVED = claiming(
+    "zookeeper/old-records-served",
+    "a claim that no Kafka up to 2.7 keeps: a new topic has no records of one of its name that was reassigned and deleted",
+    OLD_RECORDS_ARE_NOT_SERVED,
+    "recreation_of_reassigned",
+)
+"""Found by a soak of the implementation, then by the checker in `fixed`: a stray replica is taken for one of the new topic. Topic
+ids (2.8, KIP-516) refuse it."""
+
+CLAIMS = (
+    OLD_LEADER_WITHOUT_SUCCESSOR,
+    ISR_COMMITTED,
+    READERS_GO_BACK,
+    ADDED_WHILE_GONE,
+    STRAY_OF_DELETED_TOPIC,
+    OLD_RECORDS_SERVED,
+)

@@ -1,0 +1,1 @@
+"""The properties of the ZooKeeper world, by subject."""
