@@ -76,7 +76,7 @@ def bugs_page() -> str:
         [
             "# Bugs, a chapter each",
             "",
-            "Each bug is one switch on `zookeeper/fixed` or `kraft/fixed`, which have a fix for each of them. The checker finds the",
+            "Each bug is one switch on `zookeeper/fixed` or `kraft/fixed`, which fix all of them. The checker finds the",
             "shortest path to the property that it violates. The charts are those of the gallery.",
             "",
             "| switch | what it is | violates, in states |",

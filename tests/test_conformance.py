@@ -283,8 +283,9 @@ MUTATIONS = {
     "elections": "from kafka_spec.spec import election\nelection.elect_preferred = election.elect_reassigned",
     "assignments": "from kafka_spec.spec import assignment\nassignment._follower_index = lambda f, s, p, n: (f + 1 + p) % n",
     "deletion": "from kafka_spec.impl.zookeeper.controller import deletion as ours\nours.failure_halts_deletion = lambda *_: False",
-    "gates": "from kafka_spec.impl.broker import replica_manager as ours\nours.answer_to_stop_replica = lambda *_: 74",
-    "reassignment": "from kafka_spec.impl.zookeeper.controller import reassignment_rows as ours\nours.leader_has_to_move = lambda *_: False",
+    "gates": "from kafka_spec.impl.zookeeper.broker import replica_manager as ours\nours.answer_to_stop_replica = lambda *_: 74",
+    "reassignment": "from kafka_spec.impl.zookeeper.controller import reassignment_rows as ours\n"
+    "ours.leader_has_to_move = lambda *_: False",
     "kraft-changes": f"{DECIDED}'last_known_acceptable': Checked.NO}}}}",
     "kraft-records": "from dataclasses import replace\nfrom kafka_spec.impl.kraft.record_schemas import SCHEMAS\n"
     "SCHEMAS[2] = replace(SCHEMAS[2], fields=SCHEMAS[2].fields[::-1])",

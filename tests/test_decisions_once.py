@@ -1,8 +1,8 @@
 """Each named decision of an era is evaluated in one place: model and implementation pass it to the same function.
 
-A use of `k.NAME` is *passed on* if it is an argument of a function of spec/decisions/election.py, log.py, gates.py, reassignment.py or
-deletion.py, next to an argument that the decision applies to. Any other use is a *branch*: a comparison, an alias, or an argument
-of a function that takes only the decision. `python -m tests.test_decisions_once` prints the branches.
+A use of `k.NAME` is *passed on* if it is an argument of a function of spec/decisions/ (election.py, log.py, fencing.py,
+reassignment.py, deletion.py), next to an argument that the decision applies to. Any other use is a *branch*: a comparison, an
+alias, or an argument of a function that takes only the decision. `python -m tests.test_decisions_once` prints the branches.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kafka_spec.spec.zookeeper.fixed import FIXED
 
 ROOT = Path(__file__).parent.parent
 NAMES = frozenset(decision.name for decision in FIXED.decisions)
-SHARED = tuple(f"kafka_spec.spec.{module}" for module in ("election", "log", "gates", "reassignment", "deletion"))
+SHARED = tuple(f"kafka_spec.spec.decisions.{module}" for module in ("election", "log", "fencing", "reassignment", "deletion"))
 MODEL, IMPLEMENTATION = "spec/zookeeper", "impl"
 
 BRANCHED_TWICE = {

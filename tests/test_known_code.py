@@ -23,7 +23,7 @@ from kafka_spec.spec.language.domain import Bound, Member, Range, Record, Scalar
 from kafka_spec.spec.vocabulary.table import Constants, Rule, Spec, SpecError, Symmetric, anywhere, invariant
 from tests import sample_specs
 
-PACKAGE = Path(memo.__file__).parent.parent
+PACKAGE = Path(memo.__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -235,8 +235,8 @@ def copied(tmp_path: Path) -> Path:
     return tmp_path
 
 
-SOURCES = ("lowering/arithmetic.py", "kernel.py")
-VOCABULARY = ("lint/body.py", "domain/types.py", "table/rules.py")
+SOURCES = ("lowering/arithmetic.py", "code/kernel.py")
+VOCABULARY = ("language/body.py", "language/domain/types.py", "vocabulary/table/rules.py")
 
 
 @pytest.mark.parametrize("changed", [*(f"model_check/{file}" for file in SOURCES), *(f"spec/{file}" for file in VOCABULARY)])

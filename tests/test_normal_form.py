@@ -268,7 +268,7 @@ def random_family(seed: int) -> tuple[Spec, dict[str, int]]:
 def test_random_families_are_equal(seed: int) -> None:
     """In families that nobody chose, too, the search of normal forms misses nothing and adds nothing.
 
-    Not with repeats: a connection that breaks at a request that the form drops leaves only its count (spec/zookeeper/normal_form.py).
+    Not with repeats: a connection that breaks at a request that the form drops leaves only its count (zookeeper/normal_form.py).
     """
     spec, bounds = random_family(seed)
     if not embedded.explore(spec, bounds, everything=True, budget=Budget(max_states=100_000)).stopped:

@@ -131,7 +131,7 @@ def written(
     leaves_alive: bool,
     is_queued: bool,
 ) -> list[ControllerTask]:
-    """Return the tasks of remaining work, for a controller in this state of its life, in the order of spec/zookeeper/event_stages.py.
+    """Return the tasks of remaining work, for a controller in this state, in the order of spec/zookeeper/event_stages.py.
 
     `known` says what the controller knows of each partition; `seeded`, during fail-over, that the partition machine was started;
     `leaves_alive` that the leaving brokers are in a controlled shutdown; `is_queued` that the topic is queued for deletion.

@@ -1,6 +1,6 @@
 """Checks a broker's log of one partition: the leader epochs that it accepts and refuses, and the metadata that it receives.
 
-Independent of log texts. The gates of spec/decisions/fencing.py decide which epoch passes. A broker that restarts forgets its epochs and logs
+Independent of log texts. spec/decisions/fencing.py decides which epoch passes. A broker that restarts forgets its epochs and logs
 -1 as its previous leader epoch. A topic that was deleted and created again starts at leader epoch 0.
 """
 

@@ -1,6 +1,7 @@
 """Changes of partitions: what one event of the controller writes for a partition, as a record.
 
-The decisions are those of spec/decisions/partition_change.py; this module asks them in the order of Kafka's builder, and writes what differs.
+The decisions are in spec/decisions/partition_change.py; this module calls them in the order of Kafka's builder
+and writes what differs.
 
 Source: Kafka 3.9 PartitionChangeBuilder.java.
 """

@@ -5,7 +5,7 @@ code every integer has 64 bits, and every index and every store is checked (emit
 read out of range.
 
 Theory of operation. A function is compiled once for each packed form of its arguments, a trigger of a machine once for a model.
-`trusted` functions (model_check/code/kernel.py) are the engine's own: they may use arrays, `while` loops and arithmetic that wraps, and
+`trusted` functions (model_check/code/kernel.py) are the engine's: they may use arrays, `while` loops and arithmetic that wraps, and
 are not checked. The compiler of a body is split by kind of construct; each class extends the one before it: arithmetic,
 expressions, writers, calls, statements.
 """

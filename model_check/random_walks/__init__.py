@@ -1,1 +1,1 @@
-"""Random walks on compiled code, for bounds that no search completes. model_check/traces/walk.py walks step by step, as somebody asks."""
+"""Random walks on compiled code, for bounds that no search completes. Interactive walks are in model_check/traces/walk.py."""

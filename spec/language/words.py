@@ -22,7 +22,7 @@ WRITERS: dict[Any, str] = {
         domain.drop,
     )
 }  # fmt: skip
-"""The functions of spec/language/domain that change a sequence, a set, a map, an option or a record; engines have their own form of each."""
+"""The functions of language/domain that change a sequence, set, map, option or record; engines have their own form of each."""
 
 READERS: dict[Any, str] = {function: function.__name__ for function in (domain.has, domain.count, domain.present, domain.value_of)}
 """The functions of spec/language/domain that look into a set, a bag or an option; engines have their own form of each."""

@@ -17,7 +17,8 @@ from kafka_spec.spec.zookeeper.properties.safety import OLD_LEADERS_STOP
 REACHED = dataclasses.replace(
     FIXED,
     name="zookeeper/goals",
-    summary="what an exploration of fixed must reach: every state of every machine, elections of each kind, zombies, bounces, quiet",
+    summary="what an exploration of fixed must reach: every state of every machine, elections of each kind, zombies, bounces, "
+    "quiet",
     properties=GOALS,
     bound_sets=beginning_with("goals", FIXED.bound_sets),
     normal_form=(),

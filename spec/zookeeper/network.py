@@ -1,4 +1,4 @@
-"""Requests of controllers to brokers: how they are sent and queued. Which requests a broker refuses is in spec/decisions/fencing.py.
+"""Requests of controllers to brokers: how they are sent and queued. spec/decisions/fencing.py says which a broker refuses.
 
 One FIFO channel for each controller and broker, which the partitions share. The first request is in flight; after a lost connection
 it is sent again, so it may be processed twice. Waiting requests are discarded only when the broker is removed.

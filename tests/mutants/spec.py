@@ -4,7 +4,7 @@ python -m tests.mutants.spec                  all mutants of zookeeper/fixed, ha
 python -m tests.mutants.spec --states 100000  also at bounds of so many states
 python -m tests.mutants.spec --list           the mutants, without running them
 
-A mutant is `zookeeper/fixed` with one guard of a rule or of a row left out, one comparison weakened by one, or one write of an effect
+A mutant is `zookeeper/fixed` with one guard of a rule or row left out, one comparison weakened by one, or one write of an effect
 left out, in any function that it uses. All of them are compiled at once (woven.py). Each is searched at ever larger bounds until a
 property is violated or a step cannot be executed. If the graph of states is everywhere that of the model itself, the mutant
 changes nothing. Otherwise it lives: no property notices it, and REASONS says why, or nobody knows.
@@ -78,7 +78,7 @@ REASONS: tuple[tuple[str, str], ...] = (
         "It is written for the properties alone: without it they claim less, so they cannot notice.",
     ),
     (
-        r"election\.is_isr_candidate|gates\.answer_to_fetch_epoch|follower_is_alive_in_cache",
+        r"election\.is_isr_candidate|fencing\.answer_to_fetch_epoch|follower_is_alive_in_cache",
         "It is a case that breaks nothing by itself: KAFKA-7395, or isr-candidate-not-alive (spec/zookeeper/cases).",
     ),
     (
@@ -113,7 +113,7 @@ REASONS: tuple[tuple[str, str], ...] = (
         "otherwise, too.",
     ),
     (
-        r"^fetching\.|^isr\.|^gates\.|ExpandIsr|Fetch|TruncateToLeader|^leader_and_isr\.|^log\.|^requests\.|^network\.|^zookeeper\.",
+        r"^fetching\.|^isr\.|^fencing\.|ExpandIsr|Fetch|TruncateToLeader|^leader_and_isr\.|^log\.|^requests\.|^network\.|^zookeeper\.",
         "At these bounds another guard of the same step, or of the one before, decides the same.",
     ),
 )

@@ -37,7 +37,8 @@ def _partition(found: Replayed, reported: ReplayedPartition) -> Iterator[str]:
     if reported.run is None:
         yield f"{reported.name}: not tried: {reported.why}"
         return
-    yield f"{reported.name}: {reported.verdict}: {reported.explained} of {reported.observations} observations, {reported.states:,} states searched"
+    explained = f"{reported.explained} of {reported.observations} observations"
+    yield f"{reported.name}: {reported.verdict}: {explained}, {reported.states:,} states searched"
     if reported.left_out:
         yield f"  not tried: {reported.left_out}"
     steps = reported.run.steps()

@@ -1,6 +1,6 @@
 """A broker's handling of controllers' requests: gates, roles, partitions with their logs, failed log directories.
 
-spec/decisions/fencing.py accepts or refuses a request, partition by partition, with Kafka's error codes. data_plane.py handles the requests of
+spec/decisions/fencing.py accepts or refuses a request by partition, with Kafka's error codes. data_plane.py handles the requests of
 clients and followers, and fetcher.py fetches: `fetchers` holds leader, leader epoch and offset of each partition that follows.
 
 Source: Kafka 2.8 ReplicaManager.scala:350-492, 1298-1726, KafkaApis.scala:241-365.

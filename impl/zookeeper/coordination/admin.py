@@ -77,7 +77,7 @@ class Admin:
     ) -> None:
         """`topic_version` is the version of topic znodes: 3 since 2.8, 2 since 2.4, 1 before.
 
-        `creation_during_deletion` is the decision of an era (spec/decisions/variants.py): whether a topic that waits for its deletion
+        `creation_during_deletion` is an era's decision (spec/decisions/variants.py): whether a topic that waits for its deletion
         may be created.
         """
         self._session = session

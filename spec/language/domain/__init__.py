@@ -66,12 +66,12 @@ from kafka_spec.spec.language.domain.types import (
 )
 
 __all__ = [
-    "NONE", "NO_BROKERS", "NO_MEMBERS", "SPENT", "Array", "BadAccess", "BagOf", "Bound", "SequenceOf", "BrokerSet", "Change",
-    "Collection", "Counters", "Distinct", "Domain", "ArrayOf", "Elements", "Flag", "Items", "Limit", "Map", "MapOf", "Maybe", "Member",
+    "NONE", "NO_BROKERS", "NO_MEMBERS", "SPENT", "Array", "ArrayOf", "BadAccess", "BagOf", "Bound", "BrokerSet", "Change",
+    "Collection", "Counters", "Distinct", "Domain", "Elements", "Flag", "Items", "Limit", "Map", "MapOf", "Maybe", "Member",
     "MemberOrNone", "MemberSet", "Number", "OneOf", "Option", "OutOfBound", "OutOfDomain", "Path", "Queue", "Range", "Record",
-    "Scalar", "Sequence", "SetOf", "Space", "SpecError", "Spent", "StateOf", "Subset", "Type", "add", "append", "as_fired",
-    "assign", "contains", "count", "count_firing", "domain_of", "drop", "excluding", "first_brokers", "first_members", "has",
-    "field", "including", "item_at", "items_of", "kept_inside", "machine_paths", "machine_range", "members_of", "message", "singleton",
-    "path_of", "plain_value", "pop_first", "present", "put", "remove", "reset", "set_of", "show_path", "show_set", "show_value",
-    "size", "tagged", "truncate", "type_at", "value_at", "value_of",
+    "Scalar", "Sequence", "SequenceOf", "SetOf", "Space", "SpecError", "Spent", "StateOf", "Subset", "Type", "add", "append",
+    "as_fired", "assign", "contains", "count", "count_firing", "domain_of", "drop", "excluding", "field", "first_brokers",
+    "first_members", "has", "including", "item_at", "items_of", "kept_inside", "machine_paths", "machine_range", "members_of",
+    "message", "path_of", "plain_value", "pop_first", "present", "put", "remove", "reset", "set_of", "show_path", "show_set",
+    "show_value", "singleton", "size", "tagged", "truncate", "type_at", "value_at", "value_of",
 ]  # fmt: skip

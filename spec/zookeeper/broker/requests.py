@@ -327,6 +327,6 @@ IGNORE_STOP_REPLICA = Rule(
     receives=THE_REQUEST,
     guards=(a_request_arrives, request_stops_replica, request_is_taken, replica_may_not_be_stopped_or_deleted),
     effects=(see_controller_epoch, answer_request),
-    summary="{broker} does not stop its replica for the controller on {controller}: the leader epoch is older, or there is no replica",
+    summary="{broker} keeps its replica, which the controller on {controller} stops: its leader epoch is older, or there is none",
     reference=f"{KAFKA} ReplicaManager.stopReplicas: FENCED_LEADER_EPOCH",
 )

@@ -133,8 +133,8 @@ WRITE_REASSIGNMENTS = Rule(
     guards=(no_reassignment_is_in_admin_znode, all_have_a_leader_epoch, target_has_no_duplicate, one_plan_for_all),
     at_most=REASSIGNMENTS,
     effects=(write_admin_reassignments,),
-    summary="an operator writes a plan for all partitions to /admin/reassign_partitions: partition {partition} moves to {first} and "
-    "{second}, the others {others_move}",
+    summary="an operator writes a plan for all partitions to /admin/reassign_partitions: partition {partition} moves to {first} "
+    "and {second}, the others {others_move}",
     reference="Kafka 0.10 and 2.8 ReassignPartitionsCommand with --zookeeper: a plan names all partitions of its topics",
 )
 
@@ -275,8 +275,8 @@ REFUSE_REASSIGNMENT = Rule(
     params=ANY_CONTROLLED_PARTITION,
     guards=(is_handling_no_event, zookeeper_can_be_read, admin_znode_is_refused),
     effects=(delete_admin_reassignment,),
-    summary="the controller on {controller} refuses a reassignment of a partition that it does not know or that is to be deleted: it "
-    "deletes /admin/reassign_partitions",
+    summary="the controller on {controller} refuses a reassignment of a partition that it does not know or that is to be deleted: "
+    "it deletes /admin/reassign_partitions",
     reference=f"{KAFKA}.processZkPartitionReassignment: UNKNOWN_TOPIC_OR_PARTITION; 0.10: PartitionsReassignedListener",
 )
 
@@ -410,7 +410,8 @@ MOVE_LEADER = Rule(
     params=ANY_CONTROLLER,
     guards=(step_is_to_move_leader, controller_is_not_fenced),
     effects=(move_leader, continue_event),
-    summary="the controller on {controller} writes a leader epoch under which the target leads, and sends the target as all replicas",
+    summary="the controller on {controller} writes a leader epoch under which the target leads, and sends the target as all "
+    "replicas",
     reference=f"{KAFKA}.moveReassignedPartitionLeaderIfRequired",
 )
 

@@ -158,6 +158,7 @@ CONTROLLED_SHUTDOWN_AGAIN = Rule(
     guards=(is_handling_no_event, broker_asks_to_shut_down, controller_has_heard_it),
     at_most=SHUTDOWN_RETRIES,
     effects=(shut_broker_down,),
-    summary="{broker} still leads, or got no answer, and asks again; the controller on {controller} processes its controlled shutdown",
+    summary="{broker} still leads, or got no answer, and asks again; the controller on {controller} processes its controlled "
+    "shutdown",
     reference="Kafka 2.8 KafkaServer.controlledShutdown",
 )

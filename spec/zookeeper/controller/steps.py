@@ -135,6 +135,7 @@ TAKE_REPLICA_OFFLINE = Rule(
     params=ANY_CONTROLLER,
     guards=(step_is_removal, controller_is_not_fenced),
     effects=(take_replica_offline,),
-    summary="the controller on {controller} takes the next replica offline: it leaves the ISR, and the others are sent LeaderAndIsr",
+    summary="the controller on {controller} takes the next replica offline: it leaves the ISR, and the others are sent "
+    "LeaderAndIsr",
     reference="Kafka 2.8 ReplicaStateMachine.doHandleStateChanges: case OfflineReplica",
 )
