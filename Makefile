@@ -24,7 +24,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # the tests start hundreds of processes: each would compile every module anew
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: check test long kafka lint fmt golden gallery tested reference docs system fuzz mutants spec-mutants bench soak soak-operations clean
+.PHONY: check test long kafka lint fmt golden gallery tested reference docs system fuzz mutants spec-mutants bench soak soak-operations clean FORCE
 
 check: $(VENV)/.check
 	$(BIN)/kafka-spec check --traces
@@ -34,11 +34,19 @@ test: lint system
 	PYTHONHASHSEED=0 $(BIN)/python -m pytest -q $(PARALLEL) --durations=25 -m "not long" && \
 	PYTHONHASHSEED=4242 $(BIN)/python -m pytest -q $(PARALLEL) -m "not slow and not long"
 
-lint: $(VENV)/.test
+PARTS := spec model_check impl diagrams conformance
+
+lint: $(VENV)/.test build/linked
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports
+	cd $(LINKED) && $(CURDIR)/$(BIN)/mypy --config-file $(CURDIR)/pyproject.toml
+	cd $(LINKED) && $(CURDIR)/$(BIN)/lint-imports --config $(CURDIR)/pyproject.toml
+
+# tools that read files and import nothing find the package whole here, as in a wheel
+LINKED := build/linked
+$(LINKED): FORCE
+	@rm -rf $@ && mkdir -p $@/kafka_spec
+	@ln -s $(CURDIR)/kafka_spec/*.py $(CURDIR)/kafka_spec/py.typed $(PARTS:%=$(CURDIR)/%) $@/kafka_spec
 
 fmt: $(VENV)/.test
 	$(BIN)/ruff format .
@@ -59,7 +67,7 @@ reference: $(VENV)/.test
 	$(BIN)/python docs/commands.py
 	$(BIN)/python docs/findings.py
 
-docs: $(VENV)/.test
+docs: $(VENV)/.test build/linked
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build -q --strict
 
 # one worker more than processors, for some tests wait for servers; but no more than five, for each takes memory

@@ -9,22 +9,21 @@ from __future__ import annotations
 import ast
 import html
 import itertools
-import os
 import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 
 import networkx as nx
-
 from kafka_spec.diagrams.dot import FONT, INK, LANES
 
 PACKAGE = "kafka_spec"
+PARTS = ("conformance", "diagrams", "impl", "model_check", "spec")
 WIDTH = 34
 """Maximum characters in a line of a box."""
 
 
 def house_dot(root: Path) -> str:
-    """Return the folders of a package and their imports as DOT; `root` is the folder of the package.
+    """Return the folders of the package and their imports as DOT; `root` is the folder that holds the parts.
 
     Arrows lead from part to part, and between the folders of one part.
     """
@@ -66,10 +65,8 @@ def needed(arrows: nx.DiGraph) -> Iterable[tuple[str, str]]:
 
 
 def sources(root: Path) -> list[Path]:
-    """Return the Python files of a package; in the repository its parts are symbolic links."""
-    return sorted(
-        Path(folder) / name for folder, _, names in os.walk(root, followlinks=True) for name in names if name.endswith(".py")
-    )
+    """Return the Python files of the parts."""
+    return sorted(file for part in PARTS for file in (root / part).rglob("*.py"))
 
 
 def module_of(file: Path, root: Path) -> str:

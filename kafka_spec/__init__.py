@@ -11,6 +11,11 @@ library.
 
 from __future__ import annotations
 
+import os.path
+
+if not os.path.isdir(f"{__path__[0]}/spec"):  # noqa: PTH112 - pathlib takes longer to import than all of this
+    __path__.append(__path__[0].rpartition(os.sep)[0])  # a checkout: kafka_spec.spec is the folder spec/ beside this one
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import shutil
+import sys
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
@@ -94,10 +95,10 @@ def send_package(context: Any) -> None:
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     file = folder / f"kafka_spec_{package_digest()[:16]}.zip"
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        root = Path(__file__).parent.parent.parent
-        for part in (root, root / "model_check", root / "spec"):
-            for path in sorted(part.glob("*.py") if part == root else part.rglob("*.py")):
-                archive.write(path, path.relative_to(root.parent))
+        for name in ("kafka_spec", "kafka_spec.model_check", "kafka_spec.spec"):
+            root = Path(str(sys.modules[name].__file__)).parent
+            for path in sorted(root.glob("*.py") if name == "kafka_spec" else root.rglob("*.py")):
+                archive.write(path, Path(name.replace(".", "/"), path.relative_to(root)))
     context.addPyFile(str(file))
     _sent.add(application)
 
