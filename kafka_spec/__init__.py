@@ -144,6 +144,9 @@ _PLACE_OF = {name: f"{__name__}.{module}" for module, names in _PLACES.items() f
 
 __all__ = sorted(_PLACE_OF)
 
+_FORMER = {"Bounded": "SequenceOf", "Each": "ArrayOf", "holds": "field", "only": "singleton"}
+"""Names up to 0.1, for one release."""
+
 
 def __getattr__(name: str) -> Any:
     """Import a public name on first use.
@@ -152,6 +155,11 @@ def __getattr__(name: str) -> Any:
         AttributeError: there is no such name.
         ImportError: the name needs an extra that is not installed.
     """
+    if name in _FORMER:
+        from warnings import warn
+
+        warn(f"{__name__}.{name} is now {_FORMER[name]}", DeprecationWarning, stacklevel=2)
+        name = _FORMER[name]
     if name not in _PLACE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

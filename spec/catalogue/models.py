@@ -54,6 +54,8 @@ class Catalogue(Mapping[str, Spec]):
         return self._specs[key]
 
     def __getitem__(self, name: str) -> Spec:
+        if name.startswith("control/"):  # the name of the ZooKeeper world up to 0.1, for one release
+            name = "zookeeper/" + name.removeprefix("control/")
         for key in (name, name.partition("/")[0]):
             if key in self._parts:
                 return self._part(key)[name]

@@ -8,9 +8,11 @@ from itertools import product
 
 from kafka_spec.spec.language import Function
 from kafka_spec.spec.language.domain import SpecError
+from kafka_spec.spec.vocabulary.table.former_names import accepts_former_names
 from kafka_spec.spec.vocabulary.table.functions import Name
 
 
+@accepts_former_names
 @dataclass(frozen=True)
 class ChoiceTable:
     """A pure function of a kind and of a flag for each choice but the last, 1 where it is possible; it returns the choice.

@@ -12,9 +12,11 @@ from typing import Literal
 from kafka_spec.spec.language import Function
 from kafka_spec.spec.language.domain import SpecError
 from kafka_spec.spec.language.integers import unusable
+from kafka_spec.spec.vocabulary.table.former_names import accepts_former_names
 from kafka_spec.spec.vocabulary.table.functions import Name, check_effect, check_function, check_pure, name_of
 
 
+@accepts_former_names
 @dataclass(frozen=True)
 class Row:
     """One legal change of one machine.
@@ -61,6 +63,7 @@ class Row:
         return set(other.guards) <= set(self.guards) and set(other.unless) <= set(self.unless)
 
 
+@accepts_former_names
 @dataclass(frozen=True)
 class Machine:
     """A state machine as one table. `entity` names the indices of its instances, such as ("controller", "partition").

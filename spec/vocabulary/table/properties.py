@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from kafka_spec.spec.language import Function, parameters_of, source_of
 from kafka_spec.spec.language.domain import Bound, SpecError
+from kafka_spec.spec.vocabulary.table.former_names import accepts_former_names
 from kafka_spec.spec.vocabulary.table.functions import Name, check_function, check_pure
 from kafka_spec.spec.vocabulary.table.kinds import check_kinds
 
@@ -34,6 +35,7 @@ class Question(NamedTuple):
     given: tuple[tuple[Name, int], ...] = ()
 
 
+@accepts_former_names
 @dataclass(frozen=True)
 class Property:
     """A claim about states or steps: a predicate, a sentence, a source.

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias, get_args
 
 from kafka_spec.spec.language import Function, is_function, source_of
 from kafka_spec.spec.language.domain import Bound, SpecError
+from kafka_spec.spec.vocabulary.table.former_names import accepts_former_names
 from kafka_spec.spec.vocabulary.table.functions import (
     Name,
     check_effect,
@@ -25,6 +26,7 @@ RuleKind: TypeAlias = Literal["protocol", "operator", "fault"]
 Fairness: TypeAlias = Literal["none", "weak", "strong"]
 
 
+@accepts_former_names
 @dataclass(frozen=True)
 class Rule:
     """One atomic action of the world.

@@ -13,6 +13,7 @@ from kafka_spec.spec.language import Function
 from kafka_spec.spec.language.domain import Bound, Domain, Space, SpecError, domain_of
 from kafka_spec.spec.vocabulary.table.assumptions import Abstraction, BoundSet, Decision
 from kafka_spec.spec.vocabulary.table.firing import Attempt, Constants
+from kafka_spec.spec.vocabulary.table.former_names import accepts_former_names
 from kafka_spec.spec.vocabulary.table.functions import Name, module_of_caller
 from kafka_spec.spec.vocabulary.table.kinds import check_kinds, check_tuples
 from kafka_spec.spec.vocabulary.table.machines import Machine
@@ -46,6 +47,7 @@ def _do_nothing(s: Any) -> None:
     """Leave the state as its domains have it initially."""
 
 
+@accepts_former_names
 @dataclass(frozen=True)
 class Spec:
     """A protocol version: its state, rules, machines and properties, and what is left out.
