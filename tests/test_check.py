@@ -235,7 +235,8 @@ def test_a_mistake_in_a_model_is_no_expected_violation() -> None:
 def test_a_deadlock_is_expected_by_its_name(more: str, code: int, inside: Command, tmp_path: Path) -> None:
     """A check that expects some violation does not accept a deadlock, unless it names it."""
     manifest = tmp_path / "pyproject.toml"
-    entry = f'[[tool.kafka-spec.checks]]\nname = "stuck"\nmodel = "tests.sample_specs:COUNTER"\nverdict = "violated"\ndeadlock = true\n{more}\n'
+    entry = "[[tool.kafka-spec.checks]]\nname = \"stuck\"\nmodel = \"tests.sample_specs:COUNTER\"\n"
+    entry += f'verdict = "violated"\ndeadlock = true\n{more}\n'
     manifest.write_text(entry, encoding="utf-8")
     run = inside("check", "-q", "--manifest", str(manifest))
     assert run.returncode == code, run.stdout

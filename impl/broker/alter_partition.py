@@ -2,7 +2,7 @@
 
 A change is *pending* from its proposal until the controller has answered: the members of both ISRs count. Sans-IO: `next_request`
 returns the request to send, `take` receives its answer. At most one request is on its way; it carries all proposals that wait. A
-refused change stays pending, or is rolled back, or is proposed again, by its error (spec/decisions/alter_partition.py). The form of a
+refused change stays pending, is rolled back, or is proposed again, by its error (spec/decisions/alter_partition.py). The form of a
 proposal on the wire is the subclass's: AlterIsr for a controller on ZooKeeper, AlterPartition in KRaft.
 
 Source: Kafka 3.9 AlterPartitionManager.scala, Partition.handleAlterPartitionUpdate, handleAlterPartitionError.
