@@ -329,8 +329,8 @@ def test_an_omission_from_the_key_is_noticed(monkeypatch: pytest.MonkeyPatch) ->
 def places(packed: Packed) -> Iterator[Packed]:
     """Yield a packed form and all that is inside it."""
     yield packed
-    for _, field in (packed.fields or {}).values():
-        yield from places(field)
+    for _, inner in (packed.fields or {}).values():
+        yield from places(inner)
     if packed.item is not None:
         yield from places(packed.item)
 

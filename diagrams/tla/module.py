@@ -17,7 +17,7 @@ from kafka_spec.spec.language.domain import Subset
 from kafka_spec.spec.vocabulary.table import Among, ElementOf, ItemOf, Property, Ranks, Rule, Spec, SpecError, first_line
 
 HEAD = """\
-{says}
+{summary}
 
 Written by `kafka-spec export --format tla`; change the spec, not this file. {cites}
 
