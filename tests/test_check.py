@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 from conftest import Command
-
 from kafka_spec.model_check.check import Expectation, check, compare
-from kafka_spec.model_check.code import compiled as compiled
+from kafka_spec.model_check.code import compiled
 from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding
 from kafka_spec.model_check.llvm.machine_code import CodeText, Tier
 from kafka_spec.model_check.oracle import oracle
@@ -19,6 +18,7 @@ from kafka_spec.model_check.record.fingerprint import DEFAULT_SEED
 from kafka_spec.model_check.search import embedded
 from kafka_spec.model_check.traces.counterexample import trace_of
 from kafka_spec.spec.vocabulary.table import SpecError
+
 from tests import sample_specs
 from tests.test_constraint_and_view import VIEWED
 
@@ -235,7 +235,7 @@ def test_a_mistake_in_a_model_is_no_expected_violation() -> None:
 def test_a_deadlock_is_expected_by_its_name(more: str, code: int, inside: Command, tmp_path: Path) -> None:
     """A check that expects some violation does not accept a deadlock, unless it names it."""
     manifest = tmp_path / "pyproject.toml"
-    entry = "[[tool.kafka-spec.checks]]\nname = \"stuck\"\nmodel = \"tests.sample_specs:COUNTER\"\n"
+    entry = '[[tool.kafka-spec.checks]]\nname = "stuck"\nmodel = "tests.sample_specs:COUNTER"\n'
     entry += f'verdict = "violated"\ndeadlock = true\n{more}\n'
     manifest.write_text(entry, encoding="utf-8")
     run = inside("check", "-q", "--manifest", str(manifest))
