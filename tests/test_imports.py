@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import ast
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import networkx as nx
 from conftest import ROOT
 
+PARTS = ("spec", "model_check", "impl", "diagrams", "conformance")
+
 
 def modules() -> dict[str, Path]:
-    """Return the modules of the package, including those behind its links, and the benchmarks."""
-    tops = ("kafka_spec", "benchmarks")
-    files = [Path(folder) / name for top in tops for folder, _, names in os.walk(ROOT / top, followlinks=True) for name in names]
-    dotted = {".".join(file.relative_to(ROOT).with_suffix("").parts): file for file in files if file.suffix == ".py"}
-    return {name.removesuffix(".__init__"): file for name, file in dotted.items()}
+    """Return the modules of the package, whose parts are folders beside it, and the benchmarks."""
+    found = {}
+    for top in ("kafka_spec", "benchmarks", *PARTS):
+        for file in (ROOT / top).rglob("*.py"):
+            name = ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+            found[f"kafka_spec.{name}" if top in PARTS else name] = file
+    return found
 
 
 def imports(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:

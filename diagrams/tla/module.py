@@ -19,7 +19,7 @@ from kafka_spec.spec.vocabulary.table import Among, ElementOf, ItemOf, Property,
 HEAD = """\
 {summary}
 
-Written by `kafka-spec export --format tla`; change the spec, not this file. {cites}
+Written by `kafka-spec export --format tla`; change the spec, not this file. {reference}
 
 The state is one record. A function of the spec is an operator of the same name: a guard or a property says
 whether it holds in s, an effect is the state after it. A rule is an action of the same name; its guards stand

@@ -15,16 +15,15 @@ import dataclasses
 import enum
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NoReturn, cast
 
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.record.layout import ActionNumbers, Packed, RecordLayout
+from kafka_spec.model_check.record.seen_spec import SeenSpec
 from kafka_spec.spec import language
-from kafka_spec.spec.language import Function, domain
+from kafka_spec.spec.language import domain
 from kafka_spec.spec.language.domain import Domain, Map, Record, Scalar, Type
-from kafka_spec.spec.vocabulary.table import Machine, Property, Rule, Spec, Symmetric
-from kafka_spec.spec.vocabulary.table.normal_forms import Part
+from kafka_spec.spec.vocabulary.table import Machine, Property, Spec, Symmetric
 
 UNSEEN: Mapping[type, frozenset[str]] = {
     Scalar: frozenset({"show"}),  # how a value prints
@@ -32,30 +31,6 @@ UNSEEN: Mapping[type, frozenset[str]] = {
     Map: frozenset({"show_key"}),
 }
 """What code never depends on. `Scalar.high` is unseen, too, where code reads its bound when it runs."""
-
-
-@dataclass(frozen=True)
-class SeenSpec:
-    """What a compilation sees of a spec."""
-
-    rules: tuple[Rule, ...]
-    machines: tuple[Machine, ...]
-    final_states: Function | None
-    constraint: Function | None
-    forms: tuple[Part, ...]
-    """The parts of the normal form, if the search takes it."""
-    view: tuple[Part, ...]
-    symmetry: Symmetric | None
-    checks_successors: bool
-    bounds: tuple[str, ...]
-    """The names of the bounds."""
-
-    @classmethod
-    def of(cls, spec: Spec) -> SeenSpec:
-        """Return what is seen of a spec."""
-        forms = spec.normal_form if spec.reduced else ()
-        parts = spec.final_states, spec.constraint, forms, spec.view, spec.symmetry, spec.checks_successors, tuple(spec.bounds)
-        return cls(spec.rules, spec.machines, *parts)
 
 
 class Inputs:

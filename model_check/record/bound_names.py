@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from kafka_spec.model_check.code.cache_key import SeenSpec
+from kafka_spec.model_check.record.seen_spec import SeenSpec
 from kafka_spec.spec.language import Function, source_of
 from kafka_spec.spec.vocabulary.table import Spec, first_line
 

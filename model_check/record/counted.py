@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kafka_spec.model_check.code.cache_key import SeenSpec
 from kafka_spec.model_check.record.bound_names import bound_names
+from kafka_spec.model_check.record.seen_spec import SeenSpec
 from kafka_spec.spec.vocabulary.table import Property, Question, Spec
 
 DIGEST, FAULT, FAULT_STATE, FAULT_ACTION, STUCK, UNTYPED, UNTYPED_ACTION, UNTYPED_FAULT, STEPS, HEADER = range(10)

@@ -111,7 +111,7 @@ CACHES = (
         "self.actions.ranges, ", "", FALSE + "test_what_a_parameter_runs_over_is_not_forgotten",
     ),
     mutant(
-        "key-without-final-states", "the compiler and the key see no final states", INPUTS,
+        "key-without-final-states", "the compiler and the key see no final states", "model_check/record/seen_spec.py",
         "parts = spec.final_states,", "parts = None,", "tests/test_final_states.py::test_final_states_are_judged_one_by_one",
     ),
     mutant(
@@ -123,7 +123,7 @@ CACHES = (
         "return frozenset(constants) - {part", "return frozenset(constants) or {part", KNOWN_CODE + "test_code_for_other_numbers_of_members_is_other_code",
     ),
     mutant(
-        "the-unseen-is-reported", "what the key leaves out can be read", INPUTS,
+        "the-unseen-is-told", "what the key leaves out can be read", INPUTS,
         "            raise EngineError(\n                f\"the compiler asks", "            return 1\n            raise EngineError(\n                f\"the compiler asks",
         KNOWN_CODE + "test_what_the_key_leaves_out_cannot_be_read",
     ),
