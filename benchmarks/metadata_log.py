@@ -1,7 +1,7 @@
 """A large metadata log, made by the decisions of the model, to measure `kafka-spec validate`.
 
-Run as `python benchmarks/metadata_log.py FOLDER RECORDS`. A cluster of 12 brokers and 20,000 partitions of three replicas: brokers are
-fenced and come back again and again, leaders take them into their ISRs; in between no-ops. Prints what it wrote.
+Run as `python benchmarks/metadata_log.py FOLDER RECORDS`. A cluster of 12 brokers and 20,000 partitions of three replicas: brokers
+are fenced and come back again and again, leaders take them into their ISRs; in between no-ops. Prints what it wrote.
 """
 
 from __future__ import annotations
