@@ -1,7 +1,7 @@
 """A function of the language as terms: its names and places, and what the translations of its parts ask of each other.
 
-statements.py holds the two `match` over the nodes of a function's tree (spec/language/tree.py). What a node becomes is stated there,
-here, or by a function of the module of its subject: calls.py, generators.py, loops.py.
+statements.py holds the two `match` over the nodes of a function's tree (spec/language/tree.py). What a node becomes is stated
+there, here, or by a function of the module of its subject: calls.py, generators.py, loops.py.
 """
 
 from __future__ import annotations

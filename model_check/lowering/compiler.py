@@ -5,8 +5,9 @@ code every integer has 64 bits, and every index and every store is checked (emit
 read out of range.
 
 Theory of operation. A function is compiled once for each packed form of its arguments, a trigger of a machine once for a model.
-`trusted` functions (model_check/code/kernel.py) are the engine's own: they may use arrays, `while` loops and arithmetic that wraps, and
-are not checked. What is compiled is the tree of a function (spec/language/tree.py); function.py says which module compiles what.
+`trusted` functions (model_check/code/kernel.py) are the engine's own: they may use arrays, `while` loops and arithmetic that
+wraps, and are not checked. What is compiled is the tree of a function (spec/language/tree.py); function.py says which module
+compiles what.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A function of the language under construction: its local names, and what the emitters of its parts ask of each other.
 
-The tree of a function (spec/language/tree.py) has a closed set of nodes. statements.py and expressions.py each hold one `match` over
-them; what a node becomes is emitted there, or by a function of the module of its subject: arithmetic.py, writers.py, elements.py,
-options.py, generators.py, calls.py.
+The tree of a function (spec/language/tree.py) has a closed set of nodes. statements.py and expressions.py each hold one `match`
+over them; what a node becomes is emitted there, or by a function of the module of its subject: arithmetic.py, writers.py,
+elements.py, options.py, generators.py, calls.py.
 """
 
 from __future__ import annotations
