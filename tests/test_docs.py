@@ -213,5 +213,5 @@ def test_the_book_builds(tmp_path: Path) -> None:
     assert "QuietReplicasKnowTheEpoch" in chapter and "bug-KAFKA-1188.svg" in chapter
     reference = (tmp_path / "site" / "api.html").read_text(encoding="utf-8")
     assert 'id="kafka_spec.model_check.traces.walk.Walk.act"' in reference
-    for name in ("SetOf", "BagOf", "MapOf", "Among", "ElementOf", "BoundSet", "add", "put", "including", "holds", "Symmetric"):
+    for name in ("SetOf", "BagOf", "MapOf", "Among", "ElementOf", "BoundSet", "add", "put", "including", "field", "Symmetric"):
         assert f'id="{getattr(kafka_spec_package, name).__module__}.{name}"' in reference, name
