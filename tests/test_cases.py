@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from kafka_spec import MODELS
-from kafka_spec.spec.case import Case, Suite, has, reported
+from kafka_spec.spec.case import Case, Suite, has, in_words
 from kafka_spec.spec.kraft import eras as kraft
 from kafka_spec.spec.zookeeper import eras as control
 
@@ -23,8 +23,8 @@ def test_releases_enclose() -> None:
 
 
 def test_releases_in_words() -> None:
-    """Releases are told by the first and the last."""
-    assert (reported(None), reported(("1.1", "2.0")), reported(("4.0", "4.0"))) == ("in no release", "in 1.1 to 2.0", "in 4.0")
+    """Releases are named by the first and the last."""
+    assert (in_words(None), in_words(("1.1", "2.0")), in_words(("4.0", "4.0"))) == ("in no release", "in 1.1 to 2.0", "in 4.0")
 
 
 @WORLDS
