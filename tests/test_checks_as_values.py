@@ -75,7 +75,7 @@ def test_values_stand_beside_tables(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_values(tmp_path: Path, checks: str, message: str) -> None:
-    """A mistake in the values is told with its place and the cure."""
+    """A mistake in the values is reported with its place and the cure."""
     with pytest.raises(SpecError, match=message):
         manifest_of(project(tmp_path, checks))
 
@@ -206,7 +206,7 @@ def test_what_accept_refuses(tmp_path: Path, inside: Command, arguments: tuple[s
 
 
 def test_accept_needs_a_file(tmp_path: Path, inside: Command) -> None:
-    """A project that names no file of counts is told how to."""
+    """Without a file of counts the message says how to name one."""
     run = inside("check", "-q", "--accept", "--manifest", str(project(tmp_path)))
     assert run.returncode == 2 and 'add counts = "FILE" to [tool.kafka-spec]' in run.stderr
 
