@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kafka_spec.model_check.check import ENGINES, Engine, Expectation, check, judged_by_spec
+from kafka_spec.model_check.command.home import at_home, home_folder
 from kafka_spec.model_check.exploration import Budget, Distribution, Exploration, Progress, quiet
 from kafka_spec.spec.vocabulary.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
 
@@ -73,6 +74,8 @@ class NamedCheck:
     seconds: float | None
     memory_mib: int | None
     normal_form: bool = False
+    home: Path | None = None
+    """The folder of the manifest, in which its modules are."""
 
     def run(
         self,
@@ -91,22 +94,23 @@ class NamedCheck:
     ) -> Exploration:
         """Run the check. The arguments add to the options of the manifest; `budget` and `engine` replace them."""
         memory = self.memory_mib << 20 if self.memory_mib is not None else None
-        return check(
-            self.spec,
-            self.bounds,
-            properties=self.properties,
-            engine=engine or self.engine,
-            threads=threads,
-            everything=everything or self.everything,
-            deadlock=self.deadlock if deadlock is None else deadlock,
-            verify=verify,
-            normal_form=normal_form or self.normal_form,
-            verify_normal_form=verify_normal_form and bool(self.spec.normal_form),
-            budget=budget or Budget(self.seconds, memory),
-            progress=progress,
-            distribution=distribution,
-            traces=traces,
-        )
+        with at_home(self.home):
+            return check(
+                self.spec,
+                self.bounds,
+                properties=self.properties,
+                engine=engine or self.engine,
+                threads=threads,
+                everything=everything or self.everything,
+                deadlock=self.deadlock if deadlock is None else deadlock,
+                verify=verify,
+                normal_form=normal_form or self.normal_form,
+                verify_normal_form=verify_normal_form and bool(self.spec.normal_form),
+                budget=budget or Budget(self.seconds, memory),
+                progress=progress,
+                distribution=distribution,
+                traces=traces,
+            )
 
 
 def read_manifest(path: Path, model: Callable[[str], Spec], singleton: Collection[str] | None = None) -> list[NamedCheck]:
@@ -146,11 +150,12 @@ def read_manifest(path: Path, model: Callable[[str], Spec], singleton: Collectio
     names = [table["name"] for table in tables]
     if twice := [name for name in names if names.count(name) > 1]:
         raise SpecError(f"{path}: two checks are named {twice[0]!r}; give each a name of its own")
-    return [
-        _check({"all_properties_tested": tested and table["verdict"] == "holds", **table}, place, model, untestable)
-        for table, place in zip(tables, places, strict=True)
-        if singleton is None or table["name"] in singleton
-    ]
+    with at_home(path.parent):
+        return [
+            _check({"all_properties_tested": tested and table["verdict"] == "holds", **table}, place, model, untestable)
+            for table, place in zip(tables, places, strict=True)
+            if singleton is None or table["name"] in singleton
+        ]
 
 
 def _untestable(tables: Any, where: str) -> list[Untestable]:
@@ -259,6 +264,7 @@ def _check(table: Mapping[str, Any], where: str, model: Callable[[str], Spec], u
         table.get("seconds"),
         table.get("memory_mib"),
         table.get("normal_form", False),
+        home_folder(),
     )
 
 

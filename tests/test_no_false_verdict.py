@@ -874,7 +874,7 @@ def more(counts: Any) -> Any:
         ("levels", lambda levels: [*levels[:-1], levels[-1] + 1]),
         ("fired", more),
         ("new", more),
-        ("bounded", more),
+        ("cut_by", lambda cut_by: {**cut_by, ("CountUp", "limit"): 7}),
         ("digest", lambda digest: digest ^ 1),
         ("findings", lambda findings: {name: type(way)(way.start + 1, way.actions) for name, way in findings.items()}),
         ("complete", lambda complete: not complete),

@@ -275,8 +275,7 @@ class Search:
         result.fired = Counter({rule.name: times for rule, times in zip(program.rules, fired, strict=True)})
         cuts = counters[:, program.bounded : program.met].sum(axis=0).reshape(len(program.rules), len(program.bound_names))
         for index, cut in zip(*(places.tolist() for places in np.nonzero(cuts)), strict=True):
-            name = program.rules[index].name
-            result.bounded[name], result.cut_by[name, program.bound_names[cut]] = int(cuts[index].sum()), int(cuts[index, cut])
+            result.cut_by[program.rules[index].name, program.bound_names[cut]] = int(cuts[index, cut])
         tests = dict(zip(program.step_tests, counters[:, program.met :].sum(axis=0).tolist(), strict=True))
         for claim in program.steps:
             if claim.when is not None:

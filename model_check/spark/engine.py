@@ -26,6 +26,7 @@ import numpy as np
 from kafka_spec.model_check.code.columns import columns_of
 from kafka_spec.model_check.code.program import Program
 from kafka_spec.model_check.exploration import Budget, Distribution, Exploration, Finding, Progress, Stopped, check_sums, quiet
+from kafka_spec.model_check.found import recall
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.interpreter.symmetry_check import refuse_properties
 from kafka_spec.model_check.llvm.machine_code import Tier, digest_of
@@ -38,7 +39,7 @@ from kafka_spec.model_check.spark import exchange, worker
 from kafka_spec.model_check.spark import paths as paths_on_spark
 from kafka_spec.model_check.spark import state_dir as store
 from kafka_spec.model_check.spark.cluster import JobFailed, SparkCluster, check_java
-from kafka_spec.model_check.spark.folder import RunFolder, recall
+from kafka_spec.model_check.spark.folder import RunFolder
 from kafka_spec.model_check.spark.order import Files
 from kafka_spec.model_check.spark.state_dir import Rows, Storage
 from kafka_spec.model_check.spark.task import Task
@@ -162,6 +163,7 @@ class Run:
             self.search_embedded(finished)
         else:
             recall(result, self.last["result"])
+            result.exchanged_bytes = self.last["exchanged"]
         while self.goes_on():
             self.check_budget()
             self.search_level()
@@ -355,8 +357,9 @@ class Run:
         result.exchanged_bytes += sum(r["sent"] for r in reports)
         for index, rule in enumerate(self.world.spec.rules):
             result.fired[rule.name] += sum(r["fired"][index] for r in reports)
-            result.bounded[rule.name] += sum(r["bounded"][index] for r in reports)
-        result.bounded = +result.bounded
+        cuts = np.sum([r["cut"] for r in reports], axis=0).reshape(len(program.rules), len(program.bound_names))
+        for index, cut in zip(*(places.tolist() for places in np.nonzero(cuts)), strict=True):
+            result.cut_by[program.rules[index].name, program.bound_names[cut]] += int(cuts[index, cut])
         self.count_tests(program.steps, program.step_tests, reports)
         places: list[tuple[str, Callable[[Mapping[str, Any]], Any]]] = [(TYPE_INVARIANT, lambda r: r["untyped"])]
         if result.deadlock:
