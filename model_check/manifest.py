@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from kafka_spec.model_check.check import ENGINES, Engine, Expectation, check, judged_by_spec
-from kafka_spec.model_check.command.home import at_home, home_folder
 from kafka_spec.model_check.exploration import Budget, Distribution, Exploration, Progress, quiet
+from kafka_spec.model_check.home import at_home, home_folder
 from kafka_spec.spec.vocabulary.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
 
 KEYS: dict[str, tuple[type, ...]] = {

@@ -20,7 +20,7 @@ from kafka_spec.model_check.exploration import (
     agreed,
     check_sums,
 )
-from kafka_spec.model_check.found import recall, remembered
+from kafka_spec.model_check.store.found import recall, remembered
 from tests import sample_specs
 
 

@@ -14,7 +14,7 @@ import pytest
 from conftest import ROOT, Command
 
 from kafka_spec.model_check.command.find import Models
-from kafka_spec.model_check.command.home import at_home
+from kafka_spec.model_check.home import at_home
 from kafka_spec.model_check.manifest import read_manifest
 from kafka_spec.spec.vocabulary.table import SpecError
 
@@ -24,14 +24,14 @@ LOCK = '''
 from dataclasses import dataclass
 
 from limits import LIMIT
-from kafka_spec import Range, Rule, Spec, {field}, invariant
+from kafka_spec import Range, Rule, Spec, field, invariant
 
 
 @dataclass
 class S:
     """The state."""
 
-    x: int = {field}(Range(0, 3))
+    x: int = field(Range(0, 3))
 
 
 def up(s: S) -> None:
@@ -52,15 +52,12 @@ ENTRY = '[[tool.kafka-spec.checks]]\nname = "lock-of-{0}"\nmodel = "lock:SPEC"\n
 @pytest.fixture
 def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Two folders with a manifest each, whose modules have the same names: the limit of `a` holds, that of `b` is violated."""
-    import kafka_spec
-
     for name in ("lock", "limits"):
         monkeypatch.delitem(sys.modules, name, raising=False)
-    field = "field" if hasattr(kafka_spec, "field") else "holds"
     for name, limit in (("a", 4), ("b", 2)):
         folder = tmp_path / name
         folder.mkdir()
-        (folder / "lock.py").write_text(LOCK.format(field=field), encoding="utf-8")
+        (folder / "lock.py").write_text(LOCK, encoding="utf-8")
         (folder / "limits.py").write_text(f"LIMIT = {limit}\n", encoding="utf-8")
         (folder / "pyproject.toml").write_text(ENTRY.format(name), encoding="utf-8")
     return tmp_path

@@ -12,8 +12,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
 
-from kafka_spec.model_check.command.from_source import from_source
-from kafka_spec.model_check.command.home import home_folder, strange_place
+from kafka_spec.model_check.from_source import from_source
+from kafka_spec.model_check.home import home_folder, strange_place
 from kafka_spec.spec.vocabulary.table import Machine, Spec, SpecError
 
 Loaded = TypeVar("Loaded")

@@ -12,17 +12,17 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from kafka_spec.model_check import found
 from kafka_spec.model_check.code.program import Program
 from kafka_spec.model_check.code.row_codec import Codec
 from kafka_spec.model_check.exploration import Exploration
-from kafka_spec.model_check.found import remembered
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.record.layout import Layout
 from kafka_spec.model_check.search.frontier import Frontier, Level, OnDisk
 from kafka_spec.model_check.search.path_properties import PathProperties
 from kafka_spec.model_check.search.shards import Shard, Slice
+from kafka_spec.model_check.store import found
 from kafka_spec.model_check.store.checkpoints import STATES, Checkpoints
+from kafka_spec.model_check.store.found import remembered
 from kafka_spec.model_check.store.search_identity import described
 from kafka_spec.spec.vocabulary.table import SpecError
 

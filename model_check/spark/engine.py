@@ -26,7 +26,6 @@ import numpy as np
 from kafka_spec.model_check.code.columns import columns_of
 from kafka_spec.model_check.code.program import Program
 from kafka_spec.model_check.exploration import Budget, Distribution, Exploration, Finding, Progress, Stopped, check_sums, quiet
-from kafka_spec.model_check.found import recall
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.interpreter.symmetry_check import refuse_properties
 from kafka_spec.model_check.llvm.machine_code import Tier, digest_of
@@ -44,6 +43,7 @@ from kafka_spec.model_check.spark.order import Files
 from kafka_spec.model_check.spark.state_dir import Rows, Storage
 from kafka_spec.model_check.spark.task import Task
 from kafka_spec.model_check.store.digest_json import Damaged
+from kafka_spec.model_check.store.found import recall
 from kafka_spec.model_check.store.search_identity import described
 from kafka_spec.model_check.traces.faults import explain
 from kafka_spec.model_check.within import limited

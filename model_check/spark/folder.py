@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from kafka_spec.model_check.exploration import Exploration
-from kafka_spec.model_check.found import remembered
 from kafka_spec.model_check.spark import state_dir as store
 from kafka_spec.model_check.spark.state_dir import Lock, Storage
 from kafka_spec.model_check.spark.task import SCRATCH
 from kafka_spec.model_check.store.digest_json import Damaged, sealed
+from kafka_spec.model_check.store.found import remembered
 from kafka_spec.model_check.store.search_identity import refuse_another
 from kafka_spec.spec.vocabulary.table import SpecError
 

@@ -16,9 +16,9 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 
-from kafka_spec.model_check.command.from_source import INSTALLED
+from kafka_spec.model_check.from_source import INSTALLED
 
-PACKAGE = Path(__file__).resolve().parents[2]
+PACKAGE = Path(__file__).resolve().parents[1]
 _home: ContextVar[Path | None] = ContextVar("home", default=None)
 _modules: dict[Path, dict[str, ModuleType]] = {}
 """For each folder the modules that another folder has under the same names."""
