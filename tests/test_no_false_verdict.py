@@ -301,7 +301,8 @@ def is_small(s):
     return s.value < MOST
 
 
-SPEC = Spec("edited", "counts", sample_specs.Count, (sample_specs.COUNT_UP,), (invariant("Small", is_small, ""),), bound_sets=sample_specs.FIVE)
+SPEC = Spec("edited", "counts", sample_specs.Count, (sample_specs.COUNT_UP,),
+            (invariant("Small", is_small, ""),), bound_sets=sample_specs.FIVE)
 '''
 
 
