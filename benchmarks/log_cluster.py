@@ -147,6 +147,12 @@ class Cluster:
         to = f"to broker {broker} for partition {p.name}"
         self.control("TRACE", f"Sending become-{role} LeaderAndIsr request {p.request(new)} {to}")
 
+    def announce(self, broker: int, some: list[Partition]) -> None:
+        """The LeaderAndIsr of some partitions is on its way to a broker."""
+        leads = sum(broker == p.leader for p in some)
+        roles = f"{leads} become-leader and {len(some) - leads} become-follower partitions"
+        self.control("INFO", f"Sending LeaderAndIsr request to broker {broker} with {roles}")
+
     def starts(self, broker: int, p: Partition, previous: int) -> None:
         """A broker leads or follows in a new leader epoch."""
         role = "Leader" if broker == p.leader else "Follower"
@@ -208,12 +214,7 @@ class Cluster:
         for b in reported if some else ():
             for p in some:
                 self.tell(b, p, new)
-            leads = sum(b == p.leader for p in some)
-            follows = len(some) - leads
-            self.control(
-                "INFO",
-                f"Sending LeaderAndIsr request to broker {b} with {leads} become-leader and {follows} become-follower partitions",
-            )
+            self.announce(b, some)
         self.control(
             "INFO",
             f"Sending UpdateMetadata request to brokers HashSet({brokers}) for {len(some)} partitions",
@@ -225,8 +226,15 @@ class Cluster:
             self._learn(b, some)
         self._milliseconds += 3
 
-    def receive(self, b: int, some: list[Partition], new: bool) -> None:
-        """A LeaderAndIsr arrives at a broker."""
+    def metadata(self, b: int, p: Partition, epoch: int = 1) -> int:
+        """One broker is sent an UpdateMetadata, and takes it; return the number of its line."""
+        if epoch == 1:
+            self.control("INFO", f"Sending UpdateMetadata request to brokers HashSet({b}) for 1 partitions")
+        self._learn(b, [p], epoch)
+        return self.lines[b] - 1
+
+    def receive(self, b: int, some: list[Partition], new: bool, begun: Partition | None = None, current: int | None = None) -> None:
+        """A LeaderAndIsr arrives at a broker, which begins what it says, or this; or refuses it, since this epoch is current."""
         self.correlations[b] += 1
         about = f"correlationId {self.correlations[b]} from controller 0"
         self.line(b, "INFO", f"[Broker id={b}] Handling LeaderAndIsr request {about} for {len(some)} partitions")
@@ -235,11 +243,15 @@ class Cluster:
                 f"Received LeaderAndIsr request {p.request(new)} correlation id {self.correlations[b]} from controller 0 epoch 1"
             )
             self.line(b, "TRACE", f"[Broker id={b}] {received}")
-        for p in some:
+        for p in some if current is not None else ():
+            why = f"since its associated leader epoch {p.epoch} is not higher than the current leader epoch {current}"
+            request = f"LeaderAndIsr request from controller 0 with correlation id {self.correlations[b]} epoch 1"
+            self.line(b, "WARN", f"[Broker id={b}] Ignoring {request} for partition {p.name} {why}")
+        for p in some if current is None else ():
             role, whom = ("leader", "") if b == p.leader else ("follower", f" with leader {p.leader}")
             doing = f"become-{role} transition for partition {p.name}{whom}"
             self.line(b, "TRACE", f"[Broker id={b}] Handling LeaderAndIsr request {about} epoch 1 starting the {doing}")
-            self.starts(b, p, p.epoch - 1)
+            self.starts(b, begun or p, p.epoch - 1)
             self.line(b, "TRACE", f"[Broker id={b}] Completed LeaderAndIsr request {about} epoch 1 for the {doing}")
         self.line(b, "INFO", f"[Broker id={b}] Finished LeaderAndIsr request in 5ms {about} for {len(some)} partitions")
         errors = ", ".join(f"LeaderAndIsrPartitionError(topicName='', partitionIndex={p.number}, errorCode=0)" for p in some)
@@ -249,10 +261,10 @@ class Cluster:
         whence = f"correlation id {self.correlations[b]} sent to broker 127.0.0.1:2909{b} (id: {b} rack: null)"
         self.control("TRACE", f"Received response {response} for request {request} with {whence}")
 
-    def _learn(self, b: int, some: list[Partition]) -> None:
+    def _learn(self, b: int, some: list[Partition], epoch: int = 1) -> None:
         self.correlations[b] += 1
         for p in some:
-            self.cached(b, p)
-        added = f"Add {len(some)} partitions and deleted 0 partitions from metadata cache {self._whence(b)}"
+            self.cached(b, p, epoch)
+        added = f"Add {len(some)} partitions and deleted 0 partitions from metadata cache {self._whence(b, epoch)}"
         self.line(b, "INFO", f"[Broker id={b}] {added}")
         self._answered(b, "UpdateMetadataResponseData(errorCode=0)", "UPDATE_METADATA")

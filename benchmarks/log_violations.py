@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from benchmarks.log_cluster import Cluster, Partition
 
@@ -59,7 +60,7 @@ def leader_epoch_back(c: Cluster, p: Partition) -> tuple[int, int]:
 
 def version_back(c: Cluster, p: Partition) -> tuple[int, int]:
     _elected(c, p)
-    return _elected(c, replace(p, epoch=6))
+    return _elected(c, replace(p, epoch=6, version=4))
 
 
 def wrong_removal(c: Cluster, p: Partition) -> tuple[int, int]:
@@ -68,10 +69,24 @@ def wrong_removal(c: Cluster, p: Partition) -> tuple[int, int]:
 
 
 def two_leaders(c: Cluster, p: Partition) -> tuple[int, int]:
-    c.cached(1, p)
-    line = c.lines[1]
-    c.cached(2, replace(p, leader=1))
+    line = c.metadata(1, p)
+    c.metadata(2, replace(p, leader=1, version=6))
     return 1, line
+
+
+def two_contents(c: Cluster, p: Partition) -> tuple[int, int]:
+    line = c.metadata(1, p)
+    c.metadata(2, replace(p, isr=[0, 1]))
+    return 1, line
+
+
+def isr_outside_replicas(c: Cluster, p: Partition) -> tuple[int, int]:
+    line = 0
+    for now in (p, replace(p, epoch=6, version=6, isr=[0, 1, 2, 7])):
+        c.online(now, "OnlinePartition")
+        line = c.lines[0] + 1
+        c.flush([now], [0, 1, 2])
+    return 0, line
 
 
 def two_controllers(c: Cluster, p: Partition) -> tuple[int, int]:
@@ -88,6 +103,7 @@ def missing_request(c: Cluster, p: Partition) -> tuple[int, int]:
 def request_without_row(c: Cluster, p: Partition) -> tuple[int, int]:
     c.tell(2, p, False)
     line = c.lines[0]
+    c.announce(2, [p])
     c.flush([p], [])
     c.receive(2, [p], False)
     return 0, line
@@ -102,6 +118,7 @@ def request_lost(c: Cluster, p: Partition) -> tuple[int, int]:
             c.tell(b, now, False)
             if (epoch, b) == (6, 1):
                 line = c.lines[0]
+            c.announce(b, [now])
         c.flush([now], [])
         for b in (0, 1, 2):
             if (epoch, b) != (6, 1):
@@ -116,8 +133,7 @@ def request_never_sent(c: Cluster, p: Partition) -> tuple[int, int]:
 
 
 def stale_controller_accepted(c: Cluster, p: Partition) -> tuple[int, int]:
-    c.cached(2, p, epoch=0)
-    return 2, c.lines[2]
+    return 2, c.metadata(2, p, epoch=0)
 
 
 def stale_leader_epoch_accepted(c: Cluster, p: Partition) -> tuple[int, int]:
@@ -127,23 +143,43 @@ def stale_leader_epoch_accepted(c: Cluster, p: Partition) -> tuple[int, int]:
 
 def stale_stop_accepted(c: Cluster, p: Partition) -> tuple[int, int]:
     c.starts(1, p, previous=-1)
-    stop = f"StopReplicaPartitionState(partitionIndex={p.number}, leaderEpoch=4, deletePartition=false)"
+    stop = f"StopReplica request StopReplicaPartitionState(partitionIndex={p.number}, leaderEpoch=4, deletePartition=false)"
+    c.control("TRACE", f"Sending {stop} to broker 1 for partition {p.name}")
+    c.control("INFO", "Sending StopReplica request for 1 replicas to broker 1")
+    c.correlations[1] += 1
+    handling = f"Handling StopReplica request correlationId {c.correlations[1]} from controller 0 for 1 partitions"
+    c.line(1, "INFO", f"[Broker id=1] {handling}")
     whence = f"correlation id {c.correlations[1]} from controller 0 epoch 1"
-    c.line(1, "TRACE", f"[Broker id=1] Received StopReplica request {stop} {whence} for partition {p.name}")
+    c.line(1, "TRACE", f"[Broker id=1] Received {stop} {whence} for partition {p.name}")
     return 1, c.lines[1]
+
+
+def _told(c: Cluster, p: Partition, **how: Any) -> tuple[int, int]:
+    """An election of which broker 1 does something else; return the line of that."""
+    c.online(p, "OnlinePartition")
+    for b in (0, 1, 2):
+        c.tell(b, p, False)
+        c.announce(b, [p])
+    c.flush([p], [])
+    line = c.lines[1]
+    for b in (0, 1, 2):
+        c.receive(b, [p], False, **(how if b == 1 else {}))
+    return 1, line
+
+
+def told_otherwise(c: Cluster, p: Partition) -> tuple[int, int]:
+    log, line = _told(c, p, begun=replace(p, epoch=6))
+    return log, line + 4
 
 
 def wrong_refusal(c: Cluster, p: Partition) -> tuple[int, int]:
-    why = "since its associated leader epoch 7 is not higher than the current leader epoch 5"
-    request = f"LeaderAndIsr request from controller 0 with correlation id {c.correlations[1]} epoch 1"
-    c.line(1, "WARN", f"[Broker id=1] Ignoring {request} for partition {p.name} {why}")
-    return 1, c.lines[1]
+    log, line = _told(c, p, current=3)
+    return log, line + 3
 
 
 def metadata_back(c: Cluster, p: Partition) -> tuple[int, int]:
-    c.cached(1, p)
-    c.cached(1, replace(p, epoch=4))
-    return 1, c.lines[1]
+    c.metadata(1, p)
+    return 1, c.metadata(1, replace(p, epoch=4, version=4))
 
 
 def snapshot_differs(c: Cluster, p: Partition) -> tuple[int, int]:
@@ -163,6 +199,9 @@ STORIES: dict[str, Story] = {
     "version-back": version_back,
     "wrong-removal": wrong_removal,
     "two-leaders": two_leaders,
+    "two-contents": two_contents,
+    "isr-outside-replicas": isr_outside_replicas,
+    "told-otherwise": told_otherwise,
     "missing-request": missing_request,
     "request-without-row": request_without_row,
     "request-lost": request_lost,

@@ -78,6 +78,40 @@ class Logs:
         del self.files[name][number]
         return f"{name}:{number + 1}"
 
+    def unsend(self, pattern: str) -> str:
+        """Leave out the first request to a broker that matches, from its announcement too."""
+        name, number = self.find(pattern)
+        line = self.files[name].pop(number)
+        broker = line.partition(" to broker ")[2].split()[0]
+        role = "StopReplica" if "StopReplica" in line else line.partition("Sending ")[2].split()[0]
+        announced = (
+            rf"Sending StopReplica request for \d+ replicas to broker {broker} "
+            if role == "StopReplica"
+            else rf"to broker {broker} with"
+        )
+        at = next(at for at in range(number, len(self.files[name])) if re.search(announced, self.files[name][at]))
+        counted = r"\d+(?= replicas)" if role == "StopReplica" else rf"\d+(?= {role})"
+        self.files[name][at] = re.sub(counted, lambda count: str(int(count[0]) - 1), self.files[name][at], count=1)
+        return f"{name}:{number + 1}"
+
+    def unreceive(self, pattern: str) -> None:
+        """Leave a partition out of the first LeaderAndIsr that matches, as if the broker had received it without."""
+        name, number = self.find(pattern)
+        lines = self.files[name]
+        match = re.search(r"'(\w+)', partitionIndex=(\d+).* correlation id (\d+) ", lines[number])
+        assert match
+        partition, about = f"{match[1]}-{match[2]}", f"correlationId {match[3]} "
+        first = max(
+            at
+            for at in range(number)
+            if "Handling LeaderAndIsr" in lines[at] and about in lines[at] and "partitions (" in lines[at]
+        )
+        last = next(at for at in range(number, len(lines)) if "Finished LeaderAndIsr" in lines[at] and about in lines[at])
+        for at in (first, last):
+            lines[at] = re.sub(r"\d+(?= partitions \()", lambda count: str(int(count[0]) - 1), lines[at])
+        kept = [line for line in lines[first:last] if f"{partition} " not in line and line != lines[number]]
+        lines[first:last] = kept
+
     def validated(self, level: str = "auto") -> Outcome:
         for name, lines in self.files.items():
             (self.folder / name).write_text("\n".join(lines) + "\n")
@@ -230,6 +264,40 @@ def two_leaders(logs: Logs) -> str:
     )
 
 
+def two_contents(logs: Logs) -> str:
+    """Write it; return FILE:LINE."""
+    return logs.change(
+        r"Broker id=0.* Cached leader info .*leaderEpoch=1, .* for partition orders-0", r"isr=\[1, 2\]", "isr=[1, 2, 0]"
+    )
+
+
+def isr_outside_replicas(logs: Logs) -> str:
+    """Write it; return FILE:LINE."""
+    return logs.change(
+        r"epoch=1\] Sending become-leader LeaderAndIsr .*leaderEpoch=1, .* for partition orders-0", r"isr=\[1, 2\]", "isr=[1, 2, 7]"
+    )
+
+
+def surplus_stop(logs: Logs) -> str:
+    """Write it; return FILE:LINE."""
+    return logs.change(r"Sending StopReplica request .*leaderEpoch=[1-9].* for partition orders-", "=false", "=true")
+
+
+def another_stop_arrives(logs: Logs) -> str:
+    """Write it; return FILE:LINE."""
+    return logs.change(r"Received StopReplica request .*deletePartition=false.* for partition orders-", "=false", "=true")
+
+
+def another_field_arrives(logs: Logs) -> str:
+    """Write it; return FILE:LINE."""
+    return logs.change(r"Broker id=1.* Received LeaderAndIsr request .*isNew=true", "isNew=true", "isNew=false")
+
+
+def starts_as_it_was_not_told(logs: Logs) -> str:
+    """Write it; return FILE:LINE."""
+    return logs.change(r"Broker id=2.* Leader orders-\d starts at leader epoch [1-9]", r"ISR \[\d,", "ISR [")
+
+
 def two_controllers(logs: Logs) -> str:
     """Write it; return FILE:LINE."""
     name, number = logs.find(r"Controller id=1 epoch=2\] Changed state of replica 2 for partition orders-1")
@@ -239,21 +307,21 @@ def two_controllers(logs: Logs) -> str:
 
 def missing_request_after_election(logs: Logs) -> str:
     """Write it; return FILE:LINE."""
-    logs.drop(r"epoch=1\] Sending become-leader LeaderAndIsr .*leader=2, leaderEpoch=2,.* to broker 2 for partition orders-0")
+    logs.unsend(r"epoch=1\] Sending become-leader LeaderAndIsr .*leader=2, leaderEpoch=2,.* to broker 2 for partition orders-0")
     name, number = logs.find("Changed partition orders-0 from OnlinePartition to OnlinePartition .*leader=2, leaderEpoch=2")
     return f"{name}:{number + 1}"
 
 
 def missing_request_after_removal(logs: Logs) -> str:
     """Write it; return FILE:LINE."""
-    logs.drop(r"Sending become-follower LeaderAndIsr .* leaderEpoch=1, isr=\[1, 2\],.* to broker 2 for partition orders-0")
+    logs.unsend(r"Sending become-follower LeaderAndIsr .* leaderEpoch=1, isr=\[1, 2\],.* to broker 2 for partition orders-0")
     name, number = logs.find("Changed state of replica 0 for partition orders-0 from OnlineReplica to OfflineReplica")
     return f"{name}:{number + 1}"
 
 
 def missing_stop(logs: Logs) -> str:
     """Write it; return FILE:LINE."""
-    logs.drop("Sending StopReplica request .*deletePartition=true.* to broker 0 for partition moves-0")
+    logs.unsend("Sending StopReplica request .*deletePartition=true.* to broker 0 for partition moves-0")
     name, number = logs.find("replica 0 for partition moves-0 from OfflineReplica to ReplicaDeletionStarted")
     return f"{name}:{number + 1}"
 
@@ -264,15 +332,18 @@ def request_without_row(logs: Logs) -> str:
     lines = logs.files[name]
     reported = lines[number]
     flushes = [at for at, line in enumerate(lines) if "epoch=1] Sending UpdateMetadata request to brokers HashSet(0, 1, 2)" in line]
-    lines[flushes[-1] + 1 : flushes[-1] + 1] = [reported, lines[flushes[0]]]
+    announced = lines[logs.find(r"epoch=1\] Sending LeaderAndIsr request to broker 0 with")[1]]
+    announced = re.sub(r"with \d+ become-leader and \d+", "with 0 become-leader and 1", announced)
+    lines[flushes[-1] + 1 : flushes[-1] + 1] = [reported, announced, lines[flushes[0]]]
     return f"{name}:{flushes[-1] + 2}"
 
 
 def request_lost(logs: Logs) -> str:
     """Remove the second LeaderAndIsr for orders-0 that broker 1 received under epoch 1, amid others on the same channel."""
     pattern = r"Broker id=1.* Received LeaderAndIsr request .*'orders', partitionIndex=0, controllerEpoch=1, .*leaderEpoch=1, "
-    name, number = logs.find(pattern)
-    logs.files[name] = [line for line in logs.files[name] if not re.search(pattern, line)]
+    with contextlib.suppress(AssertionError):  # all that match
+        while True:
+            logs.unreceive(pattern)
     name, number = logs.find(r"epoch=1\] Sending become-leader .*leaderEpoch=1, .* to broker 1 for partition orders-0")
     return f"{name}:{number + 1}"
 
@@ -361,6 +432,12 @@ WRITTEN = [
     ("version-back", version_back),
     ("wrong-removal", wrong_removal),
     ("two-leaders", two_leaders),
+    ("two-contents", two_contents),
+    ("isr-outside-replicas", isr_outside_replicas),
+    ("request-without-row", surplus_stop),
+    ("request-never-sent", another_stop_arrives),
+    ("request-never-sent", another_field_arrives),
+    ("told-otherwise", starts_as_it_was_not_told),
     ("two-controllers", two_controllers),
     ("missing-request", missing_request_after_election),
     ("missing-request", missing_request_after_removal),

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
+from kafka_spec.conformance.validate.broker_requests import BrokerRequests
 from kafka_spec.conformance.validate.events import BrokerEvents, ControllerEvents, Cursor, Sender
 from kafka_spec.conformance.validate.exchange import LIFE_BITS
 from kafka_spec.conformance.validate.findings import Violation
@@ -127,6 +128,12 @@ class Claims:
     elections: dict[int, tuple[int, str]] = field(default_factory=dict)
     """Epochs: the controller that logs its election, and when."""
     violations: list[Violation] = field(default_factory=list)
+    missing: list[tuple[int, str]] = field(default_factory=list)
+    """Lines that other lines say must be here: the place where one is missed, and which."""
+    missing_at_trace: list[tuple[int, str]] = field(default_factory=list)
+    """The same, if this source is at TRACE."""
+    unfinished: list[str] = field(default_factory=list)
+    """What the source ends in the middle of."""
 
 
 def partition_name(raw: bytes) -> str:
@@ -139,8 +146,22 @@ class ControllerLog:
     """The lines of a controller in one epoch: its batches."""
 
     __slots__ = (
-        "_actors", "_flushed", "_flushing", "_registered", "_torn", "_touched", "_views", "alive", "channels", "epoch",
-        "listeners", "number", "plain",
+        "_actors",
+        "_announces",
+        "_flushed",
+        "_flushing",
+        "_registered",
+        "_stops",
+        "_told",
+        "_torn",
+        "_touched",
+        "_views",
+        "alive",
+        "channels",
+        "epoch",
+        "listeners",
+        "number",
+        "plain",
     )  # fmt: skip
 
     def __init__(self, number: int, epoch: int, plain: bool, actors: Actors) -> None:
@@ -150,6 +171,11 @@ class ControllerLog:
         self._views = self.listeners.current
         self._touched: dict[ControllerEvents, None] = {}
         self.channels: dict[int, ChannelEvents] = {}
+        self._announces = False
+        """This version announces its requests to a broker after their partitions (2.6 and later), and the log has shown so."""
+        self._told: dict[int, list[int]] = {}
+        """Brokers: how many of its partitions were told to lead, and to follow, since the last announcement."""
+        self._stops: dict[int, int] = {}
         self._torn = 0
         """How many batches from this one on may lack a line."""
         self._flushing = False
@@ -164,6 +190,8 @@ class ControllerLog:
     def gap(self) -> None:
         """Lines are missing here: of this batch, or the first ones of the next."""
         self._actors.claims.epochs[self.epoch, self.number].torn = True
+        self._told.clear()
+        self._stops.clear()
         self.listeners.gap()
         self._torn = 2
         self.alive = None
@@ -204,6 +232,33 @@ class ControllerLog:
         self._flushing = True
         return self.telling(name)
 
+    def counts(self, broker: int, leads: bool) -> None:
+        """A LeaderAndIsr of one partition is sent to a broker."""
+        reported = self._told.get(broker)
+        if reported is None:
+            reported = self._told[broker] = [0, 0]
+        reported[not leads] += 1
+
+    def counts_stop(self, broker: int) -> None:
+        """A StopReplica of one partition is sent to a broker."""
+        self._stops[broker] = self._stops.get(broker, 0) + 1
+
+    def announces(self, broker: int, leaders: int, followers: int) -> None:
+        """A LeaderAndIsr was sent to a broker with so many partitions to lead and to follow."""
+        self._announces = True
+        reported = self._told.pop(broker, [0, 0])
+        if reported != [leaders, followers]:
+            wanted = f"{leaders} and {followers} partitions that broker {broker} is to lead and to follow"
+            summary = f"of {wanted}, {reported[0]} and {reported[1]} are here"
+            self._actors.misses(summary, at_trace=reported == [0, 0])
+
+    def announces_stops(self, broker: int, count: int) -> None:
+        """A StopReplica was sent to a broker with so many partitions."""
+        self._announces = True
+        reported = self._stops.pop(broker, 0)
+        if reported != count:
+            self._actors.misses(f"of {count} StopReplica to broker {broker}, {reported} are here", at_trace=not reported)
+
     def flush(self, brokers: tuple[int, ...], count: int) -> None:
         """An UpdateMetadata for this many partitions is sent to these brokers: to all registered ones if there was a change."""
         if self._flushed:
@@ -229,6 +284,11 @@ class ControllerLog:
 
     def end_batch(self) -> None:
         """All requests of the batch are sent."""
+        if self._told or self._stops:
+            self._told.clear()
+            self._stops.clear()
+            if self._announces:
+                self._actors.misses("the announcement of a request")
         registered = self._registered if self._flushed else None
         whole = self._torn == 0
         for view in self._touched:
@@ -242,7 +302,10 @@ class ControllerLog:
 class BrokerLog:
     """The lines of a broker: the gate for whole requests."""
 
-    __slots__ = ("_actors", "_last", "_numbers", "_seen", "_taken", "_views", "channels", "listeners", "number", "stale")
+    __slots__ = (
+        "_actors", "_announces", "_last", "_metadata", "_numbers", "_seen", "_stops", "_taken", "_views", "channels",
+        "listeners", "number", "requests", "stale",
+    )  # fmt: skip
 
     def __init__(self, number: int, actors: Actors) -> None:
         self.number = number
@@ -252,6 +315,13 @@ class BrokerLog:
         self.listeners = Listeners(lambda name: actors.views.of_broker(number, partition_name(name)))
         self._views = self.listeners.current
         self.channels: dict[int, ChannelEvents] = {}
+        self.requests = BrokerRequests(number, actors.misses, self._differs)
+        self._announces = False
+        """This version says at the end of an UpdateMetadata how many partitions it has (2.4 and later)."""
+        self._metadata = [0, 0]
+        """Partitions that the last UpdateMetadata has changed and deleted so far."""
+        self._stops: list[int] | None = None
+        """Of the last StopReplica: controller, correlation id, partitions that it announces, partitions so far."""
         self._seen = 0
         self._numbers: dict[tuple[int, int], int] = {}
         self._last: Sender | None = None
@@ -265,6 +335,9 @@ class BrokerLog:
         """Lines are missing here: what arrived may be among them, or refused by them."""
         self.listeners.gap()
         self.stale.clear()
+        self.requests.new_channel()
+        self._stops = None
+        self._taken = None
         for channel in self.channels.values():
             channel.receiver_gap()
 
@@ -283,20 +356,62 @@ class BrokerLog:
         if epoch is not None:
             self._accepted("LeaderAndIsr", controller, epoch)
 
-    def takes(self, controller: int, epoch: int, correlation: int) -> Sender:
-        """The broker acts on an UpdateMetadata; return its sender."""
+    def announces_stops(self, controller: int, correlation: int, count: int) -> None:
+        """A StopReplica of so many partitions arrives."""
+        self._next(controller, correlation)
+        self._stops = [controller, correlation, count, 0]
+
+    def stops(self, controller: int, correlation: int) -> None:
+        """A partition of a StopReplica arrived."""
+        stops = self._stops
+        if stops is not None and stops[:2] == [controller, correlation]:
+            stops[3] += 1
+        elif self.requests.announces:
+            self._actors.misses("the beginning of a StopReplica request")
+
+    def _next(self, controller: int, correlation: int) -> None:
+        """Another request is read: those before it must be complete."""
+        self.requests.next((controller, correlation))
+        self._end_stops()
+
+    def _end_stops(self) -> None:
+        stops, self._stops = self._stops, None
+        if stops is not None and stops[2] != stops[3]:
+            self._actors.misses(f"of {stops[2]} partitions of a StopReplica {stops[3]} are here", at_trace=not stops[3])
+
+    def takes(self, controller: int, epoch: int, correlation: int, deletes: int = -1) -> Sender:
+        """The broker acts on an UpdateMetadata, for a partition that changes (0) or is deleted (1); return its sender."""
         sender = self._sender(controller, epoch, correlation)
-        if epoch < self._seen:
-            if sender != self._taken:
+        taken = self._taken
+        if sender is not taken and sender != taken:
+            if epoch < self._seen:
                 self._accepted("UpdateMetadata", controller, epoch)
-        else:
+            self._end_metadata(sender)
+            self._taken = sender
+        if epoch > self._seen:
             self._seen = epoch
-        self._taken = sender
+        if deletes >= 0:
+            self._metadata[deletes] += 1
         return sender
 
-    def takes_all(self, sender: Sender, partitions: int) -> None:
+    def _end_metadata(self, following: Sender) -> None:
+        """The UpdateMetadata before must be complete, unless its channel has closed."""
+        taken = self._taken
+        if taken is not None and any(self._metadata):
+            if self._announces and taken[:2] == following[:2] and taken.number >> LIFE_BITS == following.number >> LIFE_BITS:
+                self._actors.misses("the end of an UpdateMetadata request")
+            self._metadata = [0, 0]
+
+    def takes_all(self, sender: Sender, changed: int, deleted: int) -> None:
         """The UpdateMetadata that the broker acted on has this many partitions."""
         cursor = self._actors.cursor
+        seen, self._metadata = self._metadata, [0, 0]
+        self._announces = True
+        if seen != [changed, deleted]:
+            wanted = f"{changed} and {deleted} partitions that an UpdateMetadata changes and deletes"
+            summary = f"of {wanted}, {seen[0]} and {seen[1]} are here"
+            self._actors.misses(summary, at_trace=seen == [0, 0])
+        partitions = changed + deleted
         channel = self.channels.get(sender.epoch)
         if channel is None:
             channel = self.channels[sender.epoch] = self._actors.views.of_channel(sender.epoch, self.number)
@@ -312,10 +427,33 @@ class BrokerLog:
             self._actors.name(controller, epoch, f"broker {self.number}")
             before = 0
         life = before >> LIFE_BITS
-        number = (life + 1 if correlation < before & LAST_BITS else life) << LIFE_BITS | correlation
+        if correlation < before & LAST_BITS:
+            life += 1
+            self.requests.new_channel((controller, correlation))
+            self._stops = self._stops if self._stops is not None and self._stops[:2] == [controller, correlation] else None
+        elif self._stops is None or self._stops[:2] != [controller, correlation]:
+            self._next(controller, correlation)
+        else:
+            self.requests.next((controller, correlation))
+        number = life << LIFE_BITS | correlation
         self._numbers[epoch, controller] = number
         self._last = sender = Sender(controller, epoch, number)
         return sender
+
+    def _differs(self, name: bytes, summary: str) -> None:
+        """A line about a partition contradicts the request that it is about."""
+        cursor = self._actors.cursor
+        violation = Violation(cursor.place, "told-otherwise", cursor.when, partition_name(name), f"broker {self.number}", summary)
+        self._actors.claims.violations.append(violation)
+
+    def finish(self) -> None:
+        """Check what the log ends with."""
+        self.listeners.finish()
+        self._end_stops()
+        if self.requests.unfinished():
+            self._actors.claims.unfinished.append(f"broker {self.number} has not finished a LeaderAndIsr request")
+        if any(self._metadata) and self._announces:
+            self._actors.claims.unfinished.append(f"broker {self.number} has not finished an UpdateMetadata request")
 
     def refuses(self, controller: int, epoch: int, correlation: int, latest: int) -> None:
         """A request is refused because its controller epoch is old."""
@@ -344,6 +482,8 @@ class Actors:
         self._brokers: dict[int, BrokerLog] = {}
         self._highest = 0
         self._torn = False
+        self.trace = False
+        """A line of this source is at TRACE."""
 
     def controller(self, number: int, epoch: int, plain: bool) -> ControllerLog:
         """Return a controller in an epoch."""
@@ -365,6 +505,14 @@ class Actors:
             log = self._brokers[number] = BrokerLog(number, self)
         return log
 
+    def misses(self, summary: str, at_trace: bool = False) -> None:
+        """Other lines show that one is missing about here; `at_trace` says that this is so only if the source is at TRACE."""
+        if at_trace and not self.trace:
+            self.claims.missing_at_trace.append((self.cursor.place, summary))
+            return
+        self.claims.missing.append((self.cursor.place, summary))
+        self.gap()
+
     def gap(self) -> None:
         """Lines of this source are missing here, of any writer."""
         self._torn = True
@@ -384,7 +532,10 @@ class Actors:
             log.end_batch()
             log.listeners.finish()
         for broker in self._brokers.values():
-            broker.listeners.finish()
+            broker.finish()
+        if self.trace:
+            self.claims.missing += self.claims.missing_at_trace
+        self.claims.missing_at_trace.clear()
         for (epoch, _), log in self._controllers.items():
             if log.alive is not None:
                 self.claims.alive[epoch] = log.alive

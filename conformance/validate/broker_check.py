@@ -6,7 +6,7 @@ Independent of log texts. spec/decisions/fencing.py decides which epoch passes. 
 
 from __future__ import annotations
 
-from kafka_spec.conformance.validate.events import LeaderAndIsr, Sender
+from kafka_spec.conformance.validate.events import LeaderAndIsr, Message, Sender
 from kafka_spec.conformance.validate.exchange import Exchange
 from kafka_spec.conformance.validate.findings import Violation
 from kafka_spec.conformance.validate.partition_record import PartitionRecord
@@ -22,7 +22,7 @@ class BrokerView:
         self.broker = broker
         self._of = of
         self._cursor = of.cursor
-        self._named: tuple[int, int, int] | None = None
+        self._shown: tuple[int, LeaderAndIsr] | None = None
         self._current = -1
         self._exchanges: dict[int, Exchange] = {}
         self._cached: dict[int, tuple[int, int]] = {}
@@ -41,8 +41,8 @@ class BrokerView:
         self._sees_all = True
         exchange = self._exchanges.get(sender.epoch)
         if exchange is None:
-            exchange = self._exchanges[sender.epoch] = self._of.exchange(sender.epoch, self.broker)
-        exchange.receive(now[:3], sender.number, self._cursor.place, self._cursor.line[1:24])
+            exchange = self._exchanges[sender.epoch] = self._of.exchange("LeaderAndIsr", sender.epoch, self.broker)
+        exchange.receive(now.message, sender.number, self._cursor.place, self._cursor.line[1:24])
         self._leads(sender.epoch, now)
         if now.epoch == 0 and now.version <= 0:
             self._current = -1
@@ -64,10 +64,12 @@ class BrokerView:
         if current is not None and answer_to_leader_and_isr(epoch, current, 1) == ErrorCode.NONE:
             self._tell("wrong-refusal", f"a LeaderAndIsr with leader epoch {epoch} is refused while the current one is {current}")
 
-    def stop_received(self, sender: Sender, epoch: int, delete: bool) -> None:
+    def stop_received(self, sender: Sender, epoch: int, delete: bool, message: Message) -> None:
         """Keep a StopReplica until the log shows whether it is refused."""
         if self._stop is not None:
             self._stopped()
+        exchange = self._of.exchange("StopReplica", sender.epoch, self.broker)
+        exchange.receive(message, sender.number, self._cursor.place, self._cursor.line[1:24])
         self._stop = (self._cursor.place, self._cursor.when, epoch, delete)
 
     def stop_ignored(self, epoch: int, current: int | None) -> None:
@@ -103,9 +105,10 @@ class BrokerView:
         self._leads(sender.epoch, now)
 
     def _leads(self, epoch: int, now: LeaderAndIsr) -> None:
-        if (named := (epoch, now.epoch, now.leader)) != self._named:
-            self._named = named
-            self._of.leads(*named)
+        shown = self._shown
+        if shown is None or shown[1] is not now or shown[0] != epoch:
+            self._shown = (epoch, now)
+            self._of.shows(epoch, now)
 
     def uncached(self, sender: Sender) -> None:
         """Forget a deleted partition."""

@@ -1,4 +1,4 @@
-"""Leadership as the requests and states in log lines print it, in the forms of 0.10 to 3.9.
+"""Messages and leadership as the requests and states in log lines print them, in the forms of 0.10 to 3.9.
 
 Depends on text, not on the rules. Dumps are cached: the lines of the sender and of all receivers contain the same one.
 """
@@ -6,8 +6,9 @@ Depends on text, not on the rules. Dumps are cached: the lines of the sender and
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 
-from kafka_spec.conformance.validate.events import LeaderAndIsr
+from kafka_spec.conformance.validate.events import LeaderAndIsr, Message
 
 NAMED = re.compile(
     rb"\w+\((?:topicName='([^']*)', partitionIndex=(\d+), )?(?:controllerEpoch=\d+, )?leader=(-?\d+), leaderEpoch=(-?\d+), "
@@ -18,6 +19,9 @@ COLONS = re.compile(
     rb"Leader:(-?\d+),ISR:([\d,]*),(?:LeaderRecoveryState:\w+,)?LeaderEpoch:(-?\d+),(?:ZkVersion:(-?\d+),)?ControllerEpoch:-?\d+"
     rb"(?:.*AllReplicas:([\d,]*))?"
 )
+FIELD = re.compile(rb"(\w+)=('[^']*'|\[(?:[^\[\]]|\[[^\]]*\])*\]|[^,()]*)")
+"""A field of a message, as the generated classes of Kafka's messages print it."""
+RENAMED = {"zkVersion": "partitionEpoch"}
 NUMBER = re.compile(rb"\d+")
 BROKER_ID = re.compile(rb"brokerId=(\d+)")
 MOST = 20_000
@@ -46,6 +50,7 @@ class Dumps:
 
     def __init__(self) -> None:
         self._known: dict[bytes, Read] = {}
+        self._stops: dict[bytes, Message] = {}
 
     def read(self, dump: bytes) -> Read:
         """Return the leadership, and the partition if the dump names it; None for what it does not contain.
@@ -59,6 +64,29 @@ class Dumps:
             known = self._known[dump] = _read(dump)
         return known
 
+    def stop(self, dump: bytes) -> Message:
+        """Return a StopReplica of one partition."""
+        known = self._stops.get(dump)
+        if known is None:
+            if len(self._stops) >= MOST:
+                self._stops.clear()
+            message = message_of("", dump)
+            message.summary = STOP.format_map(defaultdict(str, message.fields))
+            known = self._stops[dump] = message
+        return known
+
+
+STOP = "leader epoch {leaderEpoch}, deletePartition {deletePartition}"
+
+
+def message_of(summary: str, dump: bytes) -> Message:
+    """Return all fields of a message that is printed as NAME(field=value, ...)."""
+    fields: dict[str, str] = {}
+    for name, value in FIELD.findall(dump):
+        text = name.decode("ascii", "replace")
+        fields[RENAMED.get(text, text)] = value.decode("utf-8", "replace").replace(", ", ",")
+    return Message(summary, fields)
+
 
 def _read(dump: bytes) -> Read:
     match = NAMED.match(dump)
@@ -66,9 +94,20 @@ def _read(dump: bytes) -> Read:
         topic, number, leader, epoch, isr, version, replicas, adding, removing = match.groups()
         name = None if topic is None else topic + b"-" + number
         moving = bool(adding or removing)
-        return LeaderAndIsr(int(leader), int(epoch), brokers_in(isr), int(version), brokers_in(replicas or b""), moving), name
+        now = LeaderAndIsr(int(leader), int(epoch), brokers_in(isr), int(version), brokers_in(replicas or b""), moving)
+        return now._replace(message=message_of(str(now), dump)), name
     match = COLONS.search(dump)
     if match is None:
         return NOTHING
     leader, isr, epoch, version, replicas = match.groups()
-    return LeaderAndIsr(int(leader), int(epoch), brokers_in(isr), int(version or -1), brokers_in(replicas or b"")), None
+    now = LeaderAndIsr(int(leader), int(epoch), brokers_in(isr), int(version or -1), brokers_in(replicas or b""))
+    fields = {"leader": leader.decode(), "isr": _listed(isr), "leaderEpoch": epoch.decode()}
+    if version is not None:
+        fields["partitionEpoch"] = version.decode()
+    if replicas is not None:
+        fields["replicas"] = _listed(replicas)
+    return now._replace(message=Message(str(now), fields)), None
+
+
+def _listed(brokers: bytes) -> str:
+    return f"[{','.join(map(str, brokers_in(brokers)))}]"

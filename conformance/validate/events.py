@@ -6,6 +6,7 @@ one for each broker and partition, so that logs can be divided by partition. A `
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 FILE_BITS = 40
@@ -37,6 +38,34 @@ class Cursor:
         return self.line[1:24].decode("ascii", "replace")
 
 
+class Message:
+    """All fields of a message as a line prints it: two lines show the same message if the fields agree that both print.
+
+    Versions of Kafka print more fields or fewer, and call the version of the state znode `zkVersion` or `partitionEpoch`.
+    """
+
+    __slots__ = ("fields", "summary")
+
+    def __init__(self, summary: str, fields: Mapping[str, str]) -> None:
+        self.summary = summary
+        self.fields = fields
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Message):
+            return NotImplemented
+        return self is other or self.differences(other) == []
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def differences(self, other: Message) -> list[str]:
+        """Return the fields that both print and in which they differ."""
+        theirs = other.fields
+        return [name for name, value in self.fields.items() if theirs.get(name, value) != value]
+
+    def __str__(self) -> str:
+        return self.summary
+
+
 class LeaderAndIsr(NamedTuple):
     """Leadership of a partition, as a line shows it; -1 and () for what the line does not contain."""
 
@@ -47,6 +76,8 @@ class LeaderAndIsr(NamedTuple):
     replicas: tuple[int, ...] = ()
     moving: bool = False
     """Replicas are being added or removed."""
+    message: Message | None = None
+    """All fields of the message that shows it."""
 
     def __str__(self) -> str:
         version = f", version {self.version}" if self.version >= 0 else ""
@@ -76,7 +107,7 @@ class ControllerEvents(Protocol):
     def reported(self, broker: int, now: LeaderAndIsr) -> None:
         """A LeaderAndIsr for the partition is sent to a broker."""
 
-    def stopped(self, broker: int, epoch: int, delete: bool) -> None:
+    def stopped(self, broker: int, epoch: int, delete: bool, message: Message) -> None:
         """A StopReplica is sent to a broker."""
 
     def moves(self, now: LeaderAndIsr) -> None:
@@ -110,7 +141,7 @@ class BrokerEvents(Protocol):
     def ignored(self, epoch: int, current: int | None) -> None:
         """A LeaderAndIsr is refused for its leader epoch, which is smaller than the current one, or equal (None)."""
 
-    def stop_received(self, sender: Sender, epoch: int, delete: bool) -> None:
+    def stop_received(self, sender: Sender, epoch: int, delete: bool, message: Message) -> None:
         """A StopReplica arrived."""
 
     def stop_ignored(self, epoch: int, current: int | None) -> None:

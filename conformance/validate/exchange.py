@@ -196,8 +196,6 @@ class Exchange:
         rest = sum(one is not GAP for one, _, _ in self.sent)
         if self._hole:
             self.fates.across_gaps += rest
-        elif self._last is None:
-            self.fates.early += rest
         else:
             self.fates.late += rest
         return self.fates

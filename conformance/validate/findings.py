@@ -43,6 +43,7 @@ KINDS = {
         "the machines start in states that their transitions led to", "the initialisation rows", needs=(*OF_STATES, BEGUN, ELECTION)
     ),
     "leader-outside-isr": Kind("a leader is in its ISR", "LeaderInIsr", ("KAFKA-708",)),
+    "isr-outside-replicas": Kind("a leader and its ISR are among the replicas", "LeaderInIsr, IsrInAssignment"),
     "empty-isr": Kind("an ISR is never empty", "IsrNeverEmpty", ("KAFKA-5083", "KAFKA-708")),
     "wrong-creation": Kind(
         "a partition starts at leader epoch 0 and version 0, led by its first live replica, with all live ones as ISR",
@@ -67,6 +68,12 @@ KINDS = {
         ("KAFKA-6082-unfenced-writes", "KAFKA-532"),
         needs=(READ, CONTROLLER, BROKER),
     ),
+    "two-contents": Kind(
+        "a version of the state znode has one content: leader, leader epoch and ISR",
+        "the writes of the state znode: each raises its version",
+        ("KAFKA-6082-unfenced-writes",),
+        needs=(READ, CONTROLLER, BROKER),
+    ),
     "two-controllers": Kind(
         "a controller epoch has one controller",
         "OneControllerInEachEpoch",
@@ -79,7 +86,11 @@ KINDS = {
         ("KAFKA-1188", "KAFKA-7482", "stopping-leader-not-told"),
         needs=(*OF_STATES, ENDED),
     ),
-    "request-without-row": Kind("a LeaderAndIsr is sent by a row or a reassignment", "the effects of the rows", needs=OF_STATES),
+    "request-without-row": Kind(
+        "a LeaderAndIsr is sent by a row or a reassignment, a StopReplica that deletes by a row",
+        "the effects of the rows",
+        needs=OF_STATES,
+    ),
     "request-lost": Kind(
         "a channel delivers requests in order, and none between two that arrived is missing",
         "the channel: FIFO",
@@ -88,6 +99,11 @@ KINDS = {
     ),
     "request-never-sent": Kind(
         "a broker receives what the controller of that epoch has sent", "the channel: FIFO", needs=OF_REQUESTS
+    ),
+    "told-otherwise": Kind(
+        "a broker becomes what it was told: leader or follower, at the leader epoch and with the ISR of the request",
+        "BecomeLeader, BecomeFollower",
+        needs=(*OF_BROKER, TRACE),
     ),
     "stale-controller-accepted": Kind(
         "a broker refuses requests of a controller epoch older than one it has seen",

@@ -103,6 +103,7 @@ def holes_of(
     if absent := sorted({number for one in claims for number in one.receivers} - written):
         found.append(Hole(BROKER, f"{_numbered('broker', absent)}: its log is not here: what was sent to it could not be followed"))
     found += _of_requests(epochs, followed, claims, written)
+    found += [Hole(ENDED, f"{summary} where the log ends") for one in claims for summary in one.unfinished]
     found += [Hole(ENDED, f"{one.subject}: {one.summary} where the log ends") for one in unfinished]
     return found
 

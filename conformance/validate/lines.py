@@ -205,7 +205,7 @@ class Parser:
     def _actor(self, match: re.Match[bytes], plain: bool) -> Origin:
         level, role, number, epoch = match.groups()
         if level == b"TRACE":
-            self.counts.trace = True
+            self.counts.trace = self._actors.trace = True
         if role == b"Broker":
             return Origin(self._actors.broker(int(number)), self._of_broker.handlers, self._of_broker.rarer)
         if epoch is None:

@@ -24,9 +24,13 @@ REMOVED = re.compile(rb"Partition (\S+) state changed to (\(.*\)) after removing
 BECOMING = (b"ending become-leader", b"ending become-follower")
 TOLD = re.compile(rb" to broker (\d+) for partition (\S+) \(")
 STOPPED = re.compile(
-    rb".ending StopReplica request \w+\(.*leaderEpoch=(-?\d+), deletePartition=(\w+)\) to broker (\d+) for partition "
+    rb".ending StopReplica request \w+(\(.*leaderEpoch=(-?\d+), deletePartition=(\w+)\)) to broker (\d+) for partition "
     rb"(\S+) \("
 )
+ANNOUNCED = re.compile(
+    rb"Sending LeaderAndIsr request to broker (\d+) with (\d+) become-leader and (\d+) become-follower partitions \("
+)
+ANNOUNCED_STOPS = re.compile(rb"Sending StopReplica request for (\d+) replicas to broker (\d+) \(")
 FLUSHED = re.compile(rb".ending UpdateMetadata request to brokers \w+\(([\d, ]*)\) for (\d+) partitions")
 FLUSHED_ONE = re.compile(rb".ending UpdateMetadata request .* to brokers \w+\(([\d, ]*)\) for partition ")
 MOVES = re.compile(
@@ -48,10 +52,24 @@ ADDED = re.compile(
     rb"by controller (\d+) epoch (\d+) with correlation id (\d+)"
 )
 BEGINS = re.compile(
-    rb"(Leader|Follower) (\S+) (?:with topic id \S+ )?starts at leader epoch (\d+) from offset .*revious leader epoch was "
-    rb"(-?\d+)\."
+    rb"(Leader|Follower) (\S+) (?:with topic id \S+ )?starts at leader epoch (\d+) from offset \d+(?: with partition epoch (\d+))?"
+    rb".*revious leader epoch was (-?\d+)\."
 )
-HANDLED = re.compile(rb".andling LeaderAndIsr request correlationId (\d+) from controller (\d+)")
+ISR = re.compile(rb" ISR \[([\d,]*)\]")
+HANDLED = re.compile(
+    rb".andling LeaderAndIsr request correlationId (\d+) from controller (\d+)(?: epoch \d+)? "
+    rb"(?:for (\d+) partitions \(|starting the become-(leader|follower) transition for partition (\S+)(?: with leader (-?\d+))? \()"
+)
+COMPLETED = re.compile(
+    rb".ompleted LeaderAndIsr request correlationId (\d+) from controller (\d+) epoch \d+ for the become-(leader|follower) "
+    rb"transition for partition (\S+?)(?: with leader -?\d+)? \("
+)
+OLD_COMPLETED = re.compile(rb".ompleted (?:LeaderAndIsr|StopReplica) ")
+FINISHED = re.compile(rb".inished LeaderAndIsr request in \d+ms correlationId (\d+) from controller (\d+) for (\d+) partitions \(")
+HANDLED_STOPS = re.compile(rb".andling StopReplica request correlationId (\d+) from controller (\d+) for (\d+) partitions \(")
+UNAVAILABLE = re.compile(
+    rb".eceived LeaderAndIsrRequest with correlation id (\d+) from controller (\d+) epoch \d+ for partition (\S+) "
+)
 OLD = re.compile(
     rb".gnoring (?:LeaderAndIsr|StopReplica) request from controller (\d+) with correlation id (\d+) since its controller "
     rb"epoch (\d+) is old. Latest known controller epoch is (\d+)"
@@ -61,11 +79,12 @@ OLD_METADATA = re.compile(
     rb"known controller epoch is (\d+)"
 )
 IGNORED = re.compile(
-    rb".gnoring (LeaderAndIsr|StopReplica) request .*for partition (\S+) (?:since its associated leader epoch (-?\d+) "
+    rb".gnoring (LeaderAndIsr|StopReplica) request .*from controller (\d+) with correlation id (\d+) .*for partition (\S+) "
+    rb"(?:since its associated leader epoch (-?\d+) "
     rb"(?:(?:is smaller than|is not higher than) the current leader epoch (-?\d+)|(matches)))?"
 )
 STOP_RECEIVED = re.compile(
-    rb".eceived StopReplica request \w+\(.*leaderEpoch=(-?\d+), deletePartition=(\w+)\) correlation id (\d+) from "
+    rb".eceived StopReplica request \w+(\(.*leaderEpoch=(-?\d+), deletePartition=(\w+)\)) correlation id (\d+) from "
     rb"controller (\d+) epoch (\d+) for partition (\S+) \("
 )
 
@@ -116,7 +135,7 @@ class ControllerMessages:
             b"ent Leade": self._moves,
             b"ontroller": self._refused,
             b"nitiated ": self._refused,
-            b"ending Le": None,
+            b"ending Le": self._announced,
             b"eceived r": None,
         }
 
@@ -164,15 +183,29 @@ class ControllerMessages:
         if now is None:
             return False
         broker, name = end
-        log.sending(name).reported(broker, now)
+        view = log.sending(name)
+        log.counts(broker, line[start + 15 : start + 16] == b"l")
+        view.reported(broker, now)
+        return True
+
+    def _announced(self, line: bytes, start: int, log: ControllerLog) -> bool:
+        match = ANNOUNCED.match(line, start)
+        if match is None:
+            return False
+        log.announces(*map(int, match.groups()))
         return True
 
     def _stopped(self, line: bytes, start: int, log: ControllerLog) -> bool:
         match = STOPPED.match(line, start)
         if match is None:
-            return line.startswith((b"Sending StopReplica request for ", b"Sending StopReplica request (delete"), start)
-        epoch, delete, broker, name = match.groups()
-        log.stopping(name).stopped(int(broker), int(epoch), delete == b"true")
+            announced = ANNOUNCED_STOPS.match(line, start)
+            if announced is not None:
+                log.announces_stops(int(announced[2]), int(announced[1]))
+            return announced is not None or line.startswith(b"Sending StopReplica request (delete", start)
+        dump, epoch, delete, broker, name = match.groups()
+        view = log.stopping(name)
+        log.counts_stop(int(broker))
+        view.stopped(int(broker), int(epoch), delete == b"true", self._dumps.stop(dump))
         return True
 
     def _flushed(self, line: bytes, start: int, log: ControllerLog) -> bool:
@@ -222,16 +255,19 @@ class BrokerMessages:
             b"eceived u": self._old_metadata,
             b"gnoring L": self._ignored,
             b"gnoring S": self._ignored,
-            b"ompleted ": None,
-            b"inished L": None,
+            b"ompleted ": self._completed,
+            b"inished L": self._finished,
             b"topped fe": None,
             b"kipped th": None,
-            b"andling S": None,
+            b"andling S": self._stops_announced,
         }
 
     def _received(self, line: bytes, start: int, log: BrokerLog) -> bool:
         if line.startswith(b"eceived LeaderAndIsrR", start + 1):
-            return True  # a leader that is not available
+            match = UNAVAILABLE.match(line, start)
+            if match is not None:
+                log.requests.excuses((int(match[2]), int(match[1])), match[3])
+            return match is not None
         cut = line.rfind(b" correlation id ")
         end = self._received_from.read(line[cut:]) if line.startswith(b"eceived LeaderAndIsr request ", start + 1) else None
         if end is None:
@@ -243,6 +279,7 @@ class BrokerMessages:
         if name is None:
             return False
         if now is not None:
+            log.requests.received((controller, correlation), name, now)
             log.view(name).received(sender, now)
         return True
 
@@ -256,7 +293,8 @@ class BrokerMessages:
         if b" " in name or not name:
             return False
         now = self._dumps.read(line[start + 19 : named])[0]
-        sender = log.takes(*end)
+        controller, epoch, correlation = end
+        sender = log.takes(controller, epoch, correlation, 0)
         if now is not None:
             log.view(name).cached(sender, now)
         return True
@@ -266,25 +304,50 @@ class BrokerMessages:
         if match is None:
             return False
         name, controller, epoch, correlation = match.groups()
-        sender = log.takes(int(controller), int(epoch), int(correlation))
+        sender = log.takes(int(controller), int(epoch), int(correlation), 1)
         log.view(name).uncached(sender)
         return True
 
     def _handled(self, line: bytes, start: int, log: BrokerLog) -> bool:
-        if not log.stale:
-            return True
         match = HANDLED.match(line, start)
-        if match is not None and b" starting the become-" in line:
-            log.acts(int(match[2]), int(match[1]))
+        if match is None:
+            return False
+        correlation, controller, count, role, name, leader = match.groups()
+        key = (int(controller), int(correlation))
+        if count is not None:
+            log.requests.handles(key, int(count))
+        elif role is not None:
+            if log.stale:
+                log.acts(*key)
+            log.requests.starts(key, name, role.decode(), None if leader is None else int(leader))
+        return True
+
+    def _completed(self, line: bytes, start: int, log: BrokerLog) -> bool:
+        match = COMPLETED.match(line, start)
+        if match is not None:
+            log.requests.completes((int(match[2]), int(match[1])), match[4], match[3].decode())
+        return match is not None or OLD_COMPLETED.match(line, start) is not None
+
+    def _finished(self, line: bytes, start: int, log: BrokerLog) -> bool:
+        match = FINISHED.match(line, start)
+        if match is not None:
+            log.requests.finishes((int(match[2]), int(match[1])), int(match[3]))
         return match is not None
+
+    def _stops_announced(self, line: bytes, start: int, log: BrokerLog) -> bool:
+        match = HANDLED_STOPS.match(line, start)
+        if match is not None:
+            log.announces_stops(int(match[2]), int(match[1]), int(match[3]))
+        return match is not None or b" StopReplica " in line
 
     def _stop_received(self, line: bytes, start: int, log: BrokerLog) -> bool:
         match = STOP_RECEIVED.match(line, start)
         if match is None:
             return False
-        leader_epoch, delete, correlation, controller, epoch, name = match.groups()
+        dump, leader_epoch, delete, correlation, controller, epoch, name = match.groups()
         sender = log.arrives(int(controller), int(epoch), int(correlation))
-        log.view(name).stop_received(sender, int(leader_epoch), delete == b"true")
+        log.stops(int(controller), int(correlation))
+        log.view(name).stop_received(sender, int(leader_epoch), delete == b"true", self._dumps.stop(dump))
         return True
 
     def _old_metadata(self, line: bytes, start: int, log: BrokerLog) -> bool:
@@ -304,7 +367,7 @@ class BrokerMessages:
         match = IGNORED.match(line, start)
         if match is None:
             return False
-        request, name, leader_epoch, current, _ = match.groups()
+        request, sender, number, name, leader_epoch, current, _ = match.groups()
         view = log.view(name)
         if request == b"StopReplica":
             if leader_epoch is None:
@@ -312,6 +375,7 @@ class BrokerMessages:
             else:
                 view.stop_ignored(int(leader_epoch), None if current is None else int(current))
         elif leader_epoch is not None:
+            log.requests.refuses((int(sender), int(number)), name, int(leader_epoch))
             view.ignored(int(leader_epoch), None if current is None else int(current))
         return True
 
@@ -328,14 +392,18 @@ class BrokerMessages:
         if match is None:
             return False
         added, deleted, controller, epoch, correlation = map(int, match.groups())
-        log.takes_all(log.takes(controller, epoch, correlation), added + deleted)
+        log.takes_all(log.takes(controller, epoch, correlation), added, deleted)
         return True
 
     def _begins(self, line: bytes, start: int, log: BrokerLog) -> bool:
         match = BEGINS.match(line, start)
         if match is None:
             return False
-        role, name, epoch, previous = match.groups()
-        untrue = role == b"Follower" and line.find(b"Previous leader ", start) >= 0 and b"Previous leader epoch" not in line
+        kind, name, epoch, version, previous = match.groups()
+        untrue = kind == b"Follower" and line.find(b"Previous leader ", start) >= 0 and b"Previous leader epoch" not in line
+        isr = ISR.search(line, start)
+        log.requests.begins(
+            name, kind.lower().decode(), int(epoch), brokers_in(isr[1]) if isr else None, int(version) if version else None
+        )
         log.view(name).begins(int(epoch), None if untrue else int(previous))
         return True

@@ -145,6 +145,11 @@ def _unread(results: Results, files: Sequence[str]) -> list[str]:
             file, line = file_and_line(counts.examples[0])
             lines = "1 line" if counts.broken == 1 else f"{counts.broken:,} lines"
             found.append(f"{lines} could not be read, the first at {files[file]}:{line}: what spans them is not judged")
+        if missing := source.claims.missing:
+            (place, which), *more = missing
+            file, line = file_and_line(place)
+            others = f", and {len(more)} more like that" if more else ""
+            found.append(f"a line is missing or stands twice before {files[file]}:{line}: {which}{others}")
         found += [f"{files[file]} is damaged, and could not be read to its end" for file in counts.broke_off]
     return found
 

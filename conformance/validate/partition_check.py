@@ -6,7 +6,7 @@ if the log shows the beginning of the epoch, is recorded with this need; outcome
 
 from __future__ import annotations
 
-from kafka_spec.conformance.validate.events import LeaderAndIsr
+from kafka_spec.conformance.validate.events import LeaderAndIsr, Message
 from kafka_spec.conformance.validate.exchange import Exchange
 from kafka_spec.conformance.validate.findings import BEGUN, TRACE, Refusal, Unfinished, Violation
 from kafka_spec.conformance.validate.partition_record import PartitionRecord
@@ -34,7 +34,7 @@ class ControllerView:
         self._tables = tables
         self._of = of
         self._cursor = of.cursor
-        self._named: tuple[int, int] | None = None
+        self._shown: LeaderAndIsr | None = None
         self._partition: int | None = None
         self._replicas: dict[int, int] = {}
         self._visited: dict[int, int] = {}
@@ -45,11 +45,14 @@ class ControllerView:
         self._unknown = False
         """Lines are missing, and no leadership was seen since."""
         self._assigned: tuple[int, ...] = ()
+        self._replicas_seen: set[int] = set()
+        """All replicas so far: a reassignment takes its former ones out of the ISR after it has changed the assignment."""
         self._removed: dict[int, tuple[LeaderAndIsr, LeaderAndIsr | None]] = {}
         self._moving = False
         self._batch = Batch()
         self._exchanges: dict[int, Exchange] = {}
         self._at = 0
+        self._stopped_at = (0, b"")
         self._told_when = b""
 
     def __repr__(self) -> str:
@@ -138,14 +141,20 @@ class ControllerView:
             self._tell("empty-isr", f"{now}")
         elif now.leader >= 0 and now.leader not in now.isr:
             self._tell("leader-outside-isr", f"{now}")
+        if now.replicas:
+            if not self._replicas_seen and not self.created:
+                self._replicas_seen.update(now.isr)  # a reassignment before may have left others in the ISR
+            self._replicas_seen.update(now.replicas)
+            if not {now.leader, *now.isr} - {-1} <= self._replicas_seen:
+                self._tell("isr-outside-replicas", f"{now}, of replicas {','.join(map(str, now.replicas))}")
 
     def _learn(self, now: LeaderAndIsr) -> None:
         if self.first is None and not self.created:
             self.first, self.first_at = now, (self._cursor.place, self._cursor.when)
         self.last, self._unknown = now, False
-        if (named := (now.epoch, now.leader)) != self._named:
-            self._named = named
-            self._of.leads(self.epoch, *named)
+        if now is not self._shown:
+            self._shown = now
+            self._of.shows(self.epoch, now)
 
     def removed(self, replica: int, now: LeaderAndIsr) -> None:
         """Check the result of a removal against the previous leadership."""
@@ -197,12 +206,14 @@ class ControllerView:
         self._told_when = when = cursor.line[1:24]
         exchange = self._exchanges.get(broker)
         if exchange is None:
-            exchange = self._exchanges[broker] = self._of.exchange(self.epoch, broker)
-        exchange.send(now[:3], self._at, when)
+            exchange = self._exchanges[broker] = self._of.exchange("LeaderAndIsr", self.epoch, broker)
+        exchange.send(now.message, self._at, when)
 
-    def stopped(self, broker: int, epoch: int, delete: bool) -> None:
-        """Record a sent request for the batch."""
+    def stopped(self, broker: int, epoch: int, delete: bool, message: Message) -> None:
+        """Record a sent request for the batch and for the comparison with the receiver's log."""
         self._batch.stopped[broker] = (epoch, delete)
+        self._stopped_at = (self._cursor.place, self._cursor.line[1:24])
+        self._of.exchange("StopReplica", self.epoch, broker).send(message, self._cursor.place, self._cursor.line[1:24])
 
     def refused(self, replica: int, source: int, target: int) -> None:
         """Count a failed change, and check its source against the state."""
@@ -247,6 +258,11 @@ class ControllerView:
                 names = (self._tables.partition if change.replica < 0 else self._tables.replica).names
                 summary = f"{entity} goes from {names[change.source]} to {names[change.target]}: {missing[0]}"
                 self._tell("missing-request", summary, (TRACE,), change.place, change.when.decode(), rows[0].row.label)
+        deleting = {one.replica for one in batch.changes if one.target == ReplicaState.DELETION_STARTED and one.replica >= 0}
+        if whole and (surplus := sorted(to for to, (_, delete) in batch.stopped.items() if delete and to not in deleting)):
+            brokers = ", ".join(map(str, surplus))
+            summary = f"a StopReplica that deletes goes to broker {brokers}"
+            self._tell("request-without-row", summary, (TRACE,), self._stopped_at[0], self._stopped_at[1].decode())
         if whole and batch.reported and not may and registered is not None:
             brokers = ", ".join(map(str, sorted(batch.reported)))
             self._tell(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Protocol
 
-from kafka_spec.conformance.validate.events import Cursor
+from kafka_spec.conformance.validate.events import Cursor, LeaderAndIsr
 from kafka_spec.conformance.validate.exchange import Exchange
 from kafka_spec.conformance.validate.findings import Refusal, Violation
 
@@ -25,8 +25,8 @@ class PartitionRecord(Protocol):
     uncached: set[int]
     """Controller epochs in which the partition was deleted, according to brokers."""
 
-    def exchange(self, epoch: int, broker: int) -> Exchange:
-        """Return the LeaderAndIsr requests for this partition on one channel."""
+    def exchange(self, request: str, epoch: int, broker: int) -> Exchange:
+        """Return the requests of one kind for this partition on one channel."""
         ...
 
     def sender_gap(self, epoch: int) -> None:
@@ -37,6 +37,6 @@ class PartitionRecord(Protocol):
         """Lines of a broker are missing here."""
         ...
 
-    def leads(self, epoch: int, leader_epoch: int, leader: int) -> None:
-        """Record under a controller epoch the leader of a leader epoch."""
+    def shows(self, epoch: int, now: LeaderAndIsr) -> None:
+        """Record what a line shows, under a controller epoch, of the leadership."""
         ...

@@ -78,11 +78,13 @@ class PartitionCheck:
         self._era = era
         self._views: dict[tuple[int, int], ControllerView] = {}
         self._brokers: dict[int, BrokerView] = {}
-        self._exchanges: dict[tuple[int, int], Exchange] = {}
+        self._exchanges: dict[tuple[str, int, int], Exchange] = {}
         self._torn_epochs: set[int] = set()
         self._torn_brokers: set[int] = set()
         self._leaders: dict[tuple[int, int], dict[int, list[Any]]] = {}
         """By controller epoch and leader epoch: the reported leaders, how often, and where and when first."""
+        self._contents: dict[tuple[int, int], dict[tuple[int, int, tuple[int, ...]], list[Any]]] = {}
+        """By controller epoch and version of the state znode: what lines show of it, how often, and where and when first."""
         self._settled: dict[int, int] = {}
         """The one leader of each older pair of them."""
 
@@ -103,11 +105,11 @@ class PartitionCheck:
             view = self._brokers[broker] = BrokerView(broker, self)
         return view
 
-    def exchange(self, epoch: int, broker: int) -> Exchange:
-        """Return the LeaderAndIsr requests for this partition on one channel."""
-        found = self._exchanges.get((epoch, broker))
+    def exchange(self, request: str, epoch: int, broker: int) -> Exchange:
+        """Return the requests of one kind for this partition on one channel."""
+        found = self._exchanges.get((request, epoch, broker))
         if found is None:
-            found = self._exchanges[epoch, broker] = Exchange(_Teller(self, epoch, broker))
+            found = self._exchanges[request, epoch, broker] = Exchange(_Teller(self, request, epoch, broker))
             if epoch in self._torn_epochs:
                 found.sender_gap()
             if broker in self._torn_brokers:
@@ -117,16 +119,37 @@ class PartitionCheck:
     def sender_gap(self, epoch: int) -> None:
         """Lines of the controller of an epoch are missing here, which may have sent anything to any broker."""
         self._torn_epochs.add(epoch)
-        for (sent_in, _), exchange in self._exchanges.items():
+        for (_, sent_in, _), exchange in self._exchanges.items():
             if sent_in == epoch:
                 exchange.sender_gap()
 
     def receiver_gap(self, broker: int) -> None:
         """Lines of a broker are missing here, which may have received anything."""
         self._torn_brokers.add(broker)
-        for (_, receiver), exchange in self._exchanges.items():
+        for (_, _, receiver), exchange in self._exchanges.items():
             if receiver == broker:
                 exchange.receiver_gap()
+
+    def shows(self, epoch: int, now: LeaderAndIsr) -> None:
+        """Record what a line shows, under a controller epoch: the leader of a leader epoch, the content of a version."""
+        self.leads(epoch, now.epoch, now.leader)
+        if now.version < 0:
+            return
+        key = (epoch, now.version)
+        content = (now.leader, now.epoch, tuple(sorted(now.isr)))
+        known = self._contents.get(key)
+        if known is None:
+            self._contents[key] = {content: [1, self.cursor.place, self.cursor.when]}
+            if len(self._contents) > MOST_CLAIMS:
+                oldest = next(iter(self._contents))
+                if len(self._contents[oldest]) == 1:
+                    del self._contents[oldest]
+        elif (seen := known.get(content)) is None:
+            known[content] = [1, self.cursor.place, self.cursor.when]
+        else:
+            seen[0] += 1
+            if self.cursor.place < seen[1]:
+                seen[1:] = self.cursor.place, self.cursor.when
 
     def leads(self, epoch: int, leader_epoch: int, leader: int) -> None:
         """Record that a line reports, under a controller epoch, the leader of a leader epoch."""
@@ -161,7 +184,7 @@ class PartitionCheck:
             view.finish()
         for broker in self._brokers.values():
             broker.finish()
-        followed = [Followed(*key, one.finish(), one.last_sent.decode()) for key, one in sorted(self._exchanges.items())]
+        followed = [Followed(*key[1:], one.finish(), one.last_sent.decode()) for key, one in sorted(self._exchanges.items())]
         self._judge_leaders()
         self._judge_order_of_epochs()
         views = [self._views[key] for key in sorted(self._views)]
@@ -189,6 +212,12 @@ class PartitionCheck:
                 _, place, when = min(leaders.values())
                 summary = f"brokers {', '.join(map(str, sorted(leaders)))} lead in leader epoch {leader_epoch}"
                 self._tell(place, "two-leaders", when, f"controller epoch {epoch}", summary, epoch)
+        for (epoch, version), contents in sorted(self._contents.items()):
+            if len(contents) > 1 and epoch not in again:
+                _, place, when = min(contents.values())
+                shown = " and as ".join(str(LeaderAndIsr(*content)) for content in sorted(contents))
+                summary = f"version {version} of the state znode is shown as {shown}"
+                self._tell(place, "two-contents", when, f"controller epoch {epoch}", summary, epoch)
 
     def _judge_order_of_epochs(self) -> None:
         """Check that each controller continues where its predecessor stopped, unless the partition was deleted in between."""
@@ -213,13 +242,12 @@ class PartitionCheck:
 class _Teller:
     """Turns the findings of an exchange into violations."""
 
-    def __init__(self, of: PartitionCheck, epoch: int, broker: int) -> None:
-        self._of, self._epoch, self._broker = of, epoch, broker
+    def __init__(self, of: PartitionCheck, request: str, epoch: int, broker: int) -> None:
+        self._of, self._request, self._epoch, self._broker = of, request, epoch, broker
 
     def __call__(self, place: int, when: str, request: Any, lost: bool) -> None:
-        now = LeaderAndIsr(*request)
         actor = f"broker {self._broker}"
-        kind, summary, needs = told_of_request(f"LeaderAndIsr with {now}", self._epoch, self._broker, lost, whole=False)
+        kind, summary, needs = told_of_request(f"{self._request} with {request}", self._epoch, self._broker, lost, whole=False)
         self._of.violations.append(Violation(place, kind, when, self._of.name, actor, summary, "", self._epoch, needs))
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from kafka_spec.conformance.validate.actors import Actors
 from kafka_spec.conformance.validate.embedded import without_collections
-from kafka_spec.conformance.validate.events import Cursor, LeaderAndIsr, Sender
+from kafka_spec.conformance.validate.events import Cursor, LeaderAndIsr, Message, Sender
 from kafka_spec.conformance.validate.files import Source, in_turns
 from kafka_spec.conformance.validate.lines import Parser
 
@@ -166,7 +166,7 @@ class _ControllerListener:
             self._moves()
         self._add("told", about=broker, now=now)
 
-    def stopped(self, broker: int, epoch: int, delete: bool) -> None:
+    def stopped(self, broker: int, epoch: int, delete: bool, message: Message) -> None:
         self._add("stopped", about=broker, source=epoch, deletes=delete)
 
     def moves(self, now: LeaderAndIsr) -> None:
@@ -213,7 +213,7 @@ class _BrokerListener:
     def ignored(self, epoch: int, current: int | None) -> None:
         self._outcome("told", epoch, IGNORED, current if current is not None else epoch)
 
-    def stop_received(self, sender: Sender, epoch: int, delete: bool) -> None:
+    def stop_received(self, sender: Sender, epoch: int, delete: bool, message: Message) -> None:
         self._arrives(sender, "stopped", epoch, None, delete)
 
     def stop_ignored(self, epoch: int, current: int | None) -> None:
