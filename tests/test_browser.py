@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 import sample_specs
 from conftest import ROOT
+from kafka_spec.diagrams.dot import machine_dot, render
+from kafka_spec.diagrams.page import page_html
+from kafka_spec.diagrams.reference import reference_html
+from kafka_spec.spec.catalogue.machines import MACHINES
 from playwright.sync_api import Browser, Page, sync_playwright
 from test_charts import doors, kip_279
 
 from kafka_spec import MODELS, check, trace_of
 from kafka_spec.command import run as kafka_spec
-from kafka_spec.diagrams.dot import machine_dot, render
-from kafka_spec.diagrams.page import page_html
-from kafka_spec.diagrams.reference import reference_html
-from kafka_spec.spec.catalogue.machines import MACHINES
 
 
 @pytest.fixture(scope="module")
@@ -268,8 +268,8 @@ CONTRAST = """() => {
   };
   const paper = light(getComputedStyle(document.body).backgroundColor);
   const ratio = (ink) => (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05);
-  const plain = [...document.querySelectorAll("h1, .claim, .model, .reasons code, .now h2, .cites, td, th, summary")];
-  const drawn = [...document.querySelectorAll(".sequence .says, .sequence .number, .sequence .title")];
+  const plain = [...document.querySelectorAll("h1, .claim, .model, .reasons code, .now h2, .reference, td, th, summary")];
+  const drawn = [...document.querySelectorAll(".sequence .summary, .sequence .number, .sequence .title")];
   const inks = [...plain.map((e) => getComputedStyle(e).color), ...drawn.map((e) => getComputedStyle(e).fill)];
   return { paper, worst: Math.min(...inks.map(light).map(ratio)) };
 }"""

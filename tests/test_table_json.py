@@ -19,15 +19,15 @@ from conftest import ROOT, Command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from machines import machines
-
-import kafka_spec
 from kafka_spec.diagrams.exports import tla_text, transitions_text
 from kafka_spec.spec.catalogue.machines import MACHINES
 from kafka_spec.spec.machines.partition import PARTITION
 from kafka_spec.spec.machines.replica import REPLICA, ReplicaState
 from kafka_spec.spec.vocabulary.table import Machine, Row, SpecError, name_of
 from kafka_spec.spec.vocabulary.table_json import MOST_ROWS, MOST_STATES, Unbound, load_table, member_docs, table_plain, table_text
+from machines import machines
+
+import kafka_spec
 
 Golden = Callable[[str, str], None]
 SCHEMA = Draft202012Validator(json.loads((ROOT / "spec" / "table.schema.json").read_text(encoding="utf-8")))
@@ -141,7 +141,7 @@ BAD = {
     "no number": ('{"format": NaN}', "NaN is not a JSON number"),
     "a huge number": ('{"version": ' + "9" * 5000 + "}", "the text has a number that cannot be read"),
     "a deep text": ("[" * 200_000, "nested too deeply"),
-    "a deep value": (changed("reference", to=json.loads("[" * 300 + "]" * 300)), "cites: .* is not a string"),
+    "a deep value": (changed("reference", to=json.loads("[" * 300 + "]" * 300)), "reference: .* is not a string"),
     "deep objects": ('{"a":' * 100_000, "nested too deeply"),
     "a long text": (" " * 1_000_001, "1,000,001 letters, and 1,000,000 is the most"),
     "many states": (changed("states", "members", to=PLAIN["states"]["members"] * 11), "members: it has 44 entries, and 40 is"),
@@ -155,7 +155,7 @@ BAD = {
     "twice a value": (changed("states", "members", 1, "value", to=0), "state NEW, or its value 0, appears twice"),
     "a value that is no number": (changed("states", "members", 1, "value", to="1"), "'1' is not an integer in 0..255"),
     "a value that is true": (changed("states", "members", 1, "value", to=True), "True is not an integer"),
-    "half a letter": (json.dumps({**PLAIN, "reference": "\ud800"}), "cites: .* contains an unpaired surrogate"),
+    "half a letter": (json.dumps({**PLAIN, "reference": "\ud800"}), "reference: .* contains an unpaired surrogate"),
     "an unknown source": (changed("rows", 0, "sources", to=["ONLIN"]), r"rows\[0\].sources: 'ONLIN' is not a state; there is NON"),
     "a list as source": (changed("rows", 0, "sources", to=[["NEW"]]), r"rows\[0\].sources: \['NEW'\] is not a state"),
     "twice a source": (changed("rows", 0, "sources", to=["NEW", "NEW"]), "a state appears twice"),

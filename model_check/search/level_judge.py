@@ -12,7 +12,6 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
-
 from kafka_spec.model_check.code.arrays import Bytes, Flags, Words, address
 from kafka_spec.model_check.code.program import Program
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
 from kafka_spec.model_check.code import graph_code
 from kafka_spec.model_check.code.arrays import Flags, Numbers, Words
 from kafka_spec.model_check.code.program import Program
