@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 import sample_specs
 from conftest import ROOT
-from kafka_spec.diagrams.dot import machine_dot, render
-from kafka_spec.diagrams.page import page_html
-from kafka_spec.diagrams.reference import reference_html
-from kafka_spec.spec.catalogue.machines import MACHINES
 from playwright.sync_api import Browser, Page, sync_playwright
 from test_charts import doors, kip_279
 
 from kafka_spec import MODELS, check, trace_of
 from kafka_spec.command import run as kafka_spec
+from kafka_spec.diagrams.dot import machine_dot, render
+from kafka_spec.diagrams.page import page_html
+from kafka_spec.diagrams.reference import reference_html
+from kafka_spec.spec.catalogue.machines import MACHINES
 
 
 @pytest.fixture(scope="module")

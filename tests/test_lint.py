@@ -16,11 +16,11 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+
 from kafka_spec.spec import replication
 from kafka_spec.spec.decisions import log
 from kafka_spec.spec.language import domain, source_of
 from kafka_spec.spec.vocabulary.table import Rule, Spec, SpecError, first_line
-
 from tests import sample_specs
 
 COUNTER = itertools.count()

@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from llvmlite import ir
+
 from kafka_spec.model_check.interpreter.evaluate import evaluate
 from kafka_spec.model_check.llvm.machine_code import load, text_known
 from kafka_spec.model_check.lowering.compiler import Compiler
@@ -47,8 +49,6 @@ from kafka_spec.spec.language.domain import (
     truncate,
 )
 from kafka_spec.spec.vocabulary.table import Constants
-from llvmlite import ir
-
 from tests import sample_specs
 
 WORD = I64.as_pointer()

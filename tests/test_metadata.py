@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
+
 from kafka_spec.conformance.metadata.batches import LogBatch, batches_of
 from kafka_spec.conformance.metadata.claims import INVARIANTS, NOT_IN_A_LOG, STEPS
 from kafka_spec.conformance.metadata.dump_text import batches_of_text
@@ -25,7 +26,6 @@ from kafka_spec.conformance.validate.events import file_and_line
 from kafka_spec.impl.kraft.record_schemas import CONTROL, NEVER, SCHEMAS, Schema, SchemaField, snake
 from kafka_spec.spec.kraft.properties.safety import SAFETY
 from kafka_spec.spec.language.domain import SpecError
-
 from tests.conftest import Command
 
 LOGS = Path(__file__).parent / "logs" / "kraft"

@@ -19,15 +19,15 @@ from conftest import ROOT, Command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from machines import machines
+
+import kafka_spec
 from kafka_spec.diagrams.exports import tla_text, transitions_text
 from kafka_spec.spec.catalogue.machines import MACHINES
 from kafka_spec.spec.machines.partition import PARTITION
 from kafka_spec.spec.machines.replica import REPLICA, ReplicaState
 from kafka_spec.spec.vocabulary.table import Machine, Row, SpecError, name_of
 from kafka_spec.spec.vocabulary.table_json import MOST_ROWS, MOST_STATES, Unbound, load_table, member_docs, table_plain, table_text
-from machines import machines
-
-import kafka_spec
 
 Golden = Callable[[str, str], None]
 SCHEMA = Draft202012Validator(json.loads((ROOT / "spec" / "table.schema.json").read_text(encoding="utf-8")))

@@ -14,6 +14,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from lxml import etree
+
+from benchmarks.validate import generate
+from kafka_spec.command import run as kafka_spec
 from kafka_spec.conformance.validate.embedded import run
 from kafka_spec.conformance.validate.events import Cursor, file_and_line
 from kafka_spec.conformance.validate.exchange import LIFE_BITS, Exchange
@@ -28,10 +32,6 @@ from kafka_spec.conformance.validate.rows import EFFECTS, GUARDS
 from kafka_spec.conformance.validate.states import TABLES, kafka_name
 from kafka_spec.spec.vocabulary.table import name_of
 from kafka_spec.spec.zookeeper.eras import SUITE
-from lxml import etree
-
-from benchmarks.validate import generate
-from kafka_spec.command import run as kafka_spec
 
 LOGS = Path(__file__).parent / "logs"
 VERSIONS = ("2.8.2", "3.9.1")

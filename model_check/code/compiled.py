@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
 from kafka_spec.model_check.code import kernel
 from kafka_spec.model_check.code.arrays import Bytes, Numbers, address
 from kafka_spec.model_check.llvm.machine_code import CodeText, Tier, load

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from llvmlite import ir
+
 from kafka_spec.model_check.lowering.function import FunctionCode
 from kafka_spec.model_check.lowering.values import I64, ONE, ZERO
 from kafka_spec.spec.language import tree
-from llvmlite import ir
 
 
 def arithmetic(f: FunctionCode, node: tree.Node, sign: tree.ArithmeticSign, left: ir.Value, right: ir.Value) -> ir.Value:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from llvmlite import ir
+
 from kafka_spec.model_check.lowering.function import FunctionCode
 from kafka_spec.model_check.lowering.generators import keys
 from kafka_spec.model_check.lowering.values import I64, POINTER, Ref, shape_of
 from kafka_spec.spec.language import tree
 from kafka_spec.spec.language.domain import Map
-from llvmlite import ir
 
 
 def call(f: FunctionCode, node: tree.Call) -> Sequence[ir.Value]:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from llvmlite import ir
+
 from kafka_spec.model_check.lowering.function import FunctionCode
 from kafka_spec.model_check.lowering.values import I1, I8, I64, ONE, ZERO, Ref
 from kafka_spec.model_check.lowering.writers import check_tag, fields_given, record_of
 from kafka_spec.spec.language import tree
 from kafka_spec.spec.language.domain import Collection, Record, Scalar
 from kafka_spec.spec.language.text import text_of
-from llvmlite import ir
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from llvmlite import ir
+
 from kafka_spec.model_check.lowering.arithmetic import arithmetic
 from kafka_spec.model_check.lowering.calls import call, extreme, fire, length, primitive
 from kafka_spec.model_check.lowering.elements import count, has
@@ -14,7 +16,6 @@ from kafka_spec.model_check.lowering.values import I1, I64, ZERO, Buffer, K, Ref
 from kafka_spec.spec.language import tree
 from kafka_spec.spec.language.domain import Collection, Map, Maybe, Scalar
 from kafka_spec.spec.language.text import text_of
-from llvmlite import ir
 
 
 class Expressions(FunctionCode):

@@ -11,13 +11,14 @@ import abc
 from collections.abc import Callable
 from typing import NoReturn
 
+from llvmlite import ir
+
 from kafka_spec.model_check.lowering.emit import Emitter
 from kafka_spec.model_check.lowering.unit import Unit
 from kafka_spec.model_check.lowering.values import I64, ZERO, Buffer, Compiled, K, Ref, Shape, Value, named
 from kafka_spec.spec import language
 from kafka_spec.spec.language import tree
 from kafka_spec.spec.language.text import text_of
-from llvmlite import ir
 
 
 class FunctionCode(Emitter, abc.ABC):

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import assert_never
 
+from llvmlite import ir
+
 from kafka_spec.model_check.lowering.arithmetic import arithmetic
 from kafka_spec.model_check.lowering.elements import has
 from kafka_spec.model_check.lowering.function import FunctionCode
@@ -15,7 +17,6 @@ from kafka_spec.model_check.lowering.values import I1, I64, ONE, ZERO, Ref
 from kafka_spec.spec.language import tree
 from kafka_spec.spec.language.domain import Collection, Map, Scalar
 from kafka_spec.spec.language.text import text_of
-from llvmlite import ir
 
 Jumps = list[tuple[ir.Block, ir.Block]]
 Run = Callable[[], None]

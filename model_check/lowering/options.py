@@ -5,13 +5,14 @@ A value is made in local bytes before it is put, since it may be made of what st
 
 from __future__ import annotations
 
+from llvmlite import ir
+
 from kafka_spec.model_check.lowering.function import FunctionCode
 from kafka_spec.model_check.lowering.values import I8, I64, ONE, ZERO, Ref
 from kafka_spec.model_check.lowering.writers import make, value_given
 from kafka_spec.spec.language import tree
 from kafka_spec.spec.language.domain import Map, Maybe
 from kafka_spec.spec.language.text import text_of
-from llvmlite import ir
 
 
 def put(f: FunctionCode, node: tree.Put) -> None:

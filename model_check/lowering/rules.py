@@ -9,6 +9,8 @@ import abc
 import contextlib
 from dataclasses import dataclass
 
+from llvmlite import ir
+
 from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.model_check.lowering.hashing import Hashing
 from kafka_spec.model_check.lowering.shared_guards import Opening, SharedGuards, count_of
@@ -43,7 +45,6 @@ from kafka_spec.model_check.record.layout import ActionNumbers, Packed, RecordLa
 from kafka_spec.spec.language import Function, parameters_of
 from kafka_spec.spec.language.domain import SPENT, Bound, Collection, Scalar
 from kafka_spec.spec.vocabulary.table import Among, ElementOf, ItemOf, Rule
-from llvmlite import ir
 
 
 @dataclass

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from llvmlite import ir
+
 from kafka_spec.model_check.lowering.arithmetic import arithmetic
 from kafka_spec.model_check.lowering.calls import call, primitive
 from kafka_spec.model_check.lowering.elements import add, remove
@@ -15,7 +17,6 @@ from kafka_spec.model_check.lowering.writers import append, overwrite, pop_first
 from kafka_spec.spec.language import tree
 from kafka_spec.spec.language.domain import Scalar
 from kafka_spec.spec.language.text import text_of
-from llvmlite import ir
 
 
 class Body(Expressions):

@@ -6,13 +6,14 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from llvmlite import ir
+
 from kafka_spec.model_check.lowering.function import FunctionCode
 from kafka_spec.model_check.lowering.values import I64, ONE, ZERO, Ref
 from kafka_spec.model_check.record.layout import Packed
 from kafka_spec.spec.language import domain, tree
 from kafka_spec.spec.language.domain import Collection, Maybe, Record, Scalar, Sequence
 from kafka_spec.spec.language.text import text_of
-from llvmlite import ir
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
+
 from kafka_spec.model_check.code.arrays import Words
 from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding
 from kafka_spec.model_check.interpreter.interpreter import Interpreter

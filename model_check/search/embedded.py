@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
 from kafka_spec.model_check.code.arrays import Bytes, Numbers, memory
 from kafka_spec.model_check.code.program import Program
 from kafka_spec.model_check.code.row_codec import Codec

@@ -12,6 +12,7 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
+
 from kafka_spec.model_check.code.arrays import Bytes, Flags, Words, address
 from kafka_spec.model_check.code.program import Program
 

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
 from kafka_spec.model_check.code.arrays import Words, address
 from kafka_spec.model_check.code.program import Program
 from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Progress, quiet

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
 from kafka_spec.model_check.code import graph_code
 from kafka_spec.model_check.code.arrays import Flags, Numbers, Words
 from kafka_spec.model_check.code.program import Program

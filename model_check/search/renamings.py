@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
 from kafka_spec.model_check.code.arrays import Bytes, Words, address, some_of
 from kafka_spec.model_check.code.program import Program
 from kafka_spec.model_check.exploration import EngineError
