@@ -36,7 +36,6 @@ def on_files(files: Files, config: Any) -> Files:
     for picture in sorted(GALLERY.glob("*.svg")):
         files.append(File.generated(config, f"gallery/{picture.name}", content=picture.read_text(encoding="utf-8")))
     pages = {
-        "kafka/bugs.md": bugs_page(),
         "findings/index.md": inside((ROOT / "FINDINGS.md").read_text(encoding="utf-8"), "FINDINGS.md", "docs/findings/index.md"),
         **dict(chapters()),
     }
@@ -162,6 +161,8 @@ GIVEN_UP = {
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Put what the project has where a page asks for it: properties, measured counts, the file of an example."""
     example = Path(page.file.src_uri).stem if page.file.src_uri.startswith("examples/") else ""
+    if page.file.src_uri == "kafka/bugs.md":
+        return bugs_page()
     if not page.file.generated_by:
         markdown = inside(markdown, f"docs/{page.file.src_uri}", f"docs/{page.file.src_uri}")
     for asked, write in (
