@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kafka_spec.model_check.check import ENGINES, Engine, Expectation, check, judged_by_spec
+from kafka_spec.model_check.check import Expectation, check, judged_by_spec
+from kafka_spec.model_check.engines import ENGINES, Engine
 from kafka_spec.model_check.exploration import Budget, Distribution, Exploration, Progress, quiet
 from kafka_spec.spec.vocabulary.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
 
