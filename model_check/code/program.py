@@ -72,9 +72,9 @@ class Program(Plan, Code):
         counts = actions.count, actions.bits, len(spec.rules), len(self.bound_names), len(self.states), len(self.steps)
         tests = len(self.state_tests), len(self.step_tests)
         paths = tuple(-1 if claim.when is None else self.ways.index(claim.antecedents) for claim in self.on_graph)
-        shape = Shape(
-            layout.size, *counts, *tests, tuple(vars(k).values()), seed, layout.most, bool(layout.wide), len(self.ways), paths
-        )
+        ways, all_steps = len(self.ways), any(claim.kind == "eventually always" for claim in self.on_graph)
+        values, light = tuple(vars(k).values()), bool(layout.wide)
+        shape = Shape(layout.size, *counts, *tests, values, seed, layout.most, light, ways, paths, all_steps)
         Code.__init__(self, self.written.code, shape, fresh, tier)
         self.tallied = self._entry("tallied", None, [ctypes.c_void_p]) if covering else None
         self.seconds = time.perf_counter() - began
