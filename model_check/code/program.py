@@ -11,6 +11,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from llvmlite import ir
+
 from kafka_spec.model_check.code import kernel
 from kafka_spec.model_check.code.cache_key import Inputs
 from kafka_spec.model_check.code.compiled import Code, Shape
@@ -31,7 +33,6 @@ from kafka_spec.model_check.record.layout import ActionNumbers, Actions, Layout,
 from kafka_spec.model_check.record.seen_spec import SeenSpec
 from kafka_spec.spec.language.source import definition_of
 from kafka_spec.spec.vocabulary.table import Constants, Property, Spec
-from llvmlite import ir
 
 LITERALS = {"AHEAD": kernel.AHEAD, "SLACK": kernel.SLACK, "SIGN": -1 << 63}
 """The names that the engine's own functions read as numbers, besides the size of a record."""
