@@ -49,7 +49,7 @@ class Shape:
     paths: tuple[int, ...] = ()
     """For each claim about paths the place of its antecedent among those, or -1; its predicate has the number of the claim."""
     all_steps: bool = False
-    """Whether a claim about paths needs the steps out of all states."""
+    """Whether a property of paths needs the steps out of all states."""
 
 
 class Code:

@@ -55,7 +55,7 @@ class Liveness:
     ) -> tuple[str, list[LeadsToViolation | None]]:
         """Return "" and for each claim its violation, or None; the text is the reason if the budget does not allow it.
 
-        A claim of `lasting` is violated where a fair path may visit an open state again and again.
+        A property of `lasting` is violated where a fair path may visit an open state again and again.
         """
         # what is in no fair component of the states that are open for some claim is in none of those that are open for this one
         calm = np.concatenate(self.steps.open) & ~np.concatenate(self.steps.cuts)

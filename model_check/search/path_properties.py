@@ -38,9 +38,9 @@ class PathProperties:
         self.leading = [number for number, claim in enumerate(self.claims) if claim.kind in EVENTUAL]
         """The indices of both kinds of claims."""
         self.leads = np.array([1 + (c.kind == "eventually always") if c.kind in EVENTUAL else 0 for c in self.claims], np.uint8)
-        """For each claim 0 if it is recoverable, 2 if it needs the steps out of all states, else 1."""
+        """For each property 0 if it is recoverable, 2 if it needs the steps out of all states, else 1."""
         self.later = np.array([claim.kind == "eventually" for claim in self.claims], np.bool_)
-        """For each claim whether no state but an initial one owes it."""
+        """For each property whether no state but an initial one owes it."""
         ways = program.ways
         self.whens = np.array([len(ways) if c.when is None else ways.index(c.antecedents) for c in self.claims], np.uint32)
         """For each claim the place of its antecedent among the predicates that the judge tells of; their number if it has none."""
@@ -97,7 +97,7 @@ class PathProperties:
         )
 
     def owing(self, claim: int) -> Flags:
-        """Return which states meet the antecedent of a claim, or are initial where that is asked."""
+        """Return which states meet the antecedent of a property, or are initial where it begins there."""
         owing = self.column(int(self.whens[claim]))
         if self.later[claim]:
             owing[len(self.meets[0]) :] = False
