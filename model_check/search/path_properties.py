@@ -32,7 +32,7 @@ class PathProperties:
 
     def __init__(self, program: Program, actions: Actions) -> None:
         """Begin to record."""
-        self.claims, self.rules = program.on_graph, actions.rules if program.on_graph else []
+        self.claims, self.rules = program.plan.on_graph, actions.rules if program.plan.on_graph else []
         self.actions = actions
         self.recoverable = [number for number, claim in enumerate(self.claims) if claim.kind == "recoverable"]
         self.leading = [number for number, claim in enumerate(self.claims) if claim.kind in EVENTUAL]
@@ -41,7 +41,7 @@ class PathProperties:
         """For each property 0 if it is recoverable, 2 if it needs the steps out of all states, else 1."""
         self.later = np.array([claim.kind == "eventually" for claim in self.claims], np.bool_)
         """For each property whether no state but an initial one owes it."""
-        ways = program.ways
+        ways = program.plan.ways
         self.whens = np.array([len(ways) if c.when is None else ways.index(c.antecedents) for c in self.claims], np.uint32)
         """For each claim the place of its antecedent among the predicates that the judge tells of; their number if it has none."""
         self.protocol: Flags = np.array([rule.kind == "protocol" for rule in self.rules], np.bool_)
