@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import networkx
 import numpy as np
@@ -16,10 +16,13 @@ import pytest
 from conftest import Command, Explore
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_tla import tlc
 
 from kafka_spec.diagrams.chart import chart_of, claim_of
 from kafka_spec.diagrams.mermaid import chart_mermaid
 from kafka_spec.diagrams.sequence import chart_svg
+from kafka_spec.diagrams.tla.fairness import FAIR_SPEC
+from kafka_spec.diagrams.tla.files import spec_files
 from kafka_spec.model_check.check import Expectation, check
 from kafka_spec.model_check.code.graph_code import Components, Numbering
 from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding, resident_bytes
@@ -197,6 +200,33 @@ def test_what_happens_eventually(
     trace = trace_of(result, "Claim")
     assert (trace is None) == (verdict == "holds")
     assert trace is None or "here the antecedent is met" not in trace_text(trace, spec)
+
+
+def versions() -> Iterator[Spec]:
+    """Yield specs with each fairness, and with each kind of property that has to happen eventually."""
+    both = (eventually("OneAtLast", it_shows_one, "1 is shown"), eventually_always("NotOne", the_side_is_not_one, "1 goes away"))
+    for fairness in get_args(Fairness):
+        name, pay = f"coin {fairness}", dataclasses.replace(PAY, fairness=fairness)
+        yield dataclasses.replace(COIN, name=name, rules=(TOSS, pay), properties=(*COIN.properties, *both))
+    always = dataclasses.replace(TOSS, fairness="weak", guards=())
+    yield dataclasses.replace(COIN, name="tossed", rules=(always,), properties=both)
+    yield dataclasses.replace(COIN, name="tossed each", rules=(dataclasses.replace(always, fairness="weak each"),), properties=both)
+    yield from sample_specs.FAIR
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spec", list(versions()), ids=lambda spec: spec.name)
+def test_tlc_says_the_same(spec: Spec, tmp_path: Path) -> None:
+    """TLC, which reads the exported WF and SF, gives each property that has to happen eventually our verdict."""
+    result = check(spec, everything=True)
+    for name, text in spec_files(spec, "Exported", {}).items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    for claim in spec.properties:
+        (tmp_path / "Exported.cfg").write_text(f"SPECIFICATION {FAIR_SPEC}\nPROPERTIES\n  {claim.name}\n", encoding="utf-8")
+        reported = tlc(tmp_path, "Exported")
+        violated = "Temporal properties were violated" in reported
+        assert violated or "No error has been found" in reported, reported[-2000:]
+        assert violated == (result.verdict_of(claim.name) == "violated"), claim.name
 
 
 def test_what_happens_eventually_has_no_antecedent() -> None:
