@@ -48,6 +48,8 @@ class Expectation:
     all_properties_tested: bool = False
     not_tested: Mapping[str, str] = field(default_factory=dict)
     """The properties that the check cannot test, each with the reason."""
+    no_counts: str = ""
+    """What is wrong if the project keeps counts in a file and has none of this check there."""
 
     def untested(self, result: Exploration) -> list[str]:
         """Return the instances that were never tested, except those that are expected not to be, by any of their names."""
@@ -58,7 +60,7 @@ class Expectation:
         """Return the expectations that are not met, as sentences."""
         if result.verdict == "inconclusive":
             return [f"the verdict is inconclusive: {result.stopped or 'the search stopped'}"]
-        problems = []
+        problems = [self.no_counts] if self.no_counts else []
         if result.verdict != self.verdict:
             which = f" ({', '.join(result.violated)})" if result.violated else ""
             problems.append(f"the verdict is {result.verdict}{which}, expected {self.verdict}")

@@ -605,7 +605,7 @@ def test_components(nodes: int, edges: int, seed: int) -> None:
     order, starts = np.argsort(sources, kind="stable"), np.cumsum([0, *np.bincount(sources, minlength=nodes)])
     parts = Components((starts, targets[order], actions[order]), lasting, left)
     labels, weak, strong = parts.parts, np.array([True, False, False, False]), np.array([False, True, False, False])
-    groups = np.array([0, 1, 2, 3] if seed % 2 else [0, 1, 1, 3], np.uint32)
+    groups = np.array([[0, 1, 2, 3], [0, 1, 1, 3], [0, 0, 2, 3]][seed % 3], np.uint32)
     unfair, avoided = parts.demands(groups, weak, strong)
 
     counts = lasting[actions] & left[sources] & left[targets]
