@@ -194,7 +194,7 @@ class Module:
         self.text.definitions.append(f"{FAIR_SPEC} == Spec /\\ {FAIRNESS}")
 
     def every(self, name: str, parameter: Parameter, rule: Rule) -> Term:
-        """Return all values that a parameter may ever have; it is no element of a set."""
+        """Return all values that a parameter that is not an element of a set may ever have."""
         if isinstance(parameter, ItemOf):
             domain = self.operators.shapes.domains(self.spec.state)[parameter.field]
             return Infix("..", number(0), plus_number(limit(getattr(domain, "capacity", 0)), -1), RANGE)
