@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from kafka_spec.model_check.exploration import Budget, Distribution, EngineError, Exploration, Progress, Verdict, quiet
+from kafka_spec.model_check.exploration import Budget, Distribution, EngineError, Exploration, Progress, Verdict, agreed, quiet
 from kafka_spec.model_check.record.fingerprint import VERIFY_SEED
 from kafka_spec.model_check.within import limited
 from kafka_spec.spec.optional_dependencies import needing
@@ -324,12 +324,10 @@ def compare(result: Exploration, other: Exploration, who: str, exact: bool) -> N
     if other.stopped:
         result.complete, result.stopped = False, f"the comparison with {who} was not finished: {other.stopped}"
         return
-    kinds = ["levels", "fired", "bounded", "cut_by", "verdict", "violated", "tested"]
-    kinds += ["new", "findings"] if exact or not result.spec.view else []
-    kinds += ["digest"] if exact else []
-    for kind in kinds:
-        mine, theirs = getattr(result, kind), getattr(other, kind)
-        if mine != theirs:
+    but = () if exact else ("digest", "new", "findings") if result.spec.view else ("digest",)
+    theirs_of = agreed(other, but)
+    for kind, mine in agreed(result, but).items():
+        if mine != (theirs := theirs_of[kind]):
             raise EngineError(
                 f"{result.spec.name}: {kind} not the same for the {result.engine} engine and {who}: {mine}, {theirs}"
                 + ("; its view takes states for one that differ in what can follow" if result.spec.view and not exact else "")

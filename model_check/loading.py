@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import TypeVar
 
 from kafka_spec.model_check.from_source import from_source
+from kafka_spec.model_check.home import home_folder, strange_place
 from kafka_spec.spec.vocabulary.table import Machine, Spec, SpecError
 
 Loaded = TypeVar("Loaded")
@@ -30,14 +31,20 @@ def load_object(module: str, name: str, kind: type[Loaded]) -> Loaded:
 
 
 def imported(module: str, asked: str) -> ModuleType:
-    """Return a module of the current folder or of any other place; errors name what was asked for."""
-    if str(Path.cwd()) not in sys.path:
+    """Return a module of the manifest's folder or, without one, of the current one, or of any other place."""
+    folder = home_folder()
+    if folder is None and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:
         with from_source():
-            return importlib.import_module(module)
+            found = importlib.import_module(module)
+        if place := strange_place(found):
+            cure = "put it there, install it, or set PYTHONPATH"
+            raise SpecError(f"{asked}: {place} is not in {folder}, where the manifest is; {cure}")
+        return found
     except ModuleNotFoundError as error:
-        raise SpecError(f"{asked}: {error}; run where the module is, or set PYTHONPATH") from None
+        cure = "run where the module is" if folder is None else f"put it into {folder}, where the manifest is, install it"
+        raise SpecError(f"{asked}: {error}; {cure}, or set PYTHONPATH") from None
     except SpecError as error:
         raise SpecError(f"{_place_of(error)}{error}") from error
     except SyntaxError as error:

@@ -7,7 +7,6 @@ file that `counts` names. An error is reported with the check's name and the all
 from __future__ import annotations
 
 import math
-import sys
 import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -17,6 +16,7 @@ from typing import Any
 from kafka_spec.model_check.check import ENGINES, Engine, Expectation, check, judged_by_spec
 from kafka_spec.model_check.exploration import Budget, Distribution, Exploration, Progress, quiet
 from kafka_spec.model_check.golden_counts import COUNTS, GoldenCounts, read_counts
+from kafka_spec.model_check.home import at_home, home_folder
 from kafka_spec.model_check.loading import load_object
 from kafka_spec.spec.vocabulary.table import DEADLOCK, TYPE_INVARIANT, Check, Spec, SpecError, Untestable, check_name
 
@@ -79,6 +79,8 @@ class NamedCheck:
     """The name of the bound set, if the check names one."""
     took: float | None = None
     """The seconds that the check took when its counts were accepted."""
+    home: Path | None = None
+    """The folder of the manifest, in which its modules are."""
 
     def run(
         self,
@@ -97,22 +99,23 @@ class NamedCheck:
     ) -> Exploration:
         """Run the check. The arguments add to the options of the manifest; `budget` and `engine` replace them."""
         memory = self.memory_mib << 20 if self.memory_mib is not None else None
-        return check(
-            self.spec,
-            self.bounds,
-            properties=self.properties,
-            engine=engine or self.engine,
-            threads=threads,
-            everything=everything or self.everything,
-            deadlock=self.deadlock if deadlock is None else deadlock,
-            verify=verify,
-            normal_form=normal_form or self.normal_form,
-            verify_normal_form=verify_normal_form and bool(self.spec.normal_form),
-            budget=budget or Budget(self.seconds, memory),
-            progress=progress,
-            distribution=distribution,
-            traces=traces,
-        )
+        with at_home(self.home):
+            return check(
+                self.spec,
+                self.bounds,
+                properties=self.properties,
+                engine=engine or self.engine,
+                threads=threads,
+                everything=everything or self.everything,
+                deadlock=self.deadlock if deadlock is None else deadlock,
+                verify=verify,
+                normal_form=normal_form or self.normal_form,
+                verify_normal_form=verify_normal_form and bool(self.spec.normal_form),
+                budget=budget or Budget(self.seconds, memory),
+                progress=progress,
+                distribution=distribution,
+                traces=traces,
+            )
 
 
 @dataclass(frozen=True)
@@ -147,11 +150,12 @@ class Manifest:
         """
         if self.counts and not accepts:
             self.counts.refuse_others(self.names)
-        return [
-            _check(self, table, place, model, accepts)
-            for table, place in zip(self.tables, self.places, strict=True)
-            if singleton is None or table["name"] in singleton
-        ]
+        with at_home(self.path.parent):
+            return [
+                _check(self, table, place, model, accepts)
+                for table, place in zip(self.tables, self.places, strict=True)
+                if singleton is None or table["name"] in singleton
+            ]
 
 
 def read_manifest(path: Path, model: Callable[[str], Spec], singleton: Collection[str] | None = None) -> list[NamedCheck]:
@@ -242,9 +246,8 @@ def _loaded(named: str, path: Path) -> Sequence[Check]:
     module, colon, name = named.partition(":")
     if not colon or not name:
         raise SpecError(f"{path}: checks = {named!r} in [tool.kafka-spec] is not module:NAME; name a tuple of checks in a module")
-    if (folder := str(path.resolve().parent)) not in sys.path:
-        sys.path.insert(0, folder)
-    found = load_object(module, name, tuple)
+    with at_home(path.parent):
+        found = load_object(module, name, tuple)
     if wrong := [one for one in found if not isinstance(one, Check)]:
         raise SpecError(f"{path}: {named} contains {wrong[0]!r}; it has to be a tuple of kafka_spec.Check")
     return found
@@ -388,6 +391,7 @@ def _check(manifest: Manifest, table: Mapping[str, Any], where: str, model: Call
         table.get("why", ""),
         table["bounds"] if isinstance(table.get("bounds"), str) else "",
         took,
+        home_folder(),
     )
 
 

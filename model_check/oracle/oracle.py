@@ -180,7 +180,6 @@ class _Search:
         stuck = True
 
         def cut(rule: Rule, action: int, name: str) -> None:
-            result.bounded[rule.name] += 1
             result.cut_by[rule.name, name] += 1
             if self.graph.claims:
                 self.graph.forbid(world.key(state), action)
