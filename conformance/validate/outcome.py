@@ -13,7 +13,18 @@ from dataclasses import dataclass
 from kafka_spec.conformance.validate.actors import Epoch
 from kafka_spec.conformance.validate.embedded import Results
 from kafka_spec.conformance.validate.events import file_and_line
-from kafka_spec.conformance.validate.findings import BEGUN, ELECTION, KINDS, READ, TRACE, UNTIL, Refusal, Unfinished, Violation
+from kafka_spec.conformance.validate.findings import (
+    BEGUN,
+    CONTROLLER,
+    ELECTION,
+    KINDS,
+    READ,
+    TRACE,
+    UNTIL,
+    Refusal,
+    Unfinished,
+    Violation,
+)
 from kafka_spec.conformance.validate.judgement import EpochOutcome, Hole, Judgement, Verdict, holes_of, judgements, verdict_of
 from kafka_spec.conformance.validate.partition_record import RowCounts
 from kafka_spec.conformance.validate.partitions import PartitionResult
@@ -77,8 +88,8 @@ class Outcome:
         return f"{self.files[file]}:{line}"
 
 
-def put_together(results: Results, files: Sequence[str], era: str | None, level: str) -> Outcome:
-    """Return the outcome of all results."""
+def put_together(results: Results, files: Sequence[str], era: str | None, level: str, foreign: Sequence[str] = ()) -> Outcome:
+    """Return the outcome of all results; `foreign` says which files are no logs of this kind."""
     epochs = _epochs(results)
     by_number = {one.epoch: one for one in epochs}
     violations = [*_two_controllers(results)]
@@ -100,7 +111,8 @@ def put_together(results: Results, files: Sequence[str], era: str | None, level:
     order = list(KINDS)
     unfinished = _unfinished(results)
     claims = [source.claims for source in results.sources]
-    holes = holes_of(epochs, followed, claims, unfinished, rows.total(), _unread(results, files))
+    holes = [Hole(CONTROLLER, text) for text in foreign]
+    holes += holes_of(epochs, followed, claims, unfinished, rows.total(), _unread(results, files))
     return Outcome(
         files=list(files),
         sources=len(results.sources),

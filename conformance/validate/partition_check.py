@@ -222,7 +222,10 @@ class ControllerView:
         if current is not None and current != source:
             summary = f"a change from {known.names[source]} failed, and the state was {known.names[current]}"
             self._tell("discontinuity", summary, (TRACE,))
-        self._of.refusals[Refusal(known.machine.name, source, target, (source, target) in known.rows)] += 1
+        refusal = Refusal(known.machine.name, source, target, (source, target) in known.rows)
+        self._of.refusals[refusal] += 1
+        first = self._of.refused_at.setdefault(refusal, self._cursor.place)
+        self._of.refused_at[refusal] = min(first, self._cursor.place)
 
     def started(self, replica: int, state: int) -> None:
         """Record the state that a machine reports after its start-up."""

@@ -21,6 +21,7 @@ class PartitionRecord(Protocol):
     keeps_moments: bool
     rows: RowCounts
     refusals: Counter[Refusal]
+    refused_at: dict[Refusal, int]
     violations: list[Violation]
     uncached: set[int]
     """Controller epochs in which the partition was deleted, according to brokers."""

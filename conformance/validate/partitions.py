@@ -52,6 +52,8 @@ class PartitionResult:
     name: str
     rows: RowCounts
     refusals: Counter[Refusal]
+    refused_at: dict[Refusal, int]
+    """The place of the first of each."""
     violations: list[Violation]
     followed: list[Followed]
     unfinished: list[Unfinished]
@@ -71,6 +73,7 @@ class PartitionCheck:
         self.keeps_moments = keeps_moments
         self.rows: RowCounts = Counter()
         self.refusals: Counter[Refusal] = Counter()
+        self.refused_at: dict[Refusal, int] = {}
         self.violations: list[Violation] = []
         self.uncached: set[int] = set()
         """Controller epochs in which the partition was deleted, according to brokers."""
@@ -192,6 +195,7 @@ class PartitionCheck:
             self.name,
             self.rows,
             self.refusals,
+            self.refused_at,
             sorted(self.violations),
             followed,
             views[-1].unfinished() if views else [],
