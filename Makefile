@@ -5,7 +5,7 @@
 # make golden  rewrites the golden texts of the tests; read the diff before you commit it
 # make gallery draws the pictures of diagrams/gallery anew
 # make tested  runs the manifest and writes docs/kafka/tested.md, how often each check met each antecedent; some minutes
-# make reference  writes what the book repeats: commands and options from their parsers, traces of findings from the checker
+# make reference  writes what the book repeats: commands and options from their parsers, traces of findings and charts of examples from the checker
 # make docs    builds the book (docs/) as a site in build/site
 # make long    the tests of which `make test` runs a sample, some twenty minutes on two cores
 # make fuzz    random specs on which all readings must agree: make fuzz SECONDS=600, and SEED=N to repeat one
@@ -66,6 +66,7 @@ tested: $(VENV)/.check
 reference: $(VENV)/.test
 	$(BIN)/python docs/commands.py
 	$(BIN)/python docs/findings.py
+	$(BIN)/python docs/charts.py
 
 docs: $(VENV)/.test build/linked
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build -q --strict

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import networkx as nx
+
 from kafka_spec.diagrams.dot import FONT, INK, LANES
 
 PACKAGE = "kafka_spec"

@@ -1,6 +1,6 @@
 """Pages of the book that are made of what the project has: a chapter for each bug, the findings, the pictures.
 
-Also the parts of pages that are measured or read: the properties, TLC's counts, the charts and files of the examples.
+Also the parts of pages that are measured or read: the properties, TLC's counts, the files of the examples.
 """
 
 from __future__ import annotations
@@ -18,12 +18,8 @@ sys.path.insert(0, str(ROOT))
 
 from mkdocs.structure.files import File, Files  # noqa: E402
 
-from kafka_spec.diagrams.chart import chart_of, claim_of  # noqa: E402
-from kafka_spec.diagrams.sequence import chart_svg  # noqa: E402
-from kafka_spec.model_check.check import check as checked  # noqa: E402
 from kafka_spec.model_check.command.find import Models  # noqa: E402
 from kafka_spec.model_check.manifest import NamedCheck, read_manifest  # noqa: E402
-from kafka_spec.model_check.traces.counterexample import trace_of  # noqa: E402
 from kafka_spec.spec.case import reported  # noqa: E402
 from kafka_spec.spec.catalogue.models import MODELS  # noqa: E402
 from kafka_spec.spec.kraft.cases import CASE as KRAFT_CASE  # noqa: E402
@@ -41,7 +37,6 @@ def on_files(files: Files, config: Any) -> Files:
         "kafka/bugs.md": bugs_page(),
         "findings/index.md": inside((ROOT / "FINDINGS.md").read_text(encoding="utf-8"), "FINDINGS.md", "docs/findings/index.md"),
         **dict(chapters()),
-        **{f"examples/{name}.svg": example_chart(name) for name in BROKEN},
     }
     for name, text in pages.items():
         files.append(File.generated(config, name, content=text))
@@ -199,18 +194,18 @@ def kept(every: list[NamedCheck], world: str, name: str) -> str:
 def inside(text: str, source: str, page: str) -> str:
     """Return a text of the repository with links that work on a page of the book; a link to a file outside docs/ becomes its words.
 
-    `source` is the file whose links these are, `page` the file that the book shows them on.
+    `source` is the file whose links these are, `page` the file that shows them in the book. Pictures of the gallery are there, too.
     """
 
     def linked(match: re.Match[str]) -> str:
-        words, target, anchor = match["words"], match["target"], match["anchor"] or ""
+        picture, words, target, anchor = match["picture"], match["words"], match["target"], match["anchor"] or ""
         there = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
-        there = SHOWN_AS.get(there, there)
-        if not there.startswith("docs/") or not there.endswith(".md"):
+        there = SHOWN_AS.get(there, there.replace("diagrams/gallery/", "docs/gallery/", 1) if picture else there)
+        if not there.startswith("docs/") or not (picture or there.endswith(".md")):
             return words
-        return f"[{words}]({posixpath.relpath(there, posixpath.dirname(page))}{anchor})"
+        return f"{picture}[{words}]({posixpath.relpath(there, posixpath.dirname(page))}{anchor})"
 
-    return re.sub(r"(?<!!)\[(?P<words>[^]]+)\]\((?P<target>[^):#]+)(?P<anchor>#[^)]*)?\)", linked, text)
+    return re.sub(r"(?P<picture>!?)\[(?P<words>[^]]+)\]\((?P<target>[^):#]+)(?P<anchor>#[^)]*)?\)", linked, text)
 
 
 SHOWN_AS = {"FINDINGS.md": "docs/findings/index.md"}
@@ -226,26 +221,6 @@ def measured(head: str, begins: str) -> str:
     if not chosen:
         raise ValueError(f"benchmarks/README.md has no row that begins with {begins!r} under {head!r}")
     return "\n".join([*lines[first : first + 2], *chosen])
-
-
-BROKEN = {
-    "two_phase_commit": ("HASTY", "Consistent"),
-    "raft_election": ("FORGETFUL", "OneLeaderInEachTerm"),
-    "bounded_queue": ("QUEUE", "SomebodyRuns"),
-    "philosophers": ("TABLE", "SomebodyEats"),
-    "lease": ("UNFENCED", "NoOldWrite"),
-}
-"""What each example's chart shows: the spec that breaks, and the property."""
-
-
-def example_chart(name: str) -> str:
-    """Return the chart of an example's counterexample."""
-    broken, claim = BROKEN[name]
-    spec = Models(MODELS).find(f"examples.{name}:{broken}")
-    trace = trace_of(checked(spec, threads=1), claim)
-    if trace is None:
-        raise ValueError(f"{broken} does not violate {claim}")
-    return chart_svg(chart_of(trace, claim_of(trace, spec)))
 
 
 def source(name: str) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kafka_spec.model_check.exploration import Exploration
-from kafka_spec.spec.language import Function, Source, source_of
+from kafka_spec.spec.language import Function, Source, source_of, tree
 from kafka_spec.spec.vocabulary.table import Among, Machine, Row, Rule, Spec, first_line
 
 Judged = Literal["both", "never refuses", "always refuses", "never asked"]
@@ -181,9 +181,7 @@ def _among(rule: Rule) -> list[Function]:
 
 def statements(source: Source) -> list[int]:
     """Return the lines on which the statements of a function begin, without its docstring."""
-    nodes = [node for node in ast.walk(source.tree) if isinstance(node, ast.stmt) and node is not source.tree]
-    reported = [node for node in nodes if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))]
-    return sorted({node.lineno for node in reported})
+    return sorted({node.line for node in tree.walk(*source.body) if isinstance(node, tree.Statement)})
 
 
 # ---------------------------------------------------------------------------------------------------------------------

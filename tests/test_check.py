@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from conftest import Command
+
 from kafka_spec.model_check.check import Expectation, check, compare
 from kafka_spec.model_check.code import compiled
 from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding
@@ -18,7 +19,6 @@ from kafka_spec.model_check.record.fingerprint import DEFAULT_SEED
 from kafka_spec.model_check.search import embedded
 from kafka_spec.model_check.traces.counterexample import trace_of
 from kafka_spec.spec.vocabulary.table import SpecError
-
 from tests import sample_specs
 from tests.test_constraint_and_view import VIEWED
 

@@ -23,6 +23,7 @@ from kafka_spec.model_check.manifest import KEYS
 from kafka_spec.spec.vocabulary.table import SpecError
 
 sys.path.insert(0, str(ROOT / "docs"))
+import charts
 from commands import page as commands_page
 
 DOCS = ROOT / "docs"
@@ -117,14 +118,20 @@ def test_the_commands_print_what_is_shown(
 
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-SHOWN = re.findall(r"^```\n\$ \.venv/bin/kafka-spec ([^\n]*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+SHELL = re.compile(r"^```\n\$ (?:\.venv/bin/)?kafka-spec ([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SHOWN = [
+    pytest.param(command, shown, id=f"{page}: {command}")
+    for page in ("README.md", "docs/clusters/metadata_log.md", "docs/clusters/validate.md", "docs/kafka/run.md")
+    for command, shown in SHELL.findall((ROOT / page).read_text(encoding="utf-8"))
+]
+"""Commands with their output, in a clone: those of the book's other pages are blocks of `console`, which run anywhere."""
 
 
-@pytest.mark.parametrize(("command", "shown"), SHOWN, ids=[command for command, _ in SHOWN])
-def test_the_readme_shows_what_commands_print(
+@pytest.mark.parametrize(("command", "shown"), SHOWN)
+def test_pages_show_what_commands_print_in_a_clone(
     command: str, shown: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each command whose result README shows prints these lines, in order, so that no result there is out of date."""
+    """Each command whose output these pages show prints these lines, in order, so that no result there is out of date."""
     monkeypatch.chdir(ROOT)
     kafka_spec(command.split())
 
@@ -143,6 +150,12 @@ def test_the_readme_has_three_doors() -> None:
 def test_the_commands_page_is_that_of_the_parsers() -> None:
     """docs/reference/commands.md lists the commands and options that there are; if it is stale: make reference."""
     assert (DOCS / "reference" / "commands.md").read_text(encoding="utf-8") == commands_page()
+
+
+@pytest.mark.parametrize("example", charts.BROKEN)
+def test_the_charts_of_examples_are_those_of_the_checker(example: str) -> None:
+    """docs/examples/NAME.svg is the chart of the example's counterexample; if it is stale: make reference."""
+    assert (DOCS / "examples" / f"{example}.svg").read_text(encoding="utf-8") == charts.example_chart(example)
 
 
 def test_exit_codes_are_listed_once() -> None:
@@ -200,5 +213,5 @@ def test_the_book_builds(tmp_path: Path) -> None:
     assert "QuietReplicasKnowTheEpoch" in chapter and "bug-KAFKA-1188.svg" in chapter
     reference = (tmp_path / "site" / "api.html").read_text(encoding="utf-8")
     assert 'id="kafka_spec.model_check.traces.walk.Walk.act"' in reference
-    for name in ("SetOf", "BagOf", "MapOf", "Among", "ElementOf", "BoundSet", "add", "put", "including", "holds", "Symmetric"):
+    for name in ("SetOf", "BagOf", "MapOf", "Among", "ElementOf", "BoundSet", "add", "put", "including", "field", "Symmetric"):
         assert f'id="{getattr(kafka_spec_package, name).__module__}.{name}"' in reference, name

@@ -197,7 +197,8 @@ def project(tmp_path: Path) -> Path:
         (tmp_path / name / "__init__.py").write_text(f'OWNER = "the user\'s {name}"\n')
     tutorial = (ROOT / "examples" / "tutorial.py").read_text(encoding="utf-8")
     (tmp_path / "examples").mkdir()
-    (tmp_path / "examples" / "tutorial.py").write_text(tutorial, encoding="utf-8")
+    for name in ("tutorial.py", "lease.py"):
+        shutil.copy(ROOT / "examples" / name, tmp_path / "examples" / name)
     (tmp_path / "spec" / "lock.py").write_text(tutorial, encoding="utf-8")
     shutil.copytree(ROOT / "tests" / "logs", tmp_path / "tests" / "logs")
     (tmp_path / "pyproject.toml").write_text(
@@ -273,6 +274,7 @@ COMMANDS = {
     "kafka-spec validate tests/logs/2.8.2 -q": ("", 0),
     "kafka-spec validate tests/logs/2.8.2 --format html --output page.html": ("", 0),
     "kafka-spec validate tests/logs/kraft/f440-elr-outside-replicas -q": ("impl", 1),
+    "kafka-spec validate tests/logs/kraft/f440-elr-outside-replicas --why p-0 -q": ("impl", 0),
     "kafka-spec conformance --list": ("kafka", 0),
     SPARK: ("spark", 0),
     f"{SPARK} --resume": ("spark", 0),

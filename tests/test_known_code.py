@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from kafka_spec.model_check.check import check
 from kafka_spec.model_check.code import cache_key, graph_code, memo
 from kafka_spec.model_check.exploration import EngineError, Exploration
@@ -20,7 +21,6 @@ from kafka_spec.model_check.record.layout import Layout, Packed
 from kafka_spec.model_check.search import embedded
 from kafka_spec.spec.language.domain import Bound, Member, Range, Record, Scalar, field
 from kafka_spec.spec.vocabulary.table import Constants, Rule, Spec, SpecError, Symmetric, anywhere, invariant
-
 from tests import sample_specs
 
 PACKAGE = Path(memo.__file__).parents[2]

@@ -16,7 +16,7 @@ PAGES = sorted(
     )
     if "golden" not in page.parts
 )
-GENERATED = re.compile(r"docs/(kafka/bugs\.md|examples/\w+\.svg|gallery/[\w.-]+\.svg)")
+GENERATED = ("docs/kafka/bugs.md",)
 """What docs/hooks.py writes when the book is built; `mkdocs build --strict` checks these links."""
 
 
@@ -39,7 +39,7 @@ def test_links_resolve(page: str) -> None:
     for link in links_of(page):
         target, _, anchor = link.partition("#")
         there = (ROOT / page).parent.joinpath(target).resolve() if target else ROOT / page
-        if there.is_relative_to(ROOT) and GENERATED.fullmatch(str(there.relative_to(ROOT))):
+        if there.is_relative_to(ROOT) and str(there.relative_to(ROOT)) in GENERATED:
             continue
         assert there.exists(), link
         assert not anchor or there.suffix != ".md" or anchor in anchors_of(there), link

@@ -261,6 +261,21 @@ REFUSED: dict[str, tuple[str, str]] = {
     "fire without a tuple": (body('fire(s, k, DOOR, a, "open")'), "write fire(s, k, MACHINE"),
     "unknown trigger": (body('fire(s, k, DOOR, (a,), "paint")'), "Door has no trigger 'paint'; it has open, shut, lock"),
     "wrong entity": (body('fire(s, k, DOOR, (a, a), "open")'), "Door is one machine for each (door); name those"),
+    "value of nothing": (body("return 1 + (a < writes(s))"), "one value is needed here, and writes() returns none"),
+    "value of two": (
+        '\n\ndef g(a):\n    """Give two."""\n    return a, a\n\n\ndef f(a):\n    """Use one."""\n    return g(a)\n',
+        "one value is needed here, and g() returns 2",
+    ),
+    "names for too few values": (body("x, y = a, a, a", "return x + y"), "2 names for 3 values"),
+    "names for too few results": (body("x, y = looks(s)", "return x + y"), "2 names for 1 values"),
+    "a number taken apart": (body("x, y = a", "return x + y"), "only a tuple or the result of a function can be taken apart"),
+    "field of a number": (body("return (a + 1).x"), "a + 1 is a number and has no field x"),
+    "item of a call": (body("return looks(s)[0]"), "looks(s) is a number and has no items"),
+    "loop over a number": (body("for x in LIMIT:", "    s.x = x"), "LIMIT is a number and has no items; loop over a sequence"),
+    "in a number": (body("return a in LIMIT"), "LIMIT is a number and has no items; write any(...)"),
+    "append to a number": (body("append(LIMIT, 1)"), "LIMIT is a number, and append() is of a part of the state"),
+    "length of a number": (body("return len(a + 1)"), "a + 1 is a number, and len() is of a part of the state"),
+    "fields by a dictionary": (body("append(s.log, **a)"), "append() takes fields by their names"),
     "no entity": (body('fire(s, k, DOOR, (), "open")'), "Door is one machine for each (door); name those"),
 }
 

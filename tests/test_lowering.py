@@ -1005,17 +1005,6 @@ def rename_record(s: Rich, a: int) -> int:
     return box.entry.record
 
 
-def unpack_too_few(a: int) -> int:
-    """Take three values apart as two."""
-    x, y = gives_three(a, a)
-    return x + y
-
-
-def use_nothing(s: Rich) -> int:
-    """Use the value of what returns nothing."""
-    return 1 + says_nothing(s, 1)
-
-
 REFUSED: dict[Function, str] = {
     share_record: "copy it with assign",
     return_record: "a number is needed here",
@@ -1031,8 +1020,6 @@ REFUSED: dict[Function, str] = {
     append_unknown_field: "Letter has no field colour",
     read_field_of_number: "has no field real",
     rename_record: "use two names",
-    unpack_too_few: "2 names for 3 values",
-    use_nothing: "the function returns 0",
 }
 
 

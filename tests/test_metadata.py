@@ -19,6 +19,7 @@ from kafka_spec.conformance.metadata.image import Image
 from kafka_spec.conformance.metadata.judge import LogJudge
 from kafka_spec.conformance.metadata.kinds import KINDS
 from kafka_spec.conformance.metadata.recognise import kind_of
+from kafka_spec.conformance.metadata.shapes import change_of
 from kafka_spec.conformance.metadata.sources import find_sources
 from kafka_spec.conformance.metadata.validation import MetadataOutcome, Validation
 from kafka_spec.conformance.validate.events import file_and_line
@@ -97,6 +98,14 @@ def test_every_safety_property_is_asked_or_cannot_be() -> None:
     assert sorted([*asked, *NOT_IN_A_LOG]) == sorted(one.name for one in SAFETY)
     counts = validated(LOGS / "s440-static-jbod.tar.gz").judge.claims.count()
     assert set(asked) <= set(counts), "each was tested"
+
+
+def test_a_change_is_read_by_the_names_of_its_fields() -> None:
+    """The short way from a record to what it changes takes the fields that the names of the schema give."""
+    values = {field.name: object() for field in SCHEMAS[5].fields}
+    change = change_of(SCHEMAS[5].plain(**values))
+    names = ("isr", "leader", "replicas", "removing_replicas", "adding_replicas", "leader_recovery_state")
+    assert list(change) == [values[name] for name in (*names, "eligible_leader_replicas", "last_known_elr")]
 
 
 # ---------------------------------------------------------------------------------------------------------------------

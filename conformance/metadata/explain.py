@@ -56,15 +56,13 @@ class Explainer:
         self._min_isr, self._unclean = min_isr, unclean
         self._acceptable: dict[Any, BrokerSet] = {}
         self._online: object = None
-        self.own_minimum = False
-        """Take the partition's own replicas as the limit of min.insync.replicas, as no version does in the controller."""
 
     # -----------------------------------------------------------------------------------------------------------------
     # What an event asks
 
     def least(self, partition: FoldedPartition) -> int:
         """Return the effective min.insync.replicas: at most the replicas of the topic's partition 0 (getTopicEffectiveMinIsr)."""
-        first = partition if self.own_minimum else self.image.find(partition.topic_id, 0)
+        first = self.image.find(partition.topic_id, 0)
         return effective_min_isr(self._min_isr(partition.topic_id), NO_PARTITION_0 if first is None else len(first.shape.replicas))
 
     def election(self, partition: FoldedPartition) -> ElectionKind:

@@ -24,6 +24,7 @@ from kafka_spec.conformance.metadata.predictions import Explained, differing, re
 from kafka_spec.conformance.metadata.rulings import NO_BUMP_FROM, Release, Ruling, candidates
 from kafka_spec.conformance.metadata.single_changes import attempts
 from kafka_spec.impl.kraft.record_schemas import SCHEMAS
+from kafka_spec.spec.decisions.partition_change import effective_min_isr
 
 UNCLEAN = "unclean.leader.election.enable"
 MOST_SUBJECTS = 5
@@ -83,9 +84,13 @@ class Explaining:
 
     def allows_unclean(self, topic_id: bytes) -> bool:
         """Whether a topic allows unclean elections."""
-        image = self.judge.image
-        reported = image.setting(image.names.get(topic_id, ""), UNCLEAN)
-        return self.judge.settings.unclean if reported is None else reported == "true"
+        known = self.judge.unclean_topics.get(topic_id)
+        if known is None:
+            image = self.judge.image
+            reported = image.setting(image.names.get(topic_id, ""), UNCLEAN)
+            known = self.judge.settings.unclean if reported is None else reported == "true"
+            self.judge.unclean_topics[topic_id] = known
+        return known
 
     # -----------------------------------------------------------------------------------------------------------------
     # Releases
@@ -201,23 +206,16 @@ class Explaining:
         """Return the bugs without which the event would have written something else, and note them."""
         explainer, ruling = self.explainer, self.explainer.ruling
         acting: dict[str, list[str]] = {}
-        anew = found.name.startswith(WRITES_ASSIGNMENT)
-        for switch in ruling.acting:
-            other = ruling.off(switch)
-            if anew:
-                explainer.ruling = other
+        if found.name.startswith(WRITES_ASSIGNMENT):
+            for case in ruling.acting:
+                explainer.ruling = ruling.off(case)
                 if explainer.explain(entries, place, end) != found:
-                    acting[switch] = [found.subject]
-                explainer.ruling = ruling
-                continue
-            differ = [
-                part
-                for part, asked in found.asked
-                if explainer.predictions.predict(other, part.shape, asked)
-                != explainer.predictions.predict(ruling, part.shape, asked)
-            ]
-            if differ:
-                acting[switch] = [self.judge.image.name_of(part) for part in differ]
+                    acting[case] = [found.subject]
+            explainer.ruling = ruling
+        else:
+            for part, asked in found.asked:
+                for case in explainer.predictions.acting(ruling, part.shape, asked):
+                    acting.setdefault(case, []).append(self.judge.image.name_of(part))
         self._limits(found, acting)
         if found.name.endswith("empties the ELR"):
             acting[EMPTIED_ELR] = [found.subject]
@@ -235,9 +233,7 @@ class Explaining:
         for part, asked in found.asked:
             if part.number == 0 or not ruling.has_elr:
                 continue
-            explainer.own_minimum = True
-            own = explainer.least(part)
-            explainer.own_minimum = False
+            own = effective_min_isr(self.judge.min_isr(part.topic_id), len(part.shape.replicas))
             if own != asked.least and asked.least:
                 predict = explainer.predictions.predict
                 if predict(ruling, part.shape, asked._replace(least=own)) != predict(ruling, part.shape, asked):

@@ -124,7 +124,8 @@ class Image:
 
     def find(self, topic_id: bytes, number: int) -> FoldedPartition | None:
         """Return a partition, None if it does not exist."""
-        return self.topics.get(topic_id, {}).get(number)
+        there = self.topics.get(topic_id)
+        return None if there is None else there.get(number)
 
     def setting(self, topic: str, name: str) -> str | None:
         """Return a setting of a topic, or else of the cluster; None if the log sets neither."""
@@ -167,14 +168,19 @@ class Image:
             self.leaderless.discard(partition)
 
     def _change_partition(self, record: Any) -> str | None:
-        partition = self.topics.get(record.topic_id, {}).get(record.partition_id)
+        partition = self.find(record.topic_id, record.partition_id)
         if partition is None:
             return "a partition that does not exist"
+        self.change(partition, record)
+        return None
+
+    def change(self, partition: FoldedPartition, record: Any) -> None:
+        """Apply a change of a partition."""
         change = change_of(record)
         old = partition.shape
         shape = merged(old, change)
         if shape != old:
-            partition.shape = shape = self.interned(shape)
+            partition.shape = shape = self._shapes.setdefault(shape, shape)
             if old.isr != shape.isr or old.elr != shape.elr or old.leader != shape.leader:
                 self._index(partition, old, shape)
         if change.leader != NO_LEADER_CHANGE:
@@ -182,7 +188,6 @@ class Image:
         partition.partition_epoch += 1
         if record.directories is not None:
             partition.directories = record.directories
-        return None
 
     def _partition(self, record: Any) -> str | None:
         if record.topic_id not in self.names:

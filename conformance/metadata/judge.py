@@ -33,6 +33,8 @@ LEADER_CHANGE = 2
 REGISTRATION_KEYS = frozenset(
     {keys.REGISTER_BROKER, keys.UNREGISTER_BROKER, keys.FENCE_BROKER, keys.UNFENCE_BROKER, keys.REGISTRATION_CHANGE}
 )
+SETS_TOPICS = frozenset({keys.CONFIG, keys.TOPIC, keys.REMOVE_TOPIC})
+"""The records after which a topic may have another min.insync.replicas."""
 MIN_ISR = "min.insync.replicas"
 
 
@@ -93,6 +95,9 @@ class LogJudge:
     _touched: dict[FoldedPartition, int] = field(default_factory=dict)
     _moved: dict[int, int] = field(default_factory=dict)
     _failing: dict[FoldedPartition, frozenset[str]] = field(default_factory=dict)
+    unclean_topics: dict[bytes, bool] = field(default_factory=dict)
+    """Whether topics allow unclean elections, as far as it was asked."""
+    _min_isr: dict[bytes, int] = field(default_factory=dict)
     _largest_broker_epoch: int = -1
     _registered: set[int] = field(default_factory=set)
 
@@ -102,6 +107,7 @@ class LogJudge:
     def begin_with(self, image: Image, end: int) -> None:
         """Begin with the image of a snapshot of the log before `end`; it is judged too."""
         self.image, self.next = image, end
+        self.forget_settings()
         self._largest_broker_epoch = max((broker.epoch for broker in image.brokers.values()), default=-1)
         for partition in image.all_partitions():
             self._judge_state(partition, end)
@@ -188,6 +194,8 @@ class LogJudge:
             self._registration(offset, key, record)
             return
         missing = self.image.apply(key, record)
+        if key in SETS_TOPICS:
+            self.forget_settings()
         if missing:
             self.report("refers-to-nothing", offset, "the log", f"a {SCHEMAS[key].name} names {missing}")
         elif key == keys.PARTITION:
@@ -196,25 +204,31 @@ class LogJudge:
     # -----------------------------------------------------------------------------------------------------------------
     # Partitions
 
+    def forget_settings(self) -> None:
+        """Forget what topics were set to, since that may have changed."""
+        self._min_isr.clear()
+        self.unclean_topics.clear()
+
     def min_isr(self, topic_id: bytes) -> int:
         """Return min.insync.replicas of a topic."""
-        return self.number_set(topic_id, MIN_ISR, self.settings.min_isr)
-
-    def number_set(self, topic_id: bytes, name: str, usual: int) -> int:
-        """Return a number that the log, or else the settings, give to a topic."""
-        reported = self.image.setting(self.image.names.get(topic_id, ""), name)
-        return int(reported) if reported is not None and reported.isdigit() else usual
+        known = self._min_isr.get(topic_id)
+        if known is None:
+            reported = self.image.setting(self.image.names.get(topic_id, ""), MIN_ISR)
+            known = self._min_isr[topic_id] = (
+                int(reported) if reported is not None and reported.isdigit() else self.settings.min_isr
+            )
+        return known
 
     def _change(self, offset: int, record: Any) -> None:
         self.changes += 1
         image = self.image
         partition = image.find(record.topic_id, record.partition_id)
-        old = partition.shape if partition is not None else None
-        missing = image.apply(keys.PARTITION_CHANGE, record)
-        if missing or partition is None or old is None:
+        if partition is None:
             name = f"{image.names.get(record.topic_id, record.topic_id.hex())}-{record.partition_id}"
-            self.report("refers-to-nothing", offset, name, f"a PartitionChangeRecord names {missing}")
+            self.report("refers-to-nothing", offset, name, "a PartitionChangeRecord names a partition that does not exist")
             return
+        old = partition.shape
+        image.change(partition, record)
         self._touched[partition] = offset
         new = partition.shape
         failed = self.claims.of_change(image, old, new, int(record.leader != NO_LEADER_CHANGE), self.min_isr(partition.topic_id))

@@ -46,7 +46,24 @@ class Predictions:
     def __init__(self) -> None:
         self._rulings: dict[Ruling, dict[tuple[PartitionShape, AskedShape], ShapeChange | None]] = {}
         self._ruling: Ruling | None = None
+        self._all_acting: dict[Ruling, dict[tuple[PartitionShape, AskedShape], tuple[str, ...]]] = {}
+        self._ruling_acting: Ruling | None = None
+        self._acting: dict[tuple[PartitionShape, AskedShape], tuple[str, ...]] = {}
         self._known: dict[tuple[PartitionShape, AskedShape], ShapeChange | None] = {}
+
+    def acting(self, ruling: Ruling, shape: PartitionShape, asked: AskedShape) -> tuple[str, ...]:
+        """Return the cases without which the change would be another."""
+        if ruling is not self._ruling_acting:
+            self._ruling_acting, self._acting = ruling, self._all_acting.setdefault(ruling, {})
+        key = (shape, asked)
+        known = self._acting.get(key)
+        if known is None:
+            if len(self._acting) >= MOST_REMEMBERED:
+                self._acting.clear()
+            built = self._built(ruling, shape, asked)
+            found = tuple(name for name in ruling.acting if self._built(ruling.off(name), shape, asked) != built)
+            known = self._acting[key] = found
+        return known
 
     def predict(self, ruling: Ruling, shape: PartitionShape, asked: AskedShape) -> ShapeChange | None:
         """Return the change that is written, with ISR and ELR in ascending order; None if nothing is."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 from kafka_spec.spec.case import Case, has
 from kafka_spec.spec.decisions.variants import Checked
@@ -101,7 +101,7 @@ class Ruling:
     without: str = ""
     """A case that is left out, to see whether it acts."""
 
-    @property
+    @cached_property
     def k(self) -> Constants:
         """The decisions."""
         cases = tuple(case.name for case in self.release.cases if case.name != self.without)
@@ -111,7 +111,7 @@ class Ruling:
         """Return the same without one case."""
         return Ruling(self.release, self.has_elr, self.bumps, case)
 
-    @property
+    @cached_property
     def acting(self) -> tuple[str, ...]:
         """The cases that may act on a record here: those of the controller, but for what the features decide."""
         own = [case.name for case in self.release.cases if set(case.decisions) & CONTROLLER_DECISIONS]

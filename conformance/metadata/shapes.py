@@ -64,18 +64,13 @@ class ShapeChange(NamedTuple):
 NOTHING = ShapeChange()
 
 
+_CHANGED = slice(3, 9), slice(10, 12)
+"""Where a PartitionChangeRecord, as a tuple, has the fields of a ShapeChange: before and after its directories."""
+
+
 def change_of(record: Any) -> ShapeChange:
     """Return what a PartitionChangeRecord changes, but for directories."""
-    return ShapeChange(
-        record.isr,
-        record.leader,
-        record.replicas,
-        record.removing_replicas,
-        record.adding_replicas,
-        record.leader_recovery_state,
-        record.eligible_leader_replicas,
-        record.last_known_elr,
-    )
+    return tuple.__new__(ShapeChange, record[_CHANGED[0]] + record[_CHANGED[1]])
 
 
 def merged(shape: PartitionShape, change: ShapeChange) -> PartitionShape:

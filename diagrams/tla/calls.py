@@ -1,15 +1,14 @@
-"""Calls as terms: functions of the spec, `fire`, built-in functions, and methods that change sequences and records.
+"""Calls as terms: functions of the spec, `fire`, built-in functions, and the functions that read and change parts of the state.
 
 A function that changes one of its parameters becomes an operator that returns the parameter's new value.
 """
 
 from __future__ import annotations
 
-import abc
-import ast
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from kafka_spec.diagrams.tla.expressions import CONSTANTS, Expressions
+from kafka_spec.diagrams.tla.expressions import CONSTANTS, NOTHING, Function, keys
 from kafka_spec.diagrams.tla.frames import Frame, overlap
 from kafka_spec.diagrams.tla.sorts import BOOL, INT, SET, Array, Keyed, Optional, Record, Sequence, Sort, Unordered, plus_number
 from kafka_spec.diagrams.tla.terms import (
@@ -17,10 +16,8 @@ from kafka_spec.diagrams.tla.terms import (
     RANGE,
     SETS,
     TRUE,
-    Access,
     Apply,
     Atom,
-    Bind,
     Enumerated,
     Except,
     Fields,
@@ -29,331 +26,266 @@ from kafka_spec.diagrams.tla.terms import (
     Tuple,
     number,
 )
-from kafka_spec.diagrams.tla.values import Place, Value, singleton
-from kafka_spec.spec.language import BUILTINS, OVER_GENERATORS, READERS, WRITERS, domain, resolve, source_of
-
-NOTHING = Atom("<<>>")
-"""An option without a value."""
-
-
-class Calls(Expressions):
-    """The translation of calls."""
-
-    def __init__(self, unit: Any, source: Any, sorts: tuple[Sort, ...]) -> None:
-        super().__init__(unit, source, sorts)
-        self.written: set[str] = set()
-        """The parameters that the function changes."""
-
-    def call(self, frame: Frame, node: ast.Call, whole: bool) -> list[Value]:
-        """Return the values of a call."""
-        assert isinstance(node.func, ast.Name)
-        callee = resolve(self.source.function, node.func.id)
-        if callee in WRITERS:
-            getattr(self, f"{WRITERS[callee]}_")(frame, node)
-            return []
-        if callee in READERS:
-            return [self.asked(frame, node, READERS[callee])]
-        if callee in OVER_GENERATORS and len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp):
-            return [self.of_generator(frame, node.args[0], OVER_GENERATORS[callee])]
-        if callee in BUILTINS:
-            return [self.builtin(frame, node, BUILTINS[callee])]
-        if getattr(callee, "__fires__", False):
-            return [self.fire(frame, node, whole)]
-        arguments = [self.argument(frame, part) for part in node.args]
-        if (known := self.set_helper(callee, arguments)) is not None:
-            return [known]
-        return self.operator(frame, node, callee, arguments, whole)
-
-    @abc.abstractmethod
-    def of_generator(self, frame: Frame, node: ast.GeneratorExp, name: str) -> Value:
-        """Return the value of a function of a generator."""
-
-    def argument(self, frame: Frame, node: ast.expr) -> Value:
-        """Return an argument of a call."""
-        return self.value(frame, node)
-
-    def operator(self, frame: Frame, node: ast.Call, callee: Any, arguments: list[Value], whole: bool) -> list[Value]:
-        """Apply the operator of a function of the spec."""
-        source = source_of(callee)
-        for index, name in enumerate(source.parameters):
-            if annotation_of(source.tree, name) in SETS_OF_MEMBERS and arguments[index].sort != SET:
-                arguments[index] = self.values.as_sort(arguments[index], SET)
-        operator = self.unit.operator(callee, tuple(argument.sort for argument in arguments))
-        given = tuple(argument.term for argument in arguments if argument.sort != CONSTANTS)
-        applied = Apply(operator.name, given) if given else Atom(operator.name)
-        if not operator.written:
-            return self.parts(frame, applied, operator.results, node)
-        if not whole:
-            self.refuse(node, f"{ast.unparse(node)} changes the state inside an expression; give it a line of its own")
-        records = [
-            (index, argument)
-            for index, argument in enumerate(arguments)
-            if isinstance(argument.sort, Record | Array | Sequence | Unordered)
-        ]
-        places = [(argument.place, index in operator.written) for index, argument in records if argument.place is not None]
-        written = [place for place, changes in places if changes]
-        for i, (one, changes) in enumerate(places):
-            for other, _ in places[i + 1 :]:
-                if one.root == other.root and overlap(one.steps, other.steps) and (changes or other in written):
-                    self.refuse(node, f"{ast.unparse(node)} is given two names of one record, and changes it")
-        return self.effect(frame, applied, operator, written, node)
-
-    def effect(self, frame: Frame, applied: Term, operator: Any, written: list[Place], node: ast.AST) -> list[Value]:
-        """Store the new values that an operator returns for the parameters that it changes."""
-        count = len(written) + len(operator.results)
-        if count == 1:
-            self.write(frame, written[0], applied)
-            return []
-        name = self.fresh("done")
-        frame.bindings.append((name, applied))
-        parts = [Access(Atom(name), number(index + 1)) for index in range(count)]
-        for place, part in zip(written, parts, strict=False):
-            self.write(frame, place, part)
-        return [Value(part, sort) for part, sort in zip(parts[len(written) :], operator.results, strict=True)]
-
-    def parts(self, frame: Frame, applied: Term, sorts: tuple[Sort, ...], node: ast.AST) -> list[Value]:
-        """Return the values of a function that changes nothing."""
-        if len(sorts) <= 1:
-            return [Value(applied, sort) for sort in sorts]
-        name = self.fresh("pair" if len(sorts) == 2 else "results")
-        frame.bindings.append((name, applied))
-        return [Value(Access(Atom(name), number(index + 1)), sort) for index, sort in enumerate(sorts)]
-
-    # changes
-
-    def write(self, frame: Frame, place: Place, term: Term) -> None:
-        """Write a value at a place."""
-        self.written.add(place.root)
-        if not place.steps:
-            frame.put(place.root, term)
-            if not isinstance(term, Atom):
-                self.name_root(frame, place.root)
-            return
-        frame.roots[place.root].pending.append((place.steps, replaced(term, self.term_now(frame, place), Atom("@"))))
-
-    def name_root(self, frame: Frame, root: str) -> None:
-        """Give the new version of a parameter a name."""
-        frame.settle(root, self.fresh(self.parameters[root]))
-
-    def term_now(self, frame: Frame, place: Place) -> Term:
-        """Return the term by which the right-hand side reads the assigned place."""
-        return self.term_at(frame, place)
-
-    def sequence(self, frame: Frame, node: ast.Call) -> tuple[Place, Sequence]:
-        """Return the sequence that a method which changes sequences is called with."""
-        place = self.place(frame, node.args[0])
-        sort = self.sort_at(place)
-        if not isinstance(sort, Sequence):
-            self.refuse(node, f"{ast.unparse(node.args[0])} is no sequence")
-        return place, sort
-
-    def append_(self, frame: Frame, node: ast.Call) -> None:
-        """Append a number or a record."""
-        place, sort = self.sequence(frame, node)
-        if isinstance(sort.item, Record):
-            item = self.record(frame, node, sort.item)
-        elif len(node.args) > 1:
-            item = self.values.as_sort(self.value(frame, node.args[1]), sort.item).term
-        else:
-            item = self.unit.types.fresh(sort.of)
-        self.change(frame, place, lambda old: Apply("Append", (old, item)))
-
-    def record(self, frame: Frame, node: ast.Call, sort: Record) -> Term:
-        """Return the record that a call names by its fields, or by another record and the fields in which it differs."""
-        fields = self.unit.shapes.domains(sort.cls)
-        given = {}
-        for keyword in node.keywords:
-            if keyword.arg is None or keyword.arg not in fields:
-                self.refuse(node, f"{sort.cls.__name__} has no field {keyword.arg}")
-            value = self.value(frame, keyword.value)
-            given[keyword.arg] = self.values.as_sort(value, self.unit.shapes.field(sort.cls, keyword.arg)).term
-        if len(given) == len(fields):
-            return Fields(tuple((name, given[name]) for name in fields))
-        base: Term = self.unit.types.fresh_of(sort) if len(node.args) < 2 else self.value(frame, node.args[1]).term
-        return Except(base, tuple((f".{name}", term) for name, term in given.items())) if given else base
-
-    def option(self, frame: Frame, node: ast.Call) -> tuple[Place, Optional, list[ast.expr]]:
-        """Return the option that a call means, and the arguments behind it; of a map the first of these is the key."""
-        place, rest = self.place(frame, node.args[0]), node.args[1:]
-        sort = self.sort_at(place)
-        if isinstance(sort, Keyed):
-            place, rest = Place(place.root, (*place.steps, self.values.integer(self.value(frame, rest[0])))), rest[1:]
-            sort = sort.item
-        if not isinstance(sort, Optional):
-            self.refuse(node, f"{ast.unparse(node.args[0])} is no option")
-        return place, sort, rest
-
-    def put_(self, frame: Frame, node: ast.Call) -> None:
-        """Give an option, or a key of a map, a value."""
-        place, sort, given = self.option(frame, node)
-        if isinstance(sort.item, Record):
-            item = self.record(
-                frame, ast.copy_location(ast.Call(node.func, [node.args[0], *given], node.keywords), node), sort.item
-            )
-        elif given:
-            item = self.values.as_sort(self.value(frame, given[0]), sort.item).term
-        else:
-            item = self.unit.types.fresh(sort.of)
-        self.change(frame, place, lambda _: Tuple((item,)))
-
-    def drop_(self, frame: Frame, node: ast.Call) -> None:
-        """Take the value of an option, or of a key of a map, away."""
-        place, _, _ = self.option(frame, node)
-        self.change(frame, place, lambda _: NOTHING)
-
-    def keys(self, value: Value) -> Term:
-        """Return the set of the keys of a map that have a value."""
-        key = self.fresh("key")
-        there = Infix("#", Access(value.term, Atom(key)), NOTHING, COMPARE)
-        return Bind(f"{{{key} \\in DOMAIN {value.term.flat()} :", there, "}")
-
-    def elements(self, frame: Frame, node: ast.expr) -> tuple[Place, Unordered]:
-        """Return the set or bag that an expression denotes."""
-        place = self.place(frame, node)
-        sort = self.sort_at(place)
-        if not isinstance(sort, Unordered):
-            self.refuse(node, f"{ast.unparse(node)} is not a set or bag of records")
-        return place, sort
-
-    def add_(self, frame: Frame, node: ast.Call) -> None:
-        """Put an element into a set or a bag."""
-        place, sort = self.elements(frame, node.args[0])
-        item = self.record(frame, node, sort.item)
-        if sort.repeats:
-            self.change(frame, place, lambda old: self.values.apply("BagAdd", old, item))
-        else:
-            self.change(frame, place, lambda old: Infix("\\cup", old, Enumerated((item,)), SETS))
-
-    def remove_(self, frame: Frame, node: ast.Call) -> None:
-        """Take an element out of a set or a bag."""
-        place, sort = self.elements(frame, node.args[0])
-        item = self.record(frame, node, sort.item)
-        if sort.repeats:
-            self.change(frame, place, lambda old: self.values.apply("BagRemove", old, item))
-        else:
-            self.change(frame, place, lambda old: Infix("\\", old, Enumerated((item,)), SETS))
-
-    def asked(self, frame: Frame, node: ast.Call, name: str) -> Value:
-        """Return the value of present(), has() or count(); value_of() on a line of its own says nothing."""
-        if name == "present":
-            place, _, _ = self.option(frame, node)
-            return Value(Infix("#", self.read(frame, place).term, NOTHING, COMPARE), BOOL)
-        place, sort = self.elements(frame, node.args[0])
-        within, item = self.read(frame, place).term, self.record(frame, node, sort.item)
-        if sort.repeats and name == "count":
-            return Value(self.values.apply("Copies", within, item), INT)
-        there = Infix("\\in", item, self.values.apply("BagMembers", within) if sort.repeats else within, COMPARE)
-        return Value(there, BOOL) if name == "has" else Value(self.values.apply("Number", there), INT)
-
-    def truncate_(self, frame: Frame, node: ast.Call) -> None:
-        """Drop all items from an offset on."""
-        place, _ = self.sequence(frame, node)
-        to = self.value(frame, node.args[1])
-        if to.known == 0:
-            self.change(frame, place, lambda _: Atom("<<>>"))
-        else:
-            self.change(frame, place, lambda old: self.values.apply("Truncate", old, self.values.integer(to)))
-
-    def pop_first_(self, frame: Frame, node: ast.Call) -> None:
-        """Drop the first item."""
-        place, _ = self.sequence(frame, node)
-        self.change(frame, place, lambda old: Apply("Tail", (old,)))
-
-    def reset_(self, frame: Frame, node: ast.Call) -> None:
-        """Give every field of a record its initial value."""
-        place = self.place(frame, node.args[0])
-        fresh = self.unit.types.fresh_of(self.sort_at(place))
-        self.change(frame, place, lambda _: fresh)
-
-    def assign_(self, frame: Frame, node: ast.Call) -> None:
-        """Copy the contents of one record to another."""
-        place, source = self.place(frame, node.args[0]), self.value(frame, node.args[1])
-        self.change(frame, place, lambda _: source.term)
-
-    def change(self, frame: Frame, place: Place, make: Any) -> None:
-        """Replace a sequence or a record by a term over its old value."""
-        if place.steps:
-            self.written.add(place.root)
-            frame.roots[place.root].pending.append((place.steps, make(Atom("@"))))
-        else:
-            self.write(frame, place, make(frame.roots[place.root].now()))
-
-    def store(self, frame: Frame, place: Place, value: Value, node: ast.AST) -> None:
-        """Assign a number to a field or an item."""
-        sort = self.sort_at(place)
-        self.write(frame, place, self.values.as_sort(value, sort).term)
-
-    # machines and built-in functions
-
-    def fire(self, frame: Frame, node: ast.Call, whole: bool, asked: bool = True) -> Value:
-        """Fire a trigger of a machine; if `asked`, return whether a row was found."""
-        state, _, machine, entity, trigger = node.args
-        assert isinstance(machine, ast.Name) and isinstance(entity, ast.Tuple) and isinstance(trigger, ast.Constant)
-        if not whole:
-            self.refuse(node, "fire() inside an expression has no form in TLA+ here; give it a line of its own")
-        place = self.place(frame, state)
-        if place.steps:
-            self.refuse(node, "fire() takes the whole state")
-        arguments = tuple(self.values.integer(self.value(frame, part)) for part in entity.elts)
-        before = self.read(frame, place)
-        table = resolve(self.source.function, machine.id)
-        trigger_name = str(trigger.value)
-        fits = Apply(self.unit.fits(table, trigger_name), (before.term, *arguments)) if asked else TRUE
-        self.write(frame, place, Apply(self.unit.fire(table, trigger_name), (before.term, *arguments)))
-        return Value(fits, BOOL)
-
-    def builtin(self, frame: Frame, node: ast.Call, name: str) -> Value:
-        """Return the value of len(), min() or max()."""
-        if name == "len":
-            value = self.value(frame, node.args[0])
-            if isinstance(value.sort, Keyed):
-                return Value(Apply("Cardinality", (self.keys(value),)), INT)
-            if isinstance(value.sort, Array):
-                return Value(value.sort.length, INT)
-            if isinstance(value.sort, Unordered):
-                repeats = value.sort.repeats
-                return Value(self.values.apply("BagSize", value.term) if repeats else Apply("Cardinality", (value.term,)), INT)
-            return Value(Apply("Len", (value.term,)), INT)
-        result, *others = (self.values.integer(self.value(frame, part)) for part in node.args)
-        for other in others:
-            result = self.values.apply("Min" if name == "min" else "Max", result, other)
-        return Value(result, INT)
-
-    def set_helper(self, callee: Any, arguments: list[Value]) -> Value | None:
-        """Return the TLA+ form of a call of spec/language/domain/members.py's helpers for sets of members."""
-        values = self.values
-        if callee is domain.contains:
-            return Value(Infix("\\in", values.integer(arguments[1]), values.set(arguments[0]), 5), BOOL)
-        if callee is domain.singleton:
-            return Value(singleton(values.integer(arguments[0])), SET)
-        if callee in (domain.including, domain.excluding):
-            one = singleton(values.integer(arguments[1]))
-            return Value(Infix("\\cup" if callee is domain.including else "\\", values.set(arguments[0]), one, SETS), SET)
-        if callee is domain.size:
-            return Value(Apply("Cardinality", (values.set(arguments[0]),)), INT)
-        if callee is domain.first_members:
-            return Value(Infix("..", number(0), plus_number(values.integer(arguments[0]), -1), RANGE), SET)
-        return None
-
+from kafka_spec.diagrams.tla.values import Place, Value, Values, singleton
+from kafka_spec.spec.language import domain, source_of, tree
+from kafka_spec.spec.language.text import text_of
 
 SETS_OF_MEMBERS = ("MemberSet", "BrokerSet")
 """How a function says that a parameter is a set of members."""
 
 
-def annotation_of(tree: ast.FunctionDef, name: str) -> str:
-    """Return the annotation of a parameter as text."""
-    for argument in tree.args.args:
-        if argument.arg == name and argument.annotation is not None:
-            return ast.unparse(argument.annotation)
-    return ""
+def call(f: Function, frame: Frame, node: tree.Call, whole: bool) -> list[Value]:
+    """Return the values of a call of a function."""
+    arguments = [f.value(frame, part) for part in node.arguments]
+    if (helper := _HELPERS.get(node.function)) is not None:
+        return [helper(f.values, *arguments)]
+    for index, annotation in enumerate(source_of(node.function).annotations):
+        if annotation in SETS_OF_MEMBERS and arguments[index].sort != SET:
+            arguments[index] = f.values.as_sort(arguments[index], SET)
+    operator = f.unit.operator(node.function, tuple(argument.sort for argument in arguments))
+    given = tuple(argument.term for argument in arguments if argument.sort != CONSTANTS)
+    applied = Apply(operator.name, given) if given else Atom(operator.name)
+    if not operator.written:
+        return _results(f, frame, applied, operator.results)
+    if not whole:
+        f.refuse(node, f"{text_of(node)} changes the state inside an expression; give it a line of its own")
+    return _changes(f, frame, applied, operator.results, _written(f, node, arguments, operator.written))
 
 
-def replaced(term: Term, old: Term, new: Term) -> Term:
-    """Return a term with each occurrence of `old` replaced, except inside another EXCEPT, where `@` has another meaning."""
-    if term == old:
-        return new
-    if isinstance(term, Infix):
-        return Infix(term.symbol, replaced(term.left, old, new), replaced(term.right, old, new), term.at)
-    if isinstance(term, Apply):
-        return Apply(term.name, tuple(replaced(argument, old, new) for argument in term.arguments))
-    return term
+def _written(f: Function, node: tree.Call, arguments: list[Value], written: tuple[int, ...]) -> list[Place]:
+    """Return the places that a call changes, none of which may have two names in it."""
+    records = Record | Array | Sequence | Unordered
+    places = [
+        (argument.place, index in written)
+        for index, argument in enumerate(arguments)
+        if isinstance(argument.sort, records) and argument.place is not None
+    ]
+    changed = [place for place, changes in places if changes]
+    for i, (one, changes) in enumerate(places):
+        for other, _ in places[i + 1 :]:
+            if one.root == other.root and overlap(one.steps, other.steps) and (changes or other in changed):
+                f.refuse(node, f"{text_of(node)} is given two names of one record, and changes it")
+    return changed
+
+
+def _changes(f: Function, frame: Frame, applied: Term, results: tuple[Sort, ...], written: list[Place]) -> list[Value]:
+    """Store the new values that an operator returns for the parameters that it changes."""
+    count = len(written) + len(results)
+    if count == 1:
+        f.write(frame, written[0], applied)
+        return []
+    parts = f.unpack(frame, "done", applied, count)
+    for place, part in zip(written, parts, strict=False):
+        f.write(frame, place, part)
+    return [Value(part, sort) for part, sort in zip(parts[len(written) :], results, strict=True)]
+
+
+def _results(f: Function, frame: Frame, applied: Term, sorts: tuple[Sort, ...]) -> list[Value]:
+    """Return the values of a function that changes nothing."""
+    if len(sorts) <= 1:
+        return [Value(applied, sort) for sort in sorts]
+    parts = f.unpack(frame, "pair" if len(sorts) == 2 else "results", applied, len(sorts))
+    return [Value(part, sort) for part, sort in zip(parts, sorts, strict=True)]
+
+
+_HELPERS: Mapping[Callable[..., Any], Callable[..., Value]] = {
+    domain.contains: lambda v, of, one: Value(Infix("\\in", v.integer(one), v.set(of), 5), BOOL),
+    domain.singleton: lambda v, one: Value(singleton(v.integer(one)), SET),
+    domain.including: lambda v, of, one: _with_one(v, "\\cup", of, one),
+    domain.excluding: lambda v, of, one: _with_one(v, "\\", of, one),
+    domain.size: lambda v, of: Value(Apply("Cardinality", (v.set(of),)), INT),
+    domain.first_members: lambda v, end: Value(Infix("..", number(0), plus_number(v.integer(end), -1), RANGE), SET),
+}
+"""The helpers of spec/language/domain/members.py for sets of members, which TLA+ has forms of its own for."""
+
+
+def _with_one(values: Values, symbol: str, of: Value, one: Value) -> Value:
+    element = singleton(values.integer(one))
+    return Value(Infix(symbol, values.set(of), element, SETS), SET)
+
+
+def fire(f: Function, frame: Frame, node: tree.Fire, whole: bool, asked: bool = True) -> Value:
+    """Fire a trigger of a machine; if `asked`, return whether a row was found."""
+    if not whole:
+        f.refuse(node, "fire() inside an expression has no form in TLA+ here; give it a line of its own")
+    place = f.place(frame, node.state)
+    if place.steps:
+        f.refuse(node, "fire() takes the whole state")
+    arguments = tuple(f.values.integer(f.value(frame, part)) for part in node.entity)
+    before = f.read(frame, place)
+    fits = Apply(f.unit.fits(node.machine, node.trigger), (before.term, *arguments)) if asked else TRUE
+    f.write(frame, place, Apply(f.unit.fire(node.machine, node.trigger), (before.term, *arguments)))
+    return Value(fits, BOOL)
+
+
+# what reads
+
+
+def length(f: Function, frame: Frame, node: tree.Length) -> Term:
+    """Return how many items there are."""
+    value = f.value(frame, node.of)
+    if isinstance(value.sort, Keyed):
+        return Apply("Cardinality", (keys(f, value),))
+    if isinstance(value.sort, Array):
+        return value.sort.length
+    if isinstance(value.sort, Unordered):
+        return f.values.apply("BagSize", value.term) if value.sort.repeats else Apply("Cardinality", (value.term,))
+    return Apply("Len", (value.term,))
+
+
+def extreme(f: Function, frame: Frame, node: tree.Extreme) -> Term:
+    """Return the result of min() or max()."""
+    result, *others = (f.values.integer(f.value(frame, part)) for part in node.parts)
+    for other in others:
+        result = f.values.apply("Max" if node.largest else "Min", result, other)
+    return result
+
+
+def present(f: Function, frame: Frame, node: tree.Present) -> Term:
+    """Return whether an option has a value."""
+    place, _, _ = _option(f, frame, node, node.option, tree.Given())
+    return Infix("#", f.read(frame, place).term, NOTHING, COMPARE)
+
+
+def has(f: Function, frame: Frame, node: tree.Has | tree.Count) -> Term:
+    """Return whether an element is in a set or a bag."""
+    place, sort = _elements(f, frame, node.elements)
+    within, item = f.read(frame, place).term, _record(f, frame, node, node.given, sort.item)
+    return Infix("\\in", item, f.values.apply("BagMembers", within) if sort.repeats else within, COMPARE)
+
+
+def count(f: Function, frame: Frame, node: tree.Count) -> Term:
+    """Return how often an element is in a set or a bag."""
+    place, sort = _elements(f, frame, node.elements)
+    if not sort.repeats:
+        return f.values.apply("Number", has(f, frame, node))
+    within, item = f.read(frame, place).term, _record(f, frame, node, node.given, sort.item)
+    return f.values.apply("Copies", within, item)
+
+
+# what changes
+
+
+def append(f: Function, frame: Frame, node: tree.Append) -> None:
+    """Append a number or a record."""
+    place, sort = _sequence(f, frame, node.sequence)
+    item = _item(f, frame, node, node.given, sort)
+    f.change(frame, place, lambda old: Apply("Append", (old, item)))
+
+
+def truncate(f: Function, frame: Frame, node: tree.Truncate) -> None:
+    """Drop all items from an offset on."""
+    place, _ = _sequence(f, frame, node.sequence)
+    to = f.value(frame, node.offset)
+    if to.known == 0:
+        f.change(frame, place, lambda _: Atom("<<>>"))
+    else:
+        f.change(frame, place, lambda old: f.values.apply("Truncate", old, f.values.integer(to)))
+
+
+def pop_first(f: Function, frame: Frame, node: tree.PopFirst) -> None:
+    """Drop the first item."""
+    place, _ = _sequence(f, frame, node.sequence)
+    f.change(frame, place, lambda old: Apply("Tail", (old,)))
+
+
+def reset(f: Function, frame: Frame, node: tree.Reset) -> None:
+    """Give every field of a record its initial value."""
+    place = f.place(frame, node.record)
+    fresh = f.unit.types.fresh_of(f.sort_at(place))
+    f.change(frame, place, lambda _: fresh)
+
+
+def overwrite(f: Function, frame: Frame, node: tree.Overwrite) -> None:
+    """Copy the contents of one record to another."""
+    place, source = f.place(frame, node.record), f.value(frame, node.source)
+    f.change(frame, place, lambda _: source.term)
+
+
+def put(f: Function, frame: Frame, node: tree.Put) -> None:
+    """Give an option, or a key of a map, a value."""
+    place, sort, given = _option(f, frame, node, node.option, node.given)
+    item = _item(f, frame, node, given, sort)
+    f.change(frame, place, lambda _: Tuple((item,)))
+
+
+def drop(f: Function, frame: Frame, node: tree.Drop) -> None:
+    """Take the value of an option, or of a key of a map, away."""
+    place, _, _ = _option(f, frame, node, node.option, node.given)
+    f.change(frame, place, lambda _: NOTHING)
+
+
+def add(f: Function, frame: Frame, node: tree.Add) -> None:
+    """Put an element into a set or a bag."""
+    place, sort = _elements(f, frame, node.elements)
+    item = _record(f, frame, node, node.given, sort.item)
+    if sort.repeats:
+        f.change(frame, place, lambda old: f.values.apply("BagAdd", old, item))
+    else:
+        f.change(frame, place, lambda old: Infix("\\cup", old, Enumerated((item,)), SETS))
+
+
+def remove(f: Function, frame: Frame, node: tree.Remove) -> None:
+    """Take an element out of a set or a bag."""
+    place, sort = _elements(f, frame, node.elements)
+    item = _record(f, frame, node, node.given, sort.item)
+    if sort.repeats:
+        f.change(frame, place, lambda old: f.values.apply("BagRemove", old, item))
+    else:
+        f.change(frame, place, lambda old: Infix("\\", old, Enumerated((item,)), SETS))
+
+
+def _sequence(f: Function, frame: Frame, node: tree.Expression) -> tuple[Place, Sequence]:
+    """Return the sequence that an expression denotes."""
+    place = f.place(frame, node)
+    sort = f.sort_at(place)
+    if not isinstance(sort, Sequence):
+        f.refuse(node, f"{text_of(node)} is no sequence")
+    return place, sort
+
+
+def _elements(f: Function, frame: Frame, node: tree.Expression) -> tuple[Place, Unordered]:
+    """Return the set or bag that an expression denotes."""
+    place = f.place(frame, node)
+    sort = f.sort_at(place)
+    if not isinstance(sort, Unordered):
+        f.refuse(node, f"{text_of(node)} is not a set or bag of records")
+    return place, sort
+
+
+def _option(
+    f: Function, frame: Frame, node: tree.Node, of: tree.Expression, given: tree.Given
+) -> tuple[Place, Optional, tree.Given]:
+    """Return the option that a call means, and what it is given besides; of a map the first value is the key."""
+    place = f.place(frame, of)
+    sort = f.sort_at(place)
+    if isinstance(sort, Keyed) and given.values:
+        place = Place(place.root, (*place.steps, f.values.integer(f.value(frame, given.values[0]))))
+        sort, given = sort.item, tree.Given(given.values[1:], given.fields, line=given.line)
+    if not isinstance(sort, Optional):
+        f.refuse(node, f"{text_of(of)} is no option")
+    return place, sort, given
+
+
+def _item(f: Function, frame: Frame, node: tree.Node, given: tree.Given, sort: Sequence) -> Term:
+    """Return the item that append() or put() is given: a record, a number, or the initial value of something else."""
+    if isinstance(sort.item, Record):
+        return _record(f, frame, node, given, sort.item)
+    if given.values:
+        return f.values.as_sort(f.value(frame, given.values[0]), sort.item).term
+    fresh: Term = f.unit.types.fresh(sort.of)
+    return fresh
+
+
+def _record(f: Function, frame: Frame, node: tree.Node, given: tree.Given, sort: Record) -> Term:
+    """Return the record that a call names by its fields, or by another record and the fields in which it differs."""
+    fields = f.unit.shapes.domains(sort.cls)
+    terms = {}
+    for name, value in given.fields:
+        if name not in fields:
+            f.refuse(node, f"{sort.cls.__name__} has no field {name}")
+        terms[name] = f.values.as_sort(f.value(frame, value), f.unit.shapes.field(sort.cls, name)).term
+    if len(terms) == len(fields):
+        return Fields(tuple((name, terms[name]) for name in fields))
+    base: Term = f.value(frame, given.values[0]).term if given.values else f.unit.types.fresh_of(sort)
+    return Except(base, tuple((f".{name}", term) for name, term in terms.items())) if terms else base

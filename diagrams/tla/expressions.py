@@ -1,17 +1,18 @@
-"""Expressions of the language as terms.
+"""A function of the language as terms: its names and places, and what the translations of its parts ask of each other.
 
-Independent of statements; a subclass (calls.py) translates calls.
+statements.py holds the two `match` over the nodes of a function's tree (spec/language/tree.py). What a node becomes is stated
+there, here, or by a function of the module of its subject: calls.py, generators.py, loops.py.
 """
 
 from __future__ import annotations
 
 import abc
-import ast
 import enum
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from kafka_spec.diagrams.tla.frames import Frame, new_root, walked
-from kafka_spec.diagrams.tla.shortened import both, choice, either, let, negated
+from kafka_spec.diagrams.tla.shortened import both, choice, either, let
 from kafka_spec.diagrams.tla.sorts import (
     BOOL,
     INT,
@@ -26,24 +27,29 @@ from kafka_spec.diagrams.tla.sorts import (
     Unordered,
     plus_number,
 )
-from kafka_spec.diagrams.tla.terms import FALSE, TRUE, Atom, Term, number
+from kafka_spec.diagrams.tla.terms import COMPARE, FALSE, TRUE, Access, Apply, Atom, Bind, Infix, Term, number
 from kafka_spec.diagrams.tla.values import Impossible, Place, Value, Values
-from kafka_spec.spec.language import Source, resolve
-from kafka_spec.spec.language.domain import BrokerSet, value_of
-from kafka_spec.spec.vocabulary.table import SpecError
+from kafka_spec.spec.language import Source, tree
+from kafka_spec.spec.language.domain import BrokerSet
+from kafka_spec.spec.language.text import text_of
 
 CONSTANTS = Simple("constants")
 """The form of `k`: it is not passed on, since its values are constants of the module."""
 
+NOTHING = Atom("<<>>")
+"""An option without a value."""
 
-class Expressions(abc.ABC):
-    """The values of expressions in a function whose parameters have these sorts."""
+
+class Function(abc.ABC):
+    """A function whose parameters have these sorts."""
 
     def __init__(self, unit: Any, source: Source, sorts: tuple[Sort, ...]) -> None:
         self.unit = unit
         self.values: Values = unit.values
         self.source = source
         self.sorts = dict(zip(source.parameters, sorts, strict=True))
+        self.written: set[str] = set()
+        """The parameters that the function changes."""
         self.used: set[str] = set()
         self.parameters = {name: self.fresh(name) for name, sort in self.sorts.items() if sort != CONSTANTS}
 
@@ -69,84 +75,33 @@ class Expressions(abc.ABC):
         self.used.add(name)
         return name
 
-    def refuse(self, node: ast.AST, message: str) -> NoReturn:
+    def refuse(self, node: tree.Node | None, message: str) -> NoReturn:
         """Raise an error for a construct without a translation, with its position."""
-        file, _, line = self.source.place.rpartition(":")
-        raise SpecError(f"{file}:{getattr(node, 'lineno', line)}: in {self.source.function.__name__}: {message}")
-
-    @abc.abstractmethod
-    def call(self, frame: Frame, node: ast.Call, whole: bool) -> list[Value]:
-        """Return the values of a call; `whole` if the call is the entire expression."""
-
-    @abc.abstractmethod
-    def contained(self, frame: Frame, left: ast.expr, of: ast.expr) -> Term:
-        """Return whether a value is in others."""
+        self.source.refuse(node, message)
 
     # values
 
-    def value(self, frame: Frame, node: ast.expr, whole: bool = False) -> Value:
+    def value(self, frame: Frame, node: tree.Expression, whole: bool = False) -> Value:
         """Return the value of an expression."""
         try:
             return self.value_of(frame, node, whole)
         except Impossible as error:
-            self.refuse(node, f"{ast.unparse(node)}: {error}")
+            self.refuse(node, f"{text_of(node)}: {error}")
 
-    def value_of(self, frame: Frame, node: ast.expr, whole: bool) -> Value:
+    @abc.abstractmethod
+    def value_of(self, frame: Frame, node: tree.Expression, whole: bool) -> Value:
         """Return the value of an expression, by its kind."""
-        match node:
-            case ast.Constant(value=bool() as truth):
-                return Value(TRUE if truth else FALSE, BOOL)
-            case ast.Constant(value=int() as known):
-                return Value(number(known), INT, known)
-            case ast.Name(id=name) if name in self.sorts or name in frame.locals:
-                return self.local(frame, name)
-            case ast.Name(id=name):
-                return self.named(name, resolve(self.source.function, name))
-            case ast.Attribute(value=ast.Name(id=name), attr=attr) if self.sorts.get(name) == CONSTANTS:
-                bound: Value = self.unit.constant(attr)
-                return bound
-            case ast.Attribute(value=ast.Name(id=name), attr=attr) if name not in self.sorts and name not in frame.locals:
-                member = resolve(self.source.function, name)[attr]
-                return Value(self.unit.text.member(member), INT, int(member))
-            case ast.Attribute() | ast.Subscript():
-                return self.read(frame, self.place(frame, node))
-            case ast.BinOp(left=left, op=op, right=right):
-                return self.values.arithmetic(op, self.value(frame, left), self.value(frame, right))
-            case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return Value(negated(self.test(frame, operand, whole)), BOOL)
-            case ast.UnaryOp(op=ast.Invert(), operand=operand):
-                return self.values.inverted(self.value(frame, operand))
-            case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return self.values.opposite(self.value(frame, operand))
-            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
-                return self.value(frame, operand)
-            case ast.Compare(left=left, ops=[ast.In() | ast.NotIn() as op], comparators=[of]):
-                there = self.contained(frame, left, of)
-                return Value(there if isinstance(op, ast.In) else negated(there), BOOL)
-            case ast.Compare():
-                return Value(self.comparison(frame, node), BOOL)
-            case ast.BoolOp(op=op, values=parts):
-                return self.junction(frame, isinstance(op, ast.And), parts)
-            case ast.IfExp(test=test, body=body, orelse=orelse):
-                return self.chosen(self.test(frame, test), self.value(frame, body), self.value(frame, orelse))
-            case ast.Call() if self.takes_value(node):
-                return self.read(frame, self.place(frame, node))
-            case ast.Call():
-                results = self.call(frame, node, whole)
-                if len(results) != 1:
-                    self.refuse(node, f"one value is needed here, and the function returns {len(results)}")
-                return results[0]
-        self.refuse(node, f"{ast.unparse(node)} ({type(node).__name__}) has no form in TLA+ here")
 
-    def test(self, frame: Frame, node: ast.expr, whole: bool = False) -> Term:
+    def test(self, frame: Frame, node: tree.Expression, whole: bool = False) -> Term:
         """Return an expression as a formula that says whether it is true."""
         try:
             return self.values.truth(self.value(frame, node, whole))
         except Impossible as error:
-            self.refuse(node, f"{ast.unparse(node)}: {error}")
+            self.refuse(node, f"{text_of(node)}: {error}")
 
-    def named(self, name: str, value: Any) -> Value:
-        """Return the value of a global name."""
+    def named(self, node: tree.Constant) -> Value:
+        """Return the value of a name outside the function."""
+        value = node.value
         if isinstance(value, BrokerSet):
             items = list(value)
             return Value(Atom("{" + ", ".join(map(str, items)) + "}"), SET, int(value))
@@ -154,17 +109,20 @@ class Expressions(abc.ABC):
             return Value(self.unit.text.member(value), INT, int(value))
         if isinstance(value, bool):
             return Value(TRUE if value else FALSE, BOOL)
-        return Value(self.unit.text.constant(name, int(value)), INT, int(value))
+        return Value(self.unit.text.constant(node.name, int(value)), INT, int(value))
 
-    def comparison(self, frame: Frame, node: ast.Compare) -> Term:
+    def comparison(self, frame: Frame, node: tree.Comparison) -> Term:
         """Return whether a comparison holds; of a chain, whether every one holds."""
-        operands = [self.value(frame, part) for part in (node.left, *node.comparators)]
-        pairs = zip(node.ops, operands, operands[1:], strict=False)
-        return both(*(self.values.compare(op, left, right) for op, left, right in pairs))
+        left, terms = self.value(frame, node.left), []
+        rights = [(sign, self.value(frame, other)) for sign, other in node.others]
+        for sign, right in rights:
+            terms.append(self.values.compare(sign, left, right))
+            left = right
+        return both(*terms)
 
-    def junction(self, frame: Frame, every: bool, nodes: list[ast.expr]) -> Value:
+    def junction(self, frame: Frame, every: bool, parts: tuple[tree.Expression, ...]) -> Value:
         """Return `a and b` or `a or b`: a truth value, or for numbers the operand that decides."""
-        operands = [self.value(frame, node) for node in nodes]
+        operands = [self.value(frame, part) for part in parts]
         if all(operand.sort == BOOL for operand in operands):
             return Value((both if every else either)(*(operand.term for operand in operands)), BOOL)
         *before, result = operands
@@ -192,35 +150,35 @@ class Expressions(abc.ABC):
             return Value(Atom("k"), CONSTANTS)
         return self.read(frame, Place(name))
 
-    def place(self, frame: Frame, node: ast.expr) -> Place:
+    def place(self, frame: Frame, node: tree.Expression) -> Place:
         """Return the place that an expression denotes."""
         match node:
-            case ast.Name(id=name) if name in frame.roots and name not in frame.locals:
+            case tree.Local(name) if name in frame.roots and name not in frame.locals:
                 return Place(name)
-            case ast.Name(id=name) if name in frame.locals and (place := frame.locals[name].place) is not None:
+            case tree.Local(name) if name in frame.locals and (place := frame.locals[name].place) is not None:
                 return place
-            case ast.Attribute(value=of, attr=attr):
+            case tree.Field(of, name):
                 at = self.place(frame, of)
                 sort = self.sort_at(at)
-                if not isinstance(sort, Record) or attr not in self.unit.shapes.domains(sort.cls):
-                    self.refuse(node, f"{ast.unparse(of)} has no field {attr}")
-                return Place(at.root, (*at.steps, attr))
-            case ast.Subscript(value=of, slice=index):
+                if not isinstance(sort, Record) or name not in self.unit.shapes.domains(sort.cls):
+                    self.refuse(node, f"{text_of(of)} has no field {name}")
+                return Place(at.root, (*at.steps, name))
+            case tree.Item(of, index):
                 at = self.place(frame, of)
                 sort = self.sort_at(at)
                 if not isinstance(sort, Array | Sequence):
-                    self.refuse(node, f"{ast.unparse(of)} has no items")
+                    self.refuse(node, f"{text_of(of)} has no items")
                 number_ = self.values.integer(self.value(frame, index))
                 steps = (*at.steps, plus_number(number_, 1) if isinstance(sort, Sequence) else number_)
                 return Place(at.root, (*steps, number(1)) if isinstance(sort, Keyed) else steps)
-            case ast.Call(args=[of]) if self.takes_value(node):
-                at = self.place(frame, of)
+            case tree.Content(option):
+                at = self.place(frame, option)
                 return Place(at.root, (*at.steps, number(1)))
-        self.refuse(node, f"{ast.unparse(node)} is no field and no item")
+        self.refuse(node, f"{text_of(node)} is no field and no item")
 
-    def takes_value(self, node: ast.Call) -> bool:
-        """Whether a call is one of value_of()."""
-        return isinstance(node.func, ast.Name) and resolve(self.source.function, node.func.id) is value_of
+    def is_constants(self, node: tree.Place) -> bool:
+        """Whether an expression denotes the bounds and decisions."""
+        return isinstance(node, tree.Local) and self.sorts.get(node.name) == CONSTANTS
 
     def sort_at(self, place: Place) -> Sort:
         """Return the sort of the value at a place."""
@@ -272,3 +230,55 @@ class Expressions(abc.ABC):
     def closed(self, frame: Frame, term: Term) -> Term:
         """Return a term under the definitions made on the path (a LET)."""
         return let(frame.bindings, term)
+
+    # changes
+
+    def write(self, frame: Frame, place: Place, term: Term) -> None:
+        """Write a value at a place."""
+        self.written.add(place.root)
+        if not place.steps:
+            frame.put(place.root, term)
+            if not isinstance(term, Atom):
+                self.name_root(frame, place.root)
+            return
+        frame.roots[place.root].pending.append((place.steps, replaced(term, self.term_at(frame, place), Atom("@"))))
+
+    def name_root(self, frame: Frame, root: str) -> None:
+        """Give the new version of a parameter a name."""
+        frame.settle(root, self.fresh(self.parameters[root]))
+
+    def change(self, frame: Frame, place: Place, make: Callable[[Term], Term]) -> None:
+        """Replace a sequence or a record by a term over its old value."""
+        if place.steps:
+            self.written.add(place.root)
+            frame.roots[place.root].pending.append((place.steps, make(Atom("@"))))
+        else:
+            self.write(frame, place, make(frame.roots[place.root].now()))
+
+    def store(self, frame: Frame, place: Place, value: Value) -> None:
+        """Assign a number to a field or an item."""
+        self.write(frame, place, self.values.as_sort(value, self.sort_at(place)).term)
+
+    def unpack(self, frame: Frame, name: str, term: Term, count: int) -> list[Term]:
+        """Bind a tuple to a name, and return its parts."""
+        known = self.fresh(name)
+        frame.bindings.append((known, term))
+        return [Access(Atom(known), number(index + 1)) for index in range(count)]
+
+
+def replaced(term: Term, old: Term, new: Term) -> Term:
+    """Return a term with each occurrence of `old` replaced, except inside another EXCEPT, where `@` has another meaning."""
+    if term == old:
+        return new
+    if isinstance(term, Infix):
+        return Infix(term.symbol, replaced(term.left, old, new), replaced(term.right, old, new), term.at)
+    if isinstance(term, Apply):
+        return Apply(term.name, tuple(replaced(argument, old, new) for argument in term.arguments))
+    return term
+
+
+def keys(f: Function, value: Value) -> Term:
+    """Return the set of the keys of a map that have a value."""
+    key = f.fresh("key")
+    there = Infix("#", Access(value.term, Atom(key)), NOTHING, COMPARE)
+    return Bind(f"{{{key} \\in DOMAIN {value.term.flat()} :", there, "}")

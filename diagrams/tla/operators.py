@@ -6,23 +6,22 @@ may be passed as a number); equal texts share one operator.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from kafka_spec.diagrams.tla.calls import SETS_OF_MEMBERS, annotation_of
+from kafka_spec.diagrams.tla.calls import SETS_OF_MEMBERS
 from kafka_spec.diagrams.tla.expressions import CONSTANTS
 from kafka_spec.diagrams.tla.frames import Frame
-from kafka_spec.diagrams.tla.generators import GeneratorTerms
+from kafka_spec.diagrams.tla.loops import Ends
 from kafka_spec.diagrams.tla.shortened import both, choice, either, let, negated, with_changes
 from kafka_spec.diagrams.tla.sorts import BOOL, INT, OUTSIDE, SET, Record, Shapes, Sort, constant_name
-from kafka_spec.diagrams.tla.statements import Ends
+from kafka_spec.diagrams.tla.statements import Body
 from kafka_spec.diagrams.tla.terms import COMPARE, FALSE, TRUE, Access, Apply, Atom, Enumerated, Infix, Term, Tuple
 from kafka_spec.diagrams.tla.text import Text
 from kafka_spec.diagrams.tla.types import Types
 from kafka_spec.diagrams.tla.values import Impossible, Value, Values
-from kafka_spec.spec.language import Source, source_of
+from kafka_spec.spec.language import source_of
 from kafka_spec.spec.language.domain import machine_paths
 from kafka_spec.spec.vocabulary.table import Machine, Row, Spec, SpecError, name_of
 
@@ -39,7 +38,7 @@ class Operator:
     results: tuple[Sort, ...]
 
 
-class FunctionBody(GeneratorTerms):
+class FunctionBody(Body):
     """The body of one function: run once to find what it returns and changes, and again to write that."""
 
     targets: tuple[Sort, ...] = ()
@@ -56,7 +55,7 @@ class FunctionBody(GeneratorTerms):
             returned.append(values)
             return TRUE
 
-        self.run(self.begin(), self.source.tree.body, Ends(lambda _: TRUE, note))
+        self.run(self.begin(), self.source.body, Ends(lambda _: TRUE, note))
         self.targets = tuple(self.common(column) for column in zip(*returned, strict=True)) if returned else ()
         if self.source.results == 0:
             self.targets = ()
@@ -67,12 +66,12 @@ class FunctionBody(GeneratorTerms):
             try:
                 terms = [self.values.as_sort(value, sort).term for value, sort in zip(values, self.targets, strict=True)]
             except Impossible as error:
-                self.refuse(self.source.tree, f"it returns what has no form in TLA+: {error}")
+                self.refuse(None, f"it returns what has no form in TLA+: {error}")
             parts = [*(frame.roots[name].now() for name in written), *terms]
             return TRUE if not parts else parts[0] if len(parts) == 1 else Tuple(tuple(parts))
 
         truth = not written and self.targets == (BOOL,)
-        term = self.run(self.begin(), self.source.tree.body, Ends(lambda frame: back(frame, []), back, truth=truth))
+        term = self.run(self.begin(), self.source.body, Ends(lambda frame: back(frame, []), back, truth=truth))
         return term, self.targets
 
     def common(self, values: tuple[Value, ...]) -> Sort:
@@ -82,9 +81,9 @@ class FunctionBody(GeneratorTerms):
             for value in values[1:]:
                 sort = self.values.joined(sort, value.sort)
         except Impossible as error:
-            self.refuse(self.source.tree, f"it returns what has no common form: {error}")
+            self.refuse(None, f"it returns what has no common form: {error}")
         if sort == OUTSIDE:
-            self.refuse(self.source.tree, "it returns the complement of a set; return what that leaves of a set")
+            self.refuse(None, "it returns the complement of a set; return what that leaves of a set")
         return sort
 
 
@@ -128,7 +127,7 @@ class Operators:
             if want in self.text.taken:  # a rule or a property has that name
                 want += "Effect" if written else "Holds" if results == (BOOL,) else "Value"
             name = self.text.global_name(want)
-            self.text.define(name, list(body.parameters.values()), term, documentation(source))
+            self.text.define(name, list(body.parameters.values()), term, source.documentation)
             self.texts[same] = Operator(name, written, results)
         self.done[key] = self.texts[same]
         return self.done[key]
@@ -140,7 +139,7 @@ class Operators:
         source = source_of(function)
         sorts: list[Sort] = []
         terms = []
-        for name in source.parameters:
+        for name, annotation in zip(source.parameters, source.annotations, strict=True):
             if name in state:
                 sorts.append(self.root)
                 terms.append(state[name])
@@ -149,7 +148,7 @@ class Operators:
             elif name in self.elements:
                 sorts.append(self.elements[name])
                 terms.append(arguments[name])
-            elif annotation_of(source.tree, name) in SETS_OF_MEMBERS:
+            elif annotation in SETS_OF_MEMBERS:
                 sorts.append(SET)
                 terms.append(self.values.apply("SetOfBits", arguments[name]))
             else:
@@ -277,8 +276,3 @@ def row_comment(row: Row) -> str:
     effects = f" / {', '.join(map(name_of, row.effects))}" if row.effects else ""
     conditions = f" [{' and '.join(row.conditions)}]" if row.conditions else ""
     return f"{sources} -> {row.target.name}{conditions}{effects}"
-
-
-def documentation(source: Source) -> str:
-    """Return the docstring of a function."""
-    return ast.get_docstring(source.tree) or ""

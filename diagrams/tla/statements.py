@@ -1,162 +1,228 @@
 """Bodies of functions as terms, by symbolic execution: each path through a function ends in a term, and an IF joins paths.
 
-This module handles control flow. `run` follows statements to where control leaves them (`Ends` says which term that gives); `step`
-executes a statement that always falls through, and leaves its result in the frame. Loops are in loops.py.
+Two `match` over the nodes of the tree say what each becomes: `value_of` for expressions, `take` for statements that always fall
+through, which leave their result in the frame. `run` follows statements to where control leaves them (`Ends` says which term that
+gives). Loops are in loops.py.
 """
 
 from __future__ import annotations
 
-import abc
-import ast
-from collections.abc import Callable
-from dataclasses import dataclass
+from typing import assert_never
 
-from kafka_spec.diagrams.tla.calls import Calls
+from kafka_spec.diagrams.tla.calls import (
+    add,
+    append,
+    call,
+    count,
+    drop,
+    extreme,
+    fire,
+    has,
+    length,
+    overwrite,
+    pop_first,
+    present,
+    put,
+    remove,
+    reset,
+    truncate,
+)
 from kafka_spec.diagrams.tla.expressions import CONSTANTS
 from kafka_spec.diagrams.tla.frames import Frame
-from kafka_spec.diagrams.tla.shortened import choice
-from kafka_spec.diagrams.tla.sorts import BOOL, Sort
-from kafka_spec.diagrams.tla.terms import Access, Atom, Term, Tuple, number
+from kafka_spec.diagrams.tla.generators import contained, gathered
+from kafka_spec.diagrams.tla.loops import NOWHERE, Ends, Runs, loop, loop_out
+from kafka_spec.diagrams.tla.shortened import choice, negated
+from kafka_spec.diagrams.tla.sorts import BOOL, INT, Sort
+from kafka_spec.diagrams.tla.terms import FALSE, TRUE, Term, Tuple, number
 from kafka_spec.diagrams.tla.values import Impossible, Value
-from kafka_spec.spec.language import resolve
-
-NOWHERE = Atom("nowhere")
-"""The end of a path that is never taken."""
+from kafka_spec.spec.language import tree
+from kafka_spec.spec.language.text import line_of, text_of
 
 
-@dataclass(frozen=True)
-class Ends:
-    """The terms for the ends of a path: control falls off the last statement, returns, breaks the loop, or continues it."""
-
-    fall: Callable[[Frame], Term]
-    back: Callable[[Frame, list[Value]], Term]
-    leave: Callable[[Frame], Term] | None = None
-    again: Callable[[Frame], Term] | None = None
-    truth: bool = False
-    """Whether the terms are truth values."""
-
-
-def jumps(statements: list[ast.stmt], own_loop: bool = True) -> bool:
+def jumps(statements: tree.Block, own_loop: bool = True) -> bool:
     """Whether control may leave statements other than at their end; with `own_loop`, break and continue count too."""
     for node in statements:
-        if isinstance(node, ast.Return) or (own_loop and isinstance(node, ast.Break | ast.Continue)):
+        if isinstance(node, tree.Return) or (own_loop and isinstance(node, tree.Break | tree.Continue)):
             return True
-        if isinstance(node, ast.If) and (jumps(node.body, own_loop) or jumps(node.orelse, own_loop)):
+        if isinstance(node, tree.If) and (jumps(node.body, own_loop) or jumps(node.orelse, own_loop)):
             return True
-        if isinstance(node, ast.For) and jumps(node.body, False):
+        if isinstance(node, tree.For) and jumps(node.body, False):
             return True
     return False
 
 
-class Statements(Calls):
-    """Follows statements."""
+class Body(Runs):
+    """Translates the body of a function."""
 
-    def run(self, frame: Frame, statements: list[ast.stmt], ends: Ends) -> Term:
+    # expressions
+
+    def value_of(self, frame: Frame, node: tree.Expression, whole: bool) -> Value:
+        """Return the value of an expression, by its kind."""
+        match node:
+            case tree.Number(bool() as truth):
+                return Value(TRUE if truth else FALSE, BOOL)
+            case tree.Number(known):
+                return Value(number(known), INT, known)
+            case tree.Constant():
+                return self.named(node)
+            case tree.Local(name):
+                return self.local(frame, name)
+            case tree.Field(of, name) if self.is_constants(of):
+                bound: Value = self.unit.constant(name)
+                return bound
+            case tree.Field() | tree.Item() | tree.Content():
+                return self.read(frame, self.place(frame, node))
+            case tree.Arithmetic(sign, left, right):
+                return self.values.arithmetic(sign, self.value(frame, left), self.value(frame, right))
+            case tree.Not(of):
+                return Value(negated(self.test(frame, of, whole)), BOOL)
+            case tree.Signed(sign, of):
+                value = self.value(frame, of)
+                return value if sign == "+" else self.values.opposite(value) if sign == "-" else self.values.inverted(value)
+            case tree.Contained():
+                return Value(contained(self, frame, node), BOOL)
+            case tree.Comparison():
+                return Value(self.comparison(frame, node), BOOL)
+            case tree.Junction(every, parts):
+                return self.junction(frame, every, parts)
+            case tree.Choice(test, yes, no):
+                return self.chosen(self.test(frame, test), self.value(frame, yes), self.value(frame, no))
+            case tree.Gathered():
+                return gathered(self, frame, node)
+            case tree.Has():
+                return Value(has(self, frame, node), BOOL)
+            case tree.Count():
+                return Value(count(self, frame, node), INT)
+            case tree.Present():
+                return Value(present(self, frame, node), BOOL)
+            case tree.Length():
+                return Value(length(self, frame, node), INT)
+            case tree.Extreme():
+                return Value(extreme(self, frame, node), INT)
+            case tree.Fire():
+                return fire(self, frame, node, whole)
+            case tree.Call():
+                return call(self, frame, node, whole)[0]
+            case tree.Primitive():
+                self.refuse(node, f"{text_of(node)} is no call of the language")
+            case _:
+                assert_never(node)
+
+    # statements
+
+    def run(self, frame: Frame, statements: tree.Block, ends: Ends) -> Term:
         """Return the term of all paths from here on."""
         for index, node in enumerate(statements):
             rest = statements[index + 1 :]
             match node:
-                case ast.Return(value=value):
-                    term = ends.back(frame, self.returned(frame, value))
+                case tree.Return(values):
+                    term = ends.back(frame, self.returned(frame, values))
                     return self.closed(frame, term)
-                case ast.Break():
+                case tree.Break():
                     assert ends.leave is not None
                     return self.closed(frame, ends.leave(frame))
-                case ast.Continue():
+                case tree.Continue():
                     assert ends.again is not None
                     return self.closed(frame, ends.again(frame))
-                case ast.If(test=test, body=body, orelse=orelse) if jumps([node]):
+                case tree.If(test, body, orelse) if jumps((node,)):
                     condition = self.test(frame, test, whole=True)
-                    yes = self.scoped(frame, [*body, *rest], ends)
-                    no = self.scoped(frame, [*orelse, *rest], ends)
+                    yes = self.scoped(frame, (*body, *rest), ends)
+                    no = self.scoped(frame, (*orelse, *rest), ends)
                     return self.closed(
                         frame, no if yes == NOWHERE else yes if no == NOWHERE else choice(condition, yes, no, ends.truth)
                     )
-                case ast.For() if jumps([node]):
-                    return self.closed(frame, self.loop_out(frame, node, rest, ends))
+                case tree.For() if jumps((node,)):
+                    return self.closed(frame, loop_out(self, frame, node, rest, ends))
                 case _:
                     self.step(frame, node)
         return self.closed(frame, ends.fall(frame))
 
-    @abc.abstractmethod
-    def loop_out(self, frame: Frame, node: ast.For, rest: list[ast.stmt], ends: Ends) -> Term:
-        """Return the term of a loop that may return and of the statements after it."""
-
-    @abc.abstractmethod
-    def loop(self, frame: Frame, node: ast.For) -> None:
-        """Translate a loop that does not return."""
-
-    def returned(self, frame: Frame, node: ast.expr | None) -> list[Value]:
+    def returned(self, frame: Frame, values: tuple[tree.Expression, ...]) -> list[Value]:
         """Return the values that a function returns."""
-        if node is None:
-            return []
-        if isinstance(node, ast.Tuple):
-            return [self.value(frame, part) for part in node.elts]
-        if isinstance(node, ast.Call):
-            return self.call(frame, node, whole=True)
-        return [self.value(frame, node, whole=True)]
+        return [self.value(frame, value, whole=len(values) == 1) for value in values]
 
-    def step(self, frame: Frame, node: ast.stmt) -> None:
+    def step(self, frame: Frame, node: tree.Statement) -> None:
         """Execute a statement that falls through."""
         try:
             self.take(frame, node)
         except Impossible as error:
-            self.refuse(node, f"{ast.unparse(node).splitlines()[0]}: {error}")
+            self.refuse(node, f"{line_of(node)}: {error}")
 
-    def take(self, frame: Frame, node: ast.stmt) -> None:
+    def take(self, frame: Frame, node: tree.Statement) -> None:
         """Execute a statement that falls through, by its kind."""
         match node:
-            case ast.Expr(value=ast.Constant()) | ast.Pass():
+            case tree.Pass():
                 pass
-            case ast.Expr(value=ast.Call(func=ast.Name(id=name)) as called):
-                if getattr(resolve(self.source.function, name), "__fires__", False):
-                    self.fire(frame, called, whole=True, asked=False)
-                else:
-                    self.call(frame, called, whole=True)
-            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):
-                for target, part in zip(targets, self.several(frame, value), strict=True):
-                    self.assign(frame, target, part)
-            case ast.Assign(targets=[target], value=value) | ast.AnnAssign(target=target, value=ast.expr() as value):
+            case tree.Do(tree.Fire() as fired):
+                fire(self, frame, fired, whole=True, asked=False)
+            case tree.Do(tree.Call() as called):
+                call(self, frame, called, whole=True)
+            case tree.Do(what):
+                self.value(frame, what, whole=True)
+            case tree.Unpack(names, values):
+                parts = (
+                    call(self, frame, values, whole=True)
+                    if isinstance(values, tree.Call)
+                    else [self.value(frame, value) for value in values]
+                )
+                for name, part in zip(names, parts, strict=True):
+                    self.assign(frame, name, part)
+            case tree.Assign(target, value):
                 self.assign(frame, target, self.value(frame, value, whole=True))
-            case ast.AugAssign(target=ast.Name(id=name) as target, op=op, value=value):
-                before = self.local(frame, name)
-                self.assign(frame, target, self.values.arithmetic(op, before, self.value(frame, value)))
-            case ast.AugAssign(target=target, op=op, value=value):
-                place = self.place(frame, target)
-                before = self.read(frame, place)
-                result = self.values.arithmetic(op, before, self.value(frame, value))
-                self.store(frame, place, result, node)
-            case ast.If(test=test, body=body, orelse=orelse):
+            case tree.Change():
+                self.augment(frame, node)
+            case tree.If(test, body, orelse):
                 self.branch(frame, self.test(frame, test, whole=True), body, orelse)
-            case ast.For():
-                self.loop(frame, node)
+            case tree.For():
+                loop(self, frame, node)
+            case tree.Append():
+                append(self, frame, node)
+            case tree.Truncate():
+                truncate(self, frame, node)
+            case tree.PopFirst():
+                pop_first(self, frame, node)
+            case tree.Reset():
+                reset(self, frame, node)
+            case tree.Overwrite():
+                overwrite(self, frame, node)
+            case tree.Add():
+                add(self, frame, node)
+            case tree.Remove():
+                remove(self, frame, node)
+            case tree.Put():
+                put(self, frame, node)
+            case tree.Drop():
+                drop(self, frame, node)
+            case tree.Return() | tree.Break() | tree.Continue() | tree.While():
+                self.refuse(node, f"{type(node).__name__} does not fall through")
             case _:
-                self.refuse(node, f"{type(node).__name__} has no form in TLA+ here")
+                assert_never(node)
 
-    def several(self, frame: Frame, node: ast.expr) -> list[Value]:
-        """Return the values assigned to a tuple of names."""
-        if isinstance(node, ast.Tuple):
-            return [self.value(frame, part) for part in node.elts]
-        if isinstance(node, ast.Call):
-            return self.call(frame, node, whole=True)
-        self.refuse(node, "only a tuple or the result of a function can be taken apart")
-
-    def assign(self, frame: Frame, target: ast.expr, value: Value) -> None:
-        """Assign to a name, a field or an item."""
-        if isinstance(target, ast.Name):
-            if value.sort != CONSTANTS:
-                frame.locals[target.id] = self.bound(frame, target.id, value)
+    def augment(self, frame: Frame, node: tree.Change) -> None:
+        """Assign the result of an operator."""
+        if isinstance(node.target, tree.Local):
+            before = self.local(frame, node.target.name)
+            self.assign(frame, node.target, self.values.arithmetic(node.sign, before, self.value(frame, node.value)))
             return
-        self.store(frame, self.place(frame, target), value, target)
+        place = self.place(frame, node.target)
+        before = self.read(frame, place)
+        self.store(frame, place, self.values.arithmetic(node.sign, before, self.value(frame, node.value)))
 
-    def scoped(self, frame: Frame, statements: list[ast.stmt], ends: Ends) -> Term:
+    def assign(self, frame: Frame, target: tree.Target, value: Value) -> None:
+        """Assign to a name, a field or an item."""
+        if not isinstance(target, tree.Local):
+            self.store(frame, self.place(frame, target), value)
+        elif value.sort != CONSTANTS:
+            frame.locals[target.name] = self.bound(frame, target.name, value)
+
+    def scoped(self, frame: Frame, statements: tree.Block, ends: Ends) -> Term:
         """Follow a branch; its names may be reused after it."""
         used = set(self.used)
         term = self.run(frame.fork(), statements, ends)
         self.used = used
         return term
 
-    def branch(self, frame: Frame, test: Term, body: list[ast.stmt], orelse: list[ast.stmt]) -> None:
+    def branch(self, frame: Frame, test: Term, body: tree.Block, orelse: tree.Block) -> None:
         """Execute an `if` whose branches both fall through, and join their changes."""
         yes, no, used = frame.fork(), frame.fork(), set(self.used)
         for way, statements in ((yes, body), (no, orelse)):
@@ -197,9 +263,3 @@ class Statements(Calls):
             names.append(name)
             sorts.append(self.values.joined(one.sort, other.sort))
         return names, sorts
-
-    def unpack(self, frame: Frame, name: str, term: Term, count: int) -> list[Term]:
-        """Bind a tuple to a name, and return its parts."""
-        known = self.fresh(name)
-        frame.bindings.append((known, term))
-        return [Access(Atom(known), number(index + 1)) for index in range(count)]

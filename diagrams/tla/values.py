@@ -7,9 +7,8 @@ carries both forms.
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Literal, assert_never
 
 from kafka_spec.diagrams.tla.shortened import negated
 from kafka_spec.diagrams.tla.sorts import BOOL, INT, OUTSIDE, SET, Sort, plus_number
@@ -31,7 +30,9 @@ from kafka_spec.diagrams.tla.terms import (
     number,
 )
 from kafka_spec.diagrams.tla.text import Text
+from kafka_spec.spec.language import tree
 
+Bitwise = Literal["&", "|", "^"]
 Step = str | Term
 """A field, or an index in TLA+'s counting."""
 
@@ -130,13 +131,13 @@ class Values:
 
     # operators
 
-    def compare(self, op: ast.cmpop, left: Value, right: Value) -> Term:
+    def compare(self, sign: tree.OrderSign, left: Value, right: Value) -> Term:
         """Return whether a comparison holds."""
-        if isinstance(op, ast.Eq | ast.NotEq):
-            same = self.equal(left, right)
-            return same if isinstance(op, ast.Eq) else negated(same)
-        symbols: dict[type[ast.cmpop], str] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
-        return Infix(symbols[type(op)], self.integer(left), self.integer(right), COMPARE)
+        if sign == "==":
+            return self.equal(left, right)
+        if sign == "!=":
+            return negated(self.equal(left, right))
+        return Infix(sign, self.integer(left), self.integer(right), COMPARE)
 
     def equal(self, left: Value, right: Value) -> Term:
         """Return whether two values are the same number."""
@@ -151,24 +152,28 @@ class Values:
             return Infix("<=>", left.term, right.term, IMPLIES)
         return Infix("=", self.integer(left), self.integer(right), COMPARE)
 
-    def arithmetic(self, op: ast.operator, left: Value, right: Value) -> Value:
+    def arithmetic(self, sign: tree.ArithmeticSign, left: Value, right: Value) -> Value:
         """Return the result of an operator."""
-        if isinstance(op, ast.BitAnd | ast.BitOr | ast.BitXor):
-            return self.bitwise(op, left, right)
+        if sign == "&" or sign == "|" or sign == "^":
+            return self.bitwise(sign, left, right)
         a, b = self.integer(left), self.integer(right)
-        if isinstance(op, ast.Add | ast.Sub):
-            return self._sum(isinstance(op, ast.Add), left, right, a, b)
-        makes: dict[type[ast.operator], Callable[[], Term]] = {
-            ast.Mult: lambda: Infix("*", a, b, TIMES),
-            ast.FloorDiv: lambda: Infix("\\div", a, b, TIMES) if (right.known or 0) > 0 else self.apply("FloorDiv", a, b),
-            ast.Mod: lambda: Infix("%", a, b, PLUS) if (right.known or 0) > 0 else self.apply("Mod", a, b),
-            ast.LShift: lambda: power(b) if left.known == 1 else Infix("*", a, power(b), TIMES),
-            ast.RShift: lambda: Infix("\\div", a, power(b), TIMES),
-        }
-        bits = None
-        if isinstance(op, ast.LShift) and left.known == 1:
-            bits = singleton(b)
-        return Value(makes[type(op)](), INT, bits=bits)
+        match sign:
+            case "+" | "-":
+                return self._sum(sign == "+", left, right, a, b)
+            case "*":
+                return Value(Infix("*", a, b, TIMES), INT)
+            case "//":
+                return Value(Infix("\\div", a, b, TIMES) if (right.known or 0) > 0 else self.apply("FloorDiv", a, b), INT)
+            case "%":
+                return Value(Infix("%", a, b, PLUS) if (right.known or 0) > 0 else self.apply("Mod", a, b), INT)
+            case "<<" if left.known == 1:
+                return Value(power(b), INT, bits=singleton(b))
+            case "<<":
+                return Value(Infix("*", a, power(b), TIMES), INT)
+            case ">>":
+                return Value(Infix("\\div", a, power(b), TIMES), INT)
+            case _:
+                assert_never(sign)
 
     def _sum(self, plus: bool, left: Value, right: Value, a: Term, b: Term) -> Value:
         if left.known is not None and right.known is not None:
@@ -181,35 +186,34 @@ class Values:
             return Value(plus_number(a, right.known if plus else -right.known), INT, bits=bits)
         return Value(Infix("+" if plus else "-", a, b, PLUS), INT)
 
-    def bitwise(self, op: ast.operator, left: Value, right: Value) -> Value:
+    def bitwise(self, sign: Bitwise, left: Value, right: Value) -> Value:
         """Return the result of & | ^: on sets if one operand is a set, otherwise on numbers."""
         sorts = {left.sort, right.sort}
         if BOOL in sorts and sorts == {BOOL}:
-            symbol = {ast.BitAnd: "/\\", ast.BitOr: "\\/"}.get(type(op))
-            if symbol:
-                return Value(Infix(symbol, left.term, right.term, 3), BOOL)
+            if sign != "^":
+                return Value(Infix("/\\" if sign == "&" else "\\/", left.term, right.term, 3), BOOL)
         if not sorts & {SET, OUTSIDE}:
-            name = {ast.BitAnd: "BitAnd", ast.BitOr: "BitOr", ast.BitXor: "BitXor"}[type(op)]
+            name = {"&": "BitAnd", "|": "BitOr", "^": "BitXor"}[sign]
             return Value(self.apply(name, self.integer(left), self.integer(right)), INT)
         if OUTSIDE in sorts:
-            return self._with_outside(op, left, right)
+            return self._with_outside(sign, left, right)
         a, b = self.set(left), self.set(right)
-        if isinstance(op, ast.BitXor):
+        if sign == "^":
             difference = Infix("\\", Infix("\\cup", a, b, SETS), Infix("\\cap", a, b, SETS), SETS)
             return Value(difference, SET)
         if EMPTY in (a, b):
-            return Value(EMPTY if isinstance(op, ast.BitAnd) else a if b == EMPTY else b, SET)
-        return Value(Infix("\\cap" if isinstance(op, ast.BitAnd) else "\\cup", a, b, SETS), SET)
+            return Value(EMPTY if sign == "&" else a if b == EMPTY else b, SET)
+        return Value(Infix("\\cap" if sign == "&" else "\\cup", a, b, SETS), SET)
 
-    def _with_outside(self, op: ast.operator, left: Value, right: Value) -> Value:
+    def _with_outside(self, sign: Bitwise, left: Value, right: Value) -> Value:
         """Return the result of & or | where an operand is the complement of a set; its term is the set left out."""
-        if left.sort == right.sort and isinstance(op, ast.BitAnd | ast.BitOr):
-            symbol = "\\cup" if isinstance(op, ast.BitAnd) else "\\cap"
+        if left.sort == right.sort and sign != "^":
+            symbol = "\\cup" if sign == "&" else "\\cap"
             return Value(Infix(symbol, left.term, right.term, SETS), OUTSIDE)
         inside, outside = (right, left) if left.sort == OUTSIDE else (left, right)
-        if isinstance(op, ast.BitAnd):
+        if sign == "&":
             return Value(Infix("\\", self.set(inside), outside.term, SETS), SET)
-        if isinstance(op, ast.BitOr):
+        if sign == "|":
             return Value(Infix("\\", outside.term, self.set(inside), SETS), OUTSIDE)
         raise Impossible("^ with the complement of a set has no form in TLA+ here; write it with & and |")
 

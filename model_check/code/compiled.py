@@ -6,7 +6,7 @@ Does not compile: compile.py writes the text of the code.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from kafka_spec.model_check.code.arrays import Bytes, Numbers, address
 from kafka_spec.model_check.llvm.machine_code import CodeText, Tier, load
 from kafka_spec.model_check.record.counted import HEADER
 from kafka_spec.spec.language.integers import unusable
-from kafka_spec.spec.vocabulary.table import Property, SpecError
+from kafka_spec.spec.vocabulary.table import SpecError
 
 
 @dataclass(frozen=True)
@@ -107,8 +107,6 @@ class Code:
     append_rows: Callable[..., int]
     fill: Callable[..., int]
     widen: Callable[..., int]
-    on_graph: Sequence[Property] = ()
-    """The claims whose predicates the judge evaluates in every state, in its order; empty for code without a spec."""
 
     @property
     def text(self) -> str:

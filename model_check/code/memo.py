@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import llvmlite
+
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.llvm import disk_cache
 from kafka_spec.model_check.llvm.disk_cache import CodeOrigin

@@ -11,6 +11,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from llvmlite import ir
+
 from kafka_spec.model_check.code import kernel
 from kafka_spec.model_check.code.cache_key import Inputs
 from kafka_spec.model_check.code.compiled import Code, Shape
@@ -31,7 +33,6 @@ from kafka_spec.model_check.record.layout import ActionNumbers, Actions, Layout,
 from kafka_spec.model_check.record.seen_spec import SeenSpec
 from kafka_spec.spec.language.source import definition_of
 from kafka_spec.spec.vocabulary.table import Constants, Property, Spec
-from llvmlite import ir
 
 LITERALS = {"AHEAD": kernel.AHEAD, "SLACK": kernel.SLACK, "SIGN": -1 << 63}
 """The names that the engine's own functions read as numbers, besides the size of a record."""
@@ -49,8 +50,8 @@ class Options:
     """Whether the light row of a record is another form than the record."""
 
 
-class Program(Plan, Code):
-    """The compiled code of a spec at given bounds."""
+class Program(Code):
+    """The compiled code of a spec at given bounds, with the plan of what it judges and counts."""
 
     def __init__(
         self,
@@ -66,16 +67,16 @@ class Program(Plan, Code):
     ) -> None:
         """Compile, or use code that was compiled from equal inputs before; `anew`: always compile; `tier`: see machine_code."""
         began = time.perf_counter()
-        Plan.__init__(self, spec, claims, "digest" not in leave_out)
+        self.plan = plan = Plan(spec, claims, "digest" not in leave_out)
         self.written = self._compile(spec, layout, actions, claims, tuple(vars(k)), leave_out, fresh, covering)
         seed = layout.seed ^ mix(layout.seed ^ SECRET[0], SECRET[1])
-        counts = actions.count, actions.bits, len(spec.rules), len(self.bound_names), len(self.states), len(self.steps)
-        tests = len(self.state_tests), len(self.step_tests)
-        paths = tuple(-1 if claim.when is None else self.ways.index(claim.antecedents) for claim in self.on_graph)
+        counts = actions.count, actions.bits, len(spec.rules), len(plan.bound_names), len(plan.states), len(plan.steps)
+        tests = len(plan.state_tests), len(plan.step_tests)
+        paths = tuple(-1 if claim.when is None else plan.ways.index(claim.antecedents) for claim in plan.on_graph)
         shape = Shape(
-            layout.size, *counts, *tests, tuple(vars(k).values()), seed, layout.most, bool(layout.wide), len(self.ways), paths
+            layout.size, *counts, *tests, tuple(vars(k).values()), seed, layout.most, bool(layout.wide), len(plan.ways), paths
         )
-        Code.__init__(self, self.written.code, shape, fresh, tier)
+        super().__init__(self.written.code, shape, fresh, tier)
         self.tallied = self._entry("tallied", None, [ctypes.c_void_p]) if covering else None
         self.seconds = time.perf_counter() - began
 
@@ -83,7 +84,7 @@ class Program(Plan, Code):
         """Load the machine code, and use it from now on; the arguments are those of `machine_code.load`."""
         super().load(fresh, tier)
         integer, pointer = ctypes.c_int64, ctypes.c_void_p
-        renames = self.spec.symmetry is not None
+        renames = self.plan.spec.symmetry is not None
         self.rename = self._entry("rename_members", None, [pointer, integer, integer, pointer]) if renames else None
 
     def _compile(

@@ -1,4 +1,4 @@
-"""Evaluates a predicate of a spec from its parsed source; records for each call its result, the deciding return and local values.
+"""Evaluates a predicate of a spec from its tree; records for each call its result, the deciding return and local values.
 
 Works on the language of spec/language and on plain Python states; does not depend on any property. The caller (explain.py) checks
 the result against that of Python.
@@ -6,44 +6,43 @@ the result against that of Python.
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, assert_never
 
 from kafka_spec.spec import language
-from kafka_spec.spec.language import Function, Source, domain, source_of
+from kafka_spec.spec.language import Function, Source, domain, source_of, tree
 from kafka_spec.spec.language.domain import BrokerSet, Scalar, show_set
 from kafka_spec.spec.vocabulary.table import Constants
 
 Show = Callable[[int], str]
 """Prints a number."""
 
-_OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
-    ast.Invert: operator.invert,
-    ast.Not: operator.not_,
-    ast.In: lambda one, others: one in others,
-    ast.NotIn: lambda one, others: one not in others,
+_ARITHMETIC: Mapping[tree.ArithmeticSign, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+}
+_ORDERS: Mapping[tree.OrderSign, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_SIGNS: Mapping[str, Callable[[Any], Any]] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
+_GATHERED: Mapping[tree.Gathering, Callable[[Iterable[Any]], Any]] = {
+    how: function for function, how in language.OVER_GENERATORS.items()
 }
 
 
@@ -72,12 +71,12 @@ class Call:
     shows: dict[str, Show] = field(default_factory=dict)
     """How the value of a name is printed, if the value is from a field of the state or is a set of brokers."""
     answer: Any = None
-    end: ast.Return | None = None
-    tests: tuple[ast.expr, ...] = ()
+    end: tree.Return | None = None
+    tests: tuple[tree.Expression, ...] = ()
     """The tests of the `if` statements around the return, the outermost first."""
     calls: list[Call] = field(default_factory=list)
 
-    def value(self, node: ast.expr) -> Any:
+    def value(self, node: tree.Expression) -> Any:
         """Evaluate an expression of the function on its current names, without recording calls."""
         return _Evaluator(Call(self.source, self.names)).value(node)
 
@@ -100,54 +99,69 @@ class _Evaluator:
     def __init__(self, call: Call) -> None:
         self.call = call
         self.names = call.names
-        self.tests: tuple[ast.expr, ...] = ()
+        self.tests: tuple[tree.Expression, ...] = ()
 
     def run(self) -> None:
         with contextlib.suppress(_Return):
-            self.block(self.call.source.tree.body)
+            self.block(self.call.source.body)
 
     # statements
 
-    def block(self, statements: list[ast.stmt]) -> None:
+    def block(self, statements: tree.Block) -> None:
         for statement in statements:
             self.statement(statement)
 
-    def statement(self, node: ast.stmt) -> None:
+    def statement(self, node: tree.Statement) -> None:
         match node:
-            case ast.Assign(targets=[target], value=value) | ast.AnnAssign(target=target, value=ast.expr() as value):
-                self.assign(target, self.value(value))
-                if isinstance(target, ast.Name):
-                    self.note_show(target.id, value)
-            case ast.AugAssign(target=ast.Name(id=name), op=op, value=value):
-                self.names[name] = _OPERATORS[type(op)](self.names[name], self.value(value))
-            case ast.If(test=test, body=body, orelse=orelse):
-                if not self.value(test):
-                    self.block(orelse)
-                    return
-                around, self.tests = self.tests, (*self.tests, test)
-                self.block(body)
-                self.tests = around
-            case ast.For(target=ast.Name() as target, iter=over, body=body):
-                self.loop(target, self.iterated(over), body)
-            case ast.Return(value=value):
-                self.call.answer = self.value(value) if value is not None else None
+            case tree.Assign(tree.Local(name), value):
+                self.names[name] = self.value(value)
+                self.note_show(name, value)
+            case tree.Unpack(names, values):
+                results = self.value(values) if isinstance(values, tree.Call) else [self.value(value) for value in values]
+                self.names |= {local.name: result for local, result in zip(names, results, strict=True)}
+            case tree.Change(tree.Local(name), sign, value):
+                self.names[name] = _ARITHMETIC[sign](self.names[name], self.value(value))
+            case tree.If():
+                self.branch(node)
+            case tree.For():
+                self.loop(node)
+            case tree.Return(values):
+                results = tuple(self.value(value) for value in values)
+                self.call.answer = None if not results else results[0] if len(results) == 1 else results
                 self.call.end, self.call.tests = node, self.tests
                 raise _Return
-            case ast.Break():
+            case tree.Break():
                 raise _Break
-            case ast.Continue():
+            case tree.Continue():
                 raise _Continue
-            case ast.Expr(value=ast.Constant()) | ast.Pass():
+            case tree.Do(what):
+                self.value(what)
+            case tree.Pass():
                 pass
+            case (
+                tree.Assign() | tree.Change() | tree.Append() | tree.Truncate() | tree.PopFirst() | tree.Reset() | tree.Overwrite()
+                | tree.Add() | tree.Remove() | tree.Put() | tree.Drop()
+            ):  # fmt: skip
+                self.call.source.refuse(node, "a predicate changes the state")
+            case tree.While():
+                self.call.source.refuse(node, "only the engine's own functions have a while loop")
             case _:
-                raise TypeError(f"{ast.unparse(node)} is no part of a predicate")
+                assert_never(node)
 
-    def loop(self, target: ast.Name, numbers: Iterable[Any], body: list[ast.stmt]) -> None:
+    def branch(self, node: tree.If) -> None:
+        if not self.value(node.test):
+            self.block(node.orelse)
+            return
+        around, self.tests = self.tests, (*self.tests, node.test)
+        self.block(node.body)
+        self.tests = around
+
+    def loop(self, node: tree.For) -> None:
         around = self.tests
-        for number in numbers:
-            self.names[target.id] = number
+        for item in self.iterated(node.over):
+            self.names[node.name] = item
             try:
-                self.block(body)
+                self.block(node.body)
             except _Continue:
                 pass
             except _Break:
@@ -155,115 +169,135 @@ class _Evaluator:
             finally:
                 self.tests = around
 
-    def assign(self, target: ast.expr, value: Any) -> None:
-        match target:
-            case ast.Name(id=name):
-                self.names[name] = value
-            case ast.Tuple(elts=parts):
-                for part, item in zip(parts, value, strict=True):
-                    self.assign(part, item)
-            case _:
-                raise TypeError(f"{ast.unparse(target)} is assigned to in a predicate")
-
     # how values are printed
 
-    def note_show(self, name: str, node: ast.expr) -> None:
+    def note_show(self, name: str, node: tree.Expression) -> None:
         """Record how a name is printed to which the value of an expression was just assigned."""
         self.call.shows.pop(name, None)
         if show := show_set if isinstance(self.names[name], BrokerSet) else self.show_of(node):
             self.call.shows[name] = show
 
-    def show_of(self, node: ast.expr) -> Show | None:
+    def show_of(self, node: tree.Expression) -> Show | None:
         """Return how the value of an expression is printed: like its field; a set computed from sets like these."""
         type_: object = None
         match node:
-            case ast.Name(id=name):
+            case tree.Local(name):
                 return self.call.shows.get(name)
-            case ast.BinOp(left=left, op=ast.BitAnd() | ast.BitOr() | ast.BitXor(), right=right):
+            case tree.Arithmetic("&" | "|" | "^", left, right):
                 return self.show_of(left) or self.show_of(right)
-            case ast.Attribute(value=of, attr=attr) if not isinstance(self.value(of), Constants):
-                type_ = getattr(getattr(self.value(of), "__type__", None), "fields", {}).get(attr)
-            case ast.Subscript(value=of):
+            case tree.Field(of, name) if not isinstance(self.value(of), Constants):
+                type_ = getattr(getattr(self.value(of), "__type__", None), "fields", {}).get(name)
+            case tree.Item(of):
                 type_ = getattr(getattr(self.value(of), "type", None), "item", None)
         return type_.show if isinstance(type_, Scalar) else None
 
     # expressions
 
-    def value(self, node: ast.expr) -> Any:
+    def value(self, node: tree.Expression) -> Any:
         match node:
-            case ast.Constant(value=constant):
-                return constant
-            case ast.Name(id=name):
-                return self.names[name] if name in self.names else language.resolve(self.call.source.function, name)
-            case ast.Attribute(value=of, attr=attr):
-                return getattr(self.value(of), attr)
-            case ast.Subscript(value=of, slice=index):
+            case tree.Number(number) | tree.Constant(_, number):
+                return number
+            case tree.Local(name):
+                return self.names[name]
+            case tree.Field(of, name):
+                return getattr(self.value(of), name)
+            case tree.Item(of, index):
                 return self.value(of)[self.value(index)]
-            case ast.BinOp(left=left, op=op, right=right):
-                return _OPERATORS[type(op)](self.value(left), self.value(right))
-            case ast.UnaryOp(op=op, operand=operand):
-                return _OPERATORS[type(op)](self.value(operand))
-            case ast.BoolOp(op=op, values=values):
-                return self.decide(isinstance(op, ast.And), values)
-            case ast.Compare(left=left, ops=ops, comparators=comparators):
-                return self.compare(self.value(left), ops, comparators)
-            case ast.IfExp(test=test, body=body, orelse=orelse):
-                return self.value(body if self.value(test) else orelse)
-            case ast.Tuple(elts=parts):
-                return tuple(self.value(part) for part in parts)
-            case ast.Call(func=ast.Name(id=name), args=[ast.GeneratorExp() as generator]):
-                return language.resolve(self.call.source.function, name)(self.generate(generator, 0))
-            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=keywords):
-                callee = language.resolve(self.call.source.function, name)
-                if callee in language.READERS:
-                    fields = {str(keyword.arg): self.value(keyword.value) for keyword in keywords}
-                    return callee(*(self.value(argument) for argument in arguments), **fields)
-                return self.called(callee, arguments)
-        raise TypeError(f"{ast.unparse(node)} is no part of a predicate")
+            case tree.Content(option):
+                return domain.value_of(self.value(option))
+            case tree.Arithmetic(sign, left, right):
+                return _ARITHMETIC[sign](self.value(left), self.value(right))
+            case tree.Signed(sign, of):
+                return _SIGNS[sign](self.value(of))
+            case tree.Not(of):
+                return not self.value(of)
+            case tree.Comparison(left, others):
+                return self.compare(self.value(left), others)
+            case tree.Contained(one, among):
+                return self.value(one) in self.among(among)
+            case tree.Junction(every, parts):
+                return self.decide(every, parts)
+            case tree.Choice(test, yes, no):
+                return self.value(yes if self.value(test) else no)
+            case tree.Gathered(how, item, loops):
+                return _GATHERED[how](self.generate(item, loops))
+            case tree.Call():
+                return self.called(node)
+            case tree.Length(of):
+                return len(self.value(of))
+            case tree.Extreme(largest, parts):
+                return (max if largest else min)(map(self.value, parts))
+            case tree.Has(elements, given):
+                return domain.has(self.value(elements), *map(self.value, given.values), **self.fields(given))
+            case tree.Count(elements, given):
+                return domain.count(self.value(elements), *map(self.value, given.values), **self.fields(given))
+            case tree.Present(option):
+                return domain.present(self.value(option))
+            case tree.Fire() | tree.Primitive():
+                self.call.source.refuse(node, "a predicate changes the state")
+            case _:
+                assert_never(node)
 
-    def generate(self, node: ast.GeneratorExp, depth: int) -> Iterator[Any]:
+    def fields(self, given: tree.Given) -> dict[str, Any]:
+        return {name: self.value(value) for name, value in given.fields}
+
+    def generate(self, item: tree.Expression, loops: tuple[tree.Loop, ...]) -> Iterator[Any]:
         """Yield what a generator gives."""
-        if depth == len(node.generators):
-            yield self.value(node.elt)
+        if not loops:
+            yield self.value(item)
             return
-        clause = node.generators[depth]
-        assert isinstance(clause.target, ast.Name)
-        for item in self.iterated(clause.iter):
-            self.names[clause.target.id] = item
-            if all(self.value(test) for test in clause.ifs):
-                yield from self.generate(node, depth + 1)
-        self.names.pop(clause.target.id, None)
+        first, *others = loops
+        for found in self.iterated(first.over):
+            self.names[first.name] = found
+            if all(self.value(test) for test in first.tests):
+                yield from self.generate(item, tuple(others))
+        self.names.pop(first.name, None)
 
-    def iterated(self, node: ast.expr) -> Iterable[Any]:
+    def iterated(self, over: tree.Over) -> Iterable[Any]:
         """Return what a loop goes over."""
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            of: Iterable[Any] = language.resolve(self.call.source.function, node.func.id)(*map(self.value, node.args))
-            return of
-        items: Iterable[Any] = self.value(node)
-        return items
+        match over:
+            case tree.Range(start, stop):
+                return range(self.value(start), self.value(stop))
+            case tree.Members() | tree.Items():
+                found: Iterable[Any] = self.among(over)
+                return found
+            case _:
+                assert_never(over)
 
-    def decide(self, every: bool, values: list[ast.expr]) -> Any:
+    def among(self, among: tree.Values | tree.Members | tree.Items) -> Any:
+        """Return what a value may be in."""
+        match among:
+            case tree.Values(parts):
+                return tuple(map(self.value, parts))
+            case tree.Members(of):
+                return domain.members_of(self.value(of))
+            case tree.Items(of):
+                return self.value(of)
+            case _:
+                assert_never(among)
+
+    def decide(self, every: bool, parts: tuple[tree.Expression, ...]) -> Any:
         """Return the deciding operand of `and` (if `every`) or of `or`."""
         result: Any = every
-        for value in values:
-            result = self.value(value)
+        for part in parts:
+            result = self.value(part)
             if bool(result) != every:
                 break
         return result
 
-    def compare(self, left: Any, ops: list[ast.cmpop], comparators: list[ast.expr]) -> bool:
-        for op, comparator in zip(ops, comparators, strict=True):
-            right = self.value(comparator)
-            if not _OPERATORS[type(op)](left, right):
+    def compare(self, left: Any, others: tuple[tuple[tree.OrderSign, tree.Expression], ...]) -> bool:
+        for sign, other in others:
+            right = self.value(other)
+            if not _ORDERS[sign](left, right):
                 return False
             left = right
         return True
 
-    def called(self, callee: Function, nodes: list[ast.expr]) -> Any:
-        """Call a function; do not record calls of built-in functions and of the helpers of spec/, which explain nothing."""
-        arguments = tuple(self.value(node) for node in nodes)
-        if callee in language.BUILTINS or callee.__module__.startswith(f"{domain.__name__}."):
-            return callee(*arguments)
-        made = evaluate(callee, arguments, [self.show_of(node) for node in nodes])
+    def called(self, node: tree.Call) -> Any:
+        """Call a function; do not record calls of the helpers of spec/, which explain nothing."""
+        arguments = tuple(map(self.value, node.arguments))
+        if node.function.__module__.startswith(f"{domain.__name__}."):
+            return node.function(*arguments)
+        made = evaluate(node.function, arguments, [self.show_of(argument) for argument in node.arguments])
         self.call.calls.append(made)
         return made.answer

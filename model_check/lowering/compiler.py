@@ -5,14 +5,13 @@ code every integer has 64 bits, and every index and every store is checked (emit
 read out of range.
 
 Theory of operation. A function is compiled once for each packed form of its arguments, a trigger of a machine once for a model.
-`trusted` functions (model_check/code/kernel.py) are the engine's: they may use arrays, `while` loops and arithmetic that wraps, and
-are not checked. The compiler of a body is split by kind of construct; each class extends the one before it: arithmetic,
-expressions, writers, calls, statements.
+`trusted` functions (model_check/code/kernel.py) are the engine's own: they may use arrays, `while` loops and arithmetic that
+wraps, and are not checked. What is compiled is the tree of a function (spec/language/tree.py); function.py says which module
+compiles what.
 """
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 from typing import Any
 
@@ -22,7 +21,6 @@ from kafka_spec.model_check.lowering.unit import Unit
 from kafka_spec.model_check.lowering.values import Compiled, Shape, Still
 from kafka_spec.model_check.record.layout import Packed
 from kafka_spec.spec import language
-from kafka_spec.spec.language.source import definition_of
 from kafka_spec.spec.vocabulary.table import Machine
 
 
@@ -33,8 +31,9 @@ class Compiler(Unit):
         """Return the function compiled for arguments of these shapes."""
         key = (function, tuple(map(identity_of, shapes)))
         if key not in self.functions:
-            source = trusted_source(function) if trusted else language.source_of(function)
-            self.functions[key] = compiled = self.declare(function.__name__, shapes, source.results, inline=not source.writes)
+            source = language.extended_source_of(function, self.literals) if trusted else language.source_of(function)
+            inline = not (trusted or source.writes)
+            self.functions[key] = compiled = self.declare(function.__name__, shapes, source.results, inline=inline)
             Body(self, source, compiled, shapes, trusted).compile()
         return self.functions[key]
 
@@ -54,22 +53,3 @@ def identity_of(shape: Shape) -> object:
     if isinstance(shape, Still):
         return "still", id(shape.packed)
     return id(shape) if isinstance(shape, Packed) else shape
-
-
-def trusted_source(function: Callable[..., Any]) -> language.Source:
-    """Return the source of one of the engine's own functions, which the linter does not check."""
-    definition, code = definition_of(function), function.__code__
-    assert isinstance(definition.tree, ast.FunctionDef)
-    return language.Source(
-        function=function,
-        tree=definition.tree,
-        text=definition.text,
-        place=code.co_filename,
-        parameters=language.parameters_of(function),
-        calls=(),
-        writes=True,
-        fires=(),
-        code=code,
-        names=(),
-        results=max(language.results_of(definition.tree), default=0),
-    )

@@ -5,63 +5,61 @@ A value is made in local bytes before it is put, since it may be made of what st
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable, Mapping
-
 from llvmlite import ir
 
-from kafka_spec.model_check.lowering.elements import ElementCalls
+from kafka_spec.model_check.lowering.function import FunctionCode
 from kafka_spec.model_check.lowering.values import I8, I64, ONE, ZERO, Ref
-from kafka_spec.spec.language import domain
+from kafka_spec.model_check.lowering.writers import make, value_given
+from kafka_spec.spec.language import tree
 from kafka_spec.spec.language.domain import Map, Maybe
+from kafka_spec.spec.language.text import text_of
 
 
-class OptionCalls(ElementCalls):
-    """Compiles put, drop and present."""
+def put(f: FunctionCode, node: tree.Put) -> None:
+    """Give an option, or a key of a map, a value."""
+    option, given = _option(f, node)
+    packed, type_ = option.packed.item, option.packed.type
+    assert packed is not None and isinstance(type_, Maybe)
+    if type_.kept:
+        f.refuse(node, f"{text_of(node.option)} {type_.kept}")
+    local = f.slot(ir.ArrayType(I8, packed.size))
+    value = Ref(packed, f.b.bitcast(local, I8.as_pointer()))
+    make(f, node, value, value_given(f, node, "put", given, packed), type_.place)
+    f.copy(f.item(option, ZERO).pointer, value.pointer, packed.size)
+    f.set_length(option, ONE)
 
-    @property
-    def writers(self) -> Mapping[Callable[..., None], Callable[[ast.Call], None]]:
-        """For each of the functions that write, what compiles a call of it."""
-        return {**super().writers, domain.put: self.put, domain.drop: self.drop}
 
-    def asked(self, node: ast.Call, name: str) -> ir.Value:
-        """Return the result of present(), has() or count()."""
-        if name == "present":
-            return self.b.zext(self.there(self.option(node)[0]), I64)
-        return super().asked(node, name)
+def drop(f: FunctionCode, node: tree.Drop) -> None:
+    """Take the value of an option, or of a key of a map, away."""
+    option, given = _option(f, node)
+    assert option.packed.item is not None and isinstance(option.packed.type, Maybe)
+    if given.values:
+        f.refuse(node, "drop() takes an option, or a map and a key")
+    if option.packed.type.kept:
+        f.refuse(node, f"{text_of(node.option)} {option.packed.type.kept}")
+    with f.check(f.there(option), "error", f.place(node), "there is nothing to drop; ask present() first"):
+        f.clear(f.item(option, ZERO).pointer, I64(option.packed.item.size))
+        f.set_length(option, ZERO)
 
-    def option(self, node: ast.Call) -> tuple[Ref, list[ast.expr]]:
-        """Return the option that a call means, and the arguments behind it; of a map the first of these is the key."""
-        ref = self.value(node.args[0])
-        if isinstance(ref, Ref) and isinstance(ref.packed.type, Map):
-            if len(node.args) < 2:
-                self.refuse(node, f"{ast.unparse(node.args[0])} is a map; name the key, too")
-            return self.checked_item(ref, self.number(node.args[1]), self.place(node)), node.args[2:]
-        if not isinstance(ref, Ref) or not isinstance(ref.packed.type, Maybe):
-            self.refuse(node, f"{ast.unparse(node.args[0])} is no option")
-        return ref, node.args[1:]
 
-    def put(self, node: ast.Call) -> None:
-        """Give an option, or a key of a map, a value."""
-        option, given = self.option(node)
-        packed, type_ = option.packed.item, option.packed.type
-        assert packed is not None and isinstance(type_, Maybe)
-        if type_.kept:
-            self.refuse(node, f"{ast.unparse(node.args[0])} {type_.kept}")
-        local = self.slot(ir.ArrayType(I8, packed.size))
-        value = Ref(packed, self.b.bitcast(local, I8.as_pointer()))
-        self.make(node, value, self.given(node, given, packed), type_.place)
-        self.copy(self.item(option, ZERO).pointer, value.pointer, packed.size)
-        self.set_length(option, ONE)
+def present(f: FunctionCode, node: tree.Present) -> ir.Value:
+    """Return whether an option has a value, as one bit."""
+    ref = f.value(node.option)
+    if isinstance(ref, Ref) and isinstance(ref.packed.type, Map):
+        f.refuse(node, f"{text_of(node.option)} is a map; write `key in {text_of(node.option)}`")
+    if not isinstance(ref, Ref) or not isinstance(ref.packed.type, Maybe):
+        f.refuse(node, f"{text_of(node.option)} is no option")
+    return f.there(ref)
 
-    def drop(self, node: ast.Call) -> None:
-        """Take the value of an option, or of a key of a map, away."""
-        option, more = self.option(node)
-        assert option.packed.item is not None and isinstance(option.packed.type, Maybe)
-        if more:
-            self.refuse(node, "drop() takes an option, or a map and a key")
-        if option.packed.type.kept:
-            self.refuse(node, f"{ast.unparse(node.args[0])} {option.packed.type.kept}")
-        with self.check(self.there(option), "error", self.place(node), "there is nothing to drop; ask present() first"):
-            self.clear(self.item(option, ZERO).pointer, I64(option.packed.item.size))
-            self.set_length(option, ZERO)
+
+def _option(f: FunctionCode, node: tree.Put | tree.Drop) -> tuple[Ref, tree.Given]:
+    """Return the option that a call means, and what it is given besides; of a map the first value is the key."""
+    given, ref = node.given, f.value(node.option)
+    if isinstance(ref, Ref) and isinstance(ref.packed.type, Map):
+        if not given.values:
+            f.refuse(node, f"{text_of(node.option)} is a map; name the key, too")
+        option = f.checked_item(ref, f.number(given.values[0]), f.place(node))
+        return option, tree.Given(given.values[1:], given.fields, line=given.line)
+    if not isinstance(ref, Ref) or not isinstance(ref.packed.type, Maybe):
+        f.refuse(node, f"{text_of(node.option)} is no option")
+    return ref, given

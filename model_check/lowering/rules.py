@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import abc
 import contextlib
+from dataclasses import dataclass
 
 from llvmlite import ir
 
 from kafka_spec.model_check.lowering.compiler import Compiler
 from kafka_spec.model_check.lowering.hashing import Hashing
-from kafka_spec.model_check.lowering.shared_guards import SharedGuards, count_of
+from kafka_spec.model_check.lowering.shared_guards import Opening, SharedGuards, count_of
 from kafka_spec.model_check.lowering.values import (
     FAULT_KINDS,
     I1,
@@ -41,9 +42,32 @@ from kafka_spec.model_check.record.counted import (
     Plan,
 )
 from kafka_spec.model_check.record.layout import ActionNumbers, Packed, RecordLayout
-from kafka_spec.spec.language import parameters_of
+from kafka_spec.spec.language import Function, parameters_of
 from kafka_spec.spec.language.domain import SPENT, Bound, Collection, Scalar
 from kafka_spec.spec.vocabulary.table import Among, ElementOf, ItemOf, Rule
+
+
+@dataclass
+class Binding:
+    """The binding of a rule's parameters that is being emitted."""
+
+    index: int
+    rule: Rule
+    scope: dict[str, Value]
+    """What has a value so far: the state, the constants, and the first parameters."""
+    left: list[Function]
+    """The guards that are not asked yet."""
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the rule's parameters."""
+        return list(self.rule.params)
+
+    def ready(self) -> list[Function]:
+        """Take the guards whose parameters have values."""
+        ready = [guard for guard in self.left if set(parameters_of(guard)) <= self.scope.keys()]
+        self.left[:] = [guard for guard in self.left if guard not in ready]
+        return ready
 
 
 class Firings(SharedGuards, Hashing):
@@ -132,63 +156,65 @@ class Firings(SharedGuards, Hashing):
 
     def rule(self, index: int, rule: Rule) -> None:
         """Emit the guards of one rule with every binding, and the call of what fires it."""
-        scope: dict[str, Value] = {"s": self.source, "k": K()}
-        names, first = list(rule.params), I64(self.actions.first[index])
-        left, opening = list(rule.guards), self.openings[index]
+        first = I64(self.actions.first[index])
+        self.bind(Binding(index, rule, {"s": self.source, "k": K()}, list(rule.guards)), 0, first)
+        self.end_on_fault(first)
 
-        def bind(depth: int, action: ir.Value) -> None:
-            out = self.code.append_basic_block("next")
-            for guard in [g for g in left if set(parameters_of(g)) <= scope.keys()]:
-                left.remove(guard)
-                on = self.code.append_basic_block("on")
-                holds = self.predicate(guard, scope)
-                self.tally_answer(holds, "rule", rule.name, guard.__name__)
-                self.b.cbranch(holds, on, out)
-                self.b.position_at_end(on)
-            if depth == len(names):
-                self.fire(index, rule, scope, action)
-            elif depth == 0 and opening is not None:
-                left[:] = [guard for guard in left if guard not in opening.guards]
-                behind = count_of(tuple(self.actions.ranges[index][len(opening.ranges) :]))
+    def bind(self, binding: Binding, depth: int, action: ir.Value) -> None:
+        """Emit the binding of the parameters from `depth` on, and what happens with each; a guard is asked once it can be."""
+        out = self.code.append_basic_block("next")
+        for guard in binding.ready():
+            on = self.code.append_basic_block("on")
+            holds = self.predicate(guard, binding.scope)
+            self.tally_answer(holds, "rule", binding.rule.name, guard.__name__)
+            self.b.cbranch(holds, on, out)
+            self.b.position_at_end(on)
+        opening = self.openings[binding.index]
+        if depth == len(binding.names):
+            self.fire(binding.index, binding.rule, binding.scope, action)
+        elif depth == 0 and opening is not None:
+            self.bind_listed(binding, opening, action)
+        else:
+            self.bind_next(binding, depth, action)
+        self.b.branch(out)
+        self.b.position_at_end(out)
 
-                def on_list(ordinal: ir.Value, values: list[ir.Value]) -> None:
-                    scope.update(zip(names, values, strict=False))
-                    bind(len(values), self.b.add(action, self.b.mul(ordinal, I64(behind))))
+    def bind_listed(self, binding: Binding, opening: Opening, action: ir.Value) -> None:
+        """Emit the binding of the first parameters to the values for which the guards that a rule asks first hold."""
+        binding.left[:] = [guard for guard in binding.left if guard not in opening.guards]
+        behind = count_of(tuple(self.actions.ranges[binding.index][len(opening.ranges) :]))
 
-                self.where_it_holds(opening, on_list)
-            else:
-                low, high = self.actions.ranges[index][depth]
-                start, stop = I64(low), I64(high + 1)
-                parameter = rule.params[names[depth]]
-                elements = self.elements(parameter, scope) if isinstance(parameter, ElementOf) else None
-                if isinstance(parameter, ItemOf):
-                    assert self.source.packed.fields is not None
-                    offset, packed = self.source.packed.fields[parameter.field]
-                    stop = self.length(Ref(packed, self.at(self.source.pointer, offset)))
-                elif elements is not None:
-                    stop = self.length(elements)
-                weight = 1
-                for low_, high_ in self.actions.ranges[index][depth + 1 :]:
-                    weight *= high_ - low_ + 1
+        def on_list(ordinal: ir.Value, values: list[ir.Value]) -> None:
+            binding.scope.update(zip(binding.names, values, strict=False))
+            self.bind(binding, len(values), self.b.add(action, self.b.mul(ordinal, I64(behind))))
 
-                none = self.none_is_among(parameter, names[depth], scope, high) if isinstance(parameter, Among) else I1(0)
+        self.where_it_holds(opening, on_list)
 
-                def inside(now: ir.Value) -> None:
-                    scope[names[depth]] = now if elements is None else self.item(elements, now)
-                    admitted = contextlib.nullcontext()
-                    if elements is not None:
-                        admitted = self.b.if_then(self.is_first(elements, now))
-                    elif isinstance(parameter, Among):
-                        admitted = self.b.if_then(self.is_among(parameter, now, scope, none))
-                    with admitted:
-                        bind(depth + 1, self.b.add(action, self.b.mul(self.b.sub(now, start), I64(weight))))
+    def bind_next(self, binding: Binding, depth: int, action: ir.Value) -> None:
+        """Emit a loop that binds the next parameter to each value that it takes."""
+        name, ranges = binding.names[depth], self.actions.ranges[binding.index]
+        parameter, (low, high) = binding.rule.params[name], ranges[depth]
+        start, stop, weight = I64(low), I64(high + 1), I64(count_of(tuple(ranges[depth + 1 :])))
+        elements = self.elements(parameter, binding.scope) if isinstance(parameter, ElementOf) else None
+        if isinstance(parameter, ItemOf):
+            assert self.source.packed.fields is not None
+            offset, packed = self.source.packed.fields[parameter.field]
+            stop = self.length(Ref(packed, self.at(self.source.pointer, offset)))
+        elif elements is not None:
+            stop = self.length(elements)
+        none = self.none_is_among(parameter, name, binding.scope, high) if isinstance(parameter, Among) else I1(0)
 
-                self.loop(start, stop, inside)
-            self.b.branch(out)
-            self.b.position_at_end(out)
+        def inside(now: ir.Value) -> None:
+            binding.scope[name] = now if elements is None else self.item(elements, now)
+            admitted = contextlib.nullcontext()
+            if elements is not None:
+                admitted = self.b.if_then(self.is_first(elements, now))
+            elif isinstance(parameter, Among):
+                admitted = self.b.if_then(self.is_among(parameter, now, binding.scope, none))
+            with admitted:
+                self.bind(binding, depth + 1, self.b.add(action, self.b.mul(self.b.sub(now, start), weight)))
 
-        bind(0, first)
-        self.end_on_fault(I64(self.actions.first[index]))
+        self.loop(start, stop, inside)
 
     def elements(self, parameter: ElementOf, scope: dict[str, Value]) -> Ref:
         """Return the set or bag that a parameter ranges over, in the state before the step."""

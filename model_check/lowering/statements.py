@@ -1,158 +1,181 @@
-"""Compiles statements: the body of a function.
-
-Handles control flow and local names.
-"""
+"""Compiles statements: one `match` over their nodes says what each becomes."""
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Sequence
+from typing import assert_never
 
 from llvmlite import ir
 
-from kafka_spec.model_check.lowering.calls import Calls
-from kafka_spec.model_check.lowering.unit import Unit
-from kafka_spec.model_check.lowering.values import I64, ZERO, Buffer, Compiled, Ref, Shape, Value, shape_of
-from kafka_spec.spec import language
+from kafka_spec.model_check.lowering.arithmetic import arithmetic
+from kafka_spec.model_check.lowering.calls import call, primitive
+from kafka_spec.model_check.lowering.elements import add, remove
+from kafka_spec.model_check.lowering.expressions import Expressions
+from kafka_spec.model_check.lowering.generators import loop
+from kafka_spec.model_check.lowering.options import drop, put
+from kafka_spec.model_check.lowering.values import ZERO, Buffer, Ref, Value, shape_of
+from kafka_spec.model_check.lowering.writers import append, overwrite, pop_first, reset, truncate
+from kafka_spec.spec.language import tree
 from kafka_spec.spec.language.domain import Scalar
+from kafka_spec.spec.language.text import text_of
 
 
-class Body(Calls):
+class Body(Expressions):
     """Compiles the body of one function."""
-
-    def __init__(self, unit: Unit, source: language.Source, compiled: Compiled, shapes: tuple[Shape, ...], trusted: bool) -> None:
-        super().__init__(unit, source, compiled, shapes, trusted)
-        self.jumps: list[tuple[ir.Block, ir.Block]] = []
 
     def compile(self) -> None:
         """Emit the whole function."""
-        self.block(self.source.tree.body)
+        self.block(self.source.body)
         if not self.b.block.is_terminated:
-            if self.compiled.results > 1:
-                self.refuse(self.source.tree, "it may end without returning a value")
             self.b.ret(ZERO) if self.compiled.results else self.b.ret_void()
 
-    def block(self, statements: list[ast.stmt]) -> None:
+    def block(self, statements: tree.Block) -> None:
         """Emit statements up to the first that ends the block."""
         for statement in statements:
             if self.b.block.is_terminated:
                 return
+            if not self.trusted:
+                self.tally("line", self.source.code.co_filename, statement.line)
             self.statement(statement)
 
-    def statement(self, node: ast.stmt) -> None:
+    def statement(self, node: tree.Statement) -> None:
         """Emit one statement."""
-        if not (self.trusted or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))):
-            self.tally("line", self.source.code.co_filename, node.lineno)
         match node:
-            case ast.Expr(value=ast.Constant()) | ast.Pass():
+            case tree.Pass():
                 pass
-            case ast.Expr(value=ast.Call() as called):
-                self.call(called)
-            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):
-                self.unpack(node, targets, value)
-            case ast.Assign(targets=[target], value=value) | ast.AnnAssign(target=target, value=ast.expr() as value):
+            case tree.Do(tree.Call() as what):
+                call(self, what)
+            case tree.Do(tree.Primitive() as what):
+                primitive(self, what)
+            case tree.Do(what):
+                self.value(what)
+            case tree.Assign(target, value):
                 self.assign(target, self.value(value))
-            case ast.AugAssign(target=target, op=op, value=value):
-                if isinstance(target, ast.Name):
-                    self.assign(target, self.arithmetic(node, op, self.named_number(target), self.number(value)))
-                else:
-                    # as in Python: evaluate the target once, then read its value, then the other operand
-                    ref = self.reference(target)
-                    if not isinstance(ref.packed.type, Scalar):
-                        self.refuse(target, f"a number is needed here, and {ast.unparse(target)} is a record or a sequence")
-                    before = self.load(ref.packed, ref.pointer)
-                    self.write(target, ref, self.arithmetic(node, op, before, self.number(value)))
-            case ast.If(test=test, body=body, orelse=orelse):
-                self.branch(test, body, orelse)
-            case ast.For(target=ast.Name(id=name), iter=of, body=body):
-                self.over(name, of, lambda: self.block(body), self.jumps, body)
-            case ast.While(test=test, body=body) if self.trusted:
-                head, inside_block, out = (self.code.append_basic_block(n) for n in ("while", "inside", "out"))
-                self.b.branch(head)
-                self.b.position_at_end(head)
-                self.b.cbranch(self.test(test), inside_block, out)
-                self.b.position_at_end(inside_block)
-                self.jumps.append((head, out))
-                self.block(body)
-                self.jumps.pop()
-                if not self.b.block.is_terminated:
-                    self.b.branch(head)
-                self.b.position_at_end(out)
-            case ast.Continue():
+            case tree.Unpack():
+                self.unpack(node)
+            case tree.Change():
+                self.change(node)
+            case tree.If():
+                self.branch(node)
+            case tree.For(body=body):
+                loop(self, node, lambda: self.block(body), self.jumps, body)
+            case tree.While():
+                self.repeat(node)
+            case tree.Continue():
                 self.b.branch(self.jumps[-1][0])
-            case ast.Break():
+            case tree.Break():
                 self.b.branch(self.jumps[-1][1])
-            case ast.Return(value=None):
-                self.b.ret_void()
-            case ast.Return(value=ast.Tuple(elts=parts)):
-                result: ir.Value = ir.Constant(self.code.function_type.return_type, ir.Undefined)
-                for index, part in enumerate(parts):
-                    result = self.b.insert_value(result, self.number(part), index)
-                self.b.ret(result)
-            case ast.Return(value=ast.expr() as value):
-                self.b.ret(self.number(value))
+            case tree.Return(values):
+                self.end(values)
+            case tree.Append():
+                append(self, node)
+            case tree.Truncate():
+                truncate(self, node)
+            case tree.PopFirst():
+                pop_first(self, node)
+            case tree.Reset():
+                reset(self, node)
+            case tree.Overwrite():
+                overwrite(self, node)
+            case tree.Add():
+                add(self, node)
+            case tree.Remove():
+                remove(self, node)
+            case tree.Put():
+                put(self, node)
+            case tree.Drop():
+                drop(self, node)
             case _:
-                self.refuse(node, f"{type(node).__name__} cannot be compiled")
+                assert_never(node)
+        if isinstance(node, tree.MOVERS):
+            self.after_moves(node)
 
-    def branch(self, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt]) -> None:
+    # control flow
+
+    def branch(self, node: tree.If) -> None:
         """Emit an `if`."""
         yes, on = self.code.append_basic_block("yes"), self.code.append_basic_block("on")
-        no = self.code.append_basic_block("no") if orelse else on
-        self.b.cbranch(self.test(test), yes, no)
+        no = self.code.append_basic_block("no") if node.orelse else on
+        self.b.cbranch(self.test(node.test), yes, no)
         ends = []
-        for block, statements in ((yes, body), (no, orelse)):
+        for block, statements in ((yes, node.body), (no, node.orelse)):
             if statements:
                 self.b.position_at_end(block)
                 self.block(statements)
                 if not self.b.block.is_terminated:
                     ends.append(self.b.branch(on))
         self.b.position_at_end(on)
-        if orelse and not ends:
+        if node.orelse and not ends:
             self.b.unreachable()
 
-    def variable(self, name: str, value: ir.Value) -> None:
-        """Store a number in a local variable."""
-        if name not in self.slots:
-            self.slots[name] = self.slot(I64)
-        self.b.store(value, self.slots[name])
+    def repeat(self, node: tree.While) -> None:
+        """Emit a `while` loop of one of the engine's functions."""
+        head, inside, out = (self.code.append_basic_block(name) for name in ("while", "inside", "out"))
+        self.b.branch(head)
+        self.b.position_at_end(head)
+        self.b.cbranch(self.test(node.test), inside, out)
+        self.b.position_at_end(inside)
+        self.jumps.append((head, out))
+        self.block(node.body)
+        self.jumps.pop()
+        if not self.b.block.is_terminated:
+            self.b.branch(head)
+        self.b.position_at_end(out)
 
-    def unpack(self, node: ast.stmt, targets: list[ast.expr], value: ast.expr) -> None:
-        """Assign the items of a tuple, or the results of a call."""
-        if isinstance(value, ast.Tuple):
-            values: Sequence[Value] = [self.value(part) for part in value.elts]
-        elif isinstance(value, ast.Call):
-            values = self.call(value)
-        else:
-            self.refuse(node, "only a tuple or the result of a function can be taken apart")
-        if len(values) != len(targets):
-            self.refuse(node, f"{len(targets)} names for {len(values)} values")
-        for target, part in zip(targets, values, strict=True):
-            self.assign(target, part)
+    def end(self, values: tuple[tree.Expression, ...]) -> None:
+        """Emit a `return`."""
+        numbers = [self.number(value) for value in values]
+        if len(numbers) < 2:
+            self.b.ret(*numbers) if numbers else self.b.ret_void()
+            return
+        result: ir.Value = ir.Constant(self.code.function_type.return_type, ir.Undefined)
+        for index, number in enumerate(numbers):
+            result = self.b.insert_value(result, number, index)
+        self.b.ret(result)
 
-    def assign(self, target: ast.expr, value: Value) -> None:
+    # assignments
+
+    def unpack(self, node: tree.Unpack) -> None:
+        """Assign several values, or the results of a call."""
+        values = call(self, node.values) if isinstance(node.values, tree.Call) else [self.value(value) for value in node.values]
+        for name, value in zip(node.names, values, strict=True):
+            self.assign(name, value)
+
+    def change(self, node: tree.Change) -> None:
+        """Assign the result of an operator; as in Python, the target is evaluated once, then read, then the other operand."""
+        if isinstance(node.target, tree.Local):
+            before = self.number(node.target)
+            self.assign(node.target, arithmetic(self, node, node.sign, before, self.number(node.value)))
+            return
+        ref = self.reference(node.target)
+        if not isinstance(ref.packed.type, Scalar):
+            self.refuse(node, f"a number is needed here, and {text_of(node.target)} is a record or a sequence")
+        before = self.load(ref.packed, ref.pointer)
+        self.write(node.target, ref, arithmetic(self, node, node.sign, before, self.number(node.value)))
+
+    def assign(self, target: tree.Target, value: Value) -> None:
         """Assign to a name, a field or an item."""
         match target:
-            case ast.Name(id=name) if isinstance(value, Ref | Buffer):
+            case tree.Local(name) if isinstance(value, Ref | Buffer):
                 if name in self.slots or (name in self.names and shape_of(self.names[name]) != shape_of(value)):
                     self.refuse(target, f"{name} stands for different things; give each a name of its own")
                 if name in self.names and self.b.block is not self.entry:
                     self.refuse(target, f"{name} is given to another record on the way; use two names")
                 self.names[name] = value
                 self.stale.discard(name)
-            case ast.Name(id=name):
+            case tree.Local(name):
                 if name in self.names:
                     self.refuse(target, f"{name} stands for different things; give each a name of its own")
                 self.variable(name, self.integer(target, value))
-            case ast.Subscript(value=of, slice=index) if self.trusted and isinstance(buffer := self.value(of), Buffer):
+            case tree.Item(of, index) if self.trusted and isinstance(buffer := self.value(of), Buffer):
                 cell = self.b.gep(buffer.pointer, [self.number(index)])
                 self.b.store(self.b.trunc(self.integer(target, value), ir.IntType(buffer.bits)), cell)
-            case _:
+            case tree.Field() | tree.Item():
                 self.write(target, self.reference(target), value)
 
-    def write(self, target: ast.expr, ref: Ref, value: Value) -> None:
+    def write(self, target: tree.Field | tree.Item, ref: Ref, value: Value) -> None:
         """Store a value in a field or an item."""
         if not isinstance(ref.packed.type, Scalar):
             self.refuse(target, "an assignment would share a record; copy it with assign(), append(), ...")
         if ref.packed.type.kept:
             self.refuse(target, f"this {ref.packed.type.kept}")
-        self.store(ref.packed, ref.pointer, self.integer(target, value), self.place(target), ast.unparse(target))
+        self.store(ref.packed, ref.pointer, self.integer(target, value), self.place(target), text_of(target))

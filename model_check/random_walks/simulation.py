@@ -126,7 +126,7 @@ class Simulation:
         self.result = Walked(found, walks)
         self.initial = [self.layout.pack(state) for state in self.world.initial()]
         self.kinds = [int(rule.kind != "protocol") for rule in spec.rules]
-        names = [claim.name for claim in program.states], [claim.name for claim in program.steps]
+        names = [claim.name for claim in program.plan.states], [claim.name for claim in program.plan.steps]
         goals = frozenset(claim.name for claim in judged if claim.kind == "reachable")
         self.places = rows_of(spec)
         self.names = WalkProperties(tuple(names[0]), tuple(names[1]), goals, deadlock, len(self.places), everything)
@@ -151,16 +151,20 @@ class Simulation:
             explain(self.world, self.program, f"{fault.place}: {what}: {fault.message}", fault.place, start, path)
         result, found, program = self.result, self.result.found, self.program
         fired = batch.counters[program.fired : program.bounded].tolist()
-        cuts = batch.counters[program.bounded : program.met].reshape(len(program.rules), -1).tolist()
-        for rule, count, row in zip(program.rules, fired, cuts, strict=True):
+        cuts = batch.counters[program.bounded : program.met].reshape(len(program.plan.rules), -1).tolist()
+        for rule, count, row in zip(program.plan.rules, fired, cuts, strict=True):
             found.fired[rule.name] += count
             found.bounded[rule.name] += sum(row)
-            found.cut_by.update({(rule.name, name): cut for name, cut in zip(program.bound_names, row, strict=True) if cut})
+            found.cut_by.update({(rule.name, name): cut for name, cut in zip(program.plan.bound_names, row, strict=True) if cut})
         found.bounded = +found.bounded
-        tests = dict(zip(program.step_tests, batch.counters[program.met :].tolist(), strict=True))
-        tests |= dict(zip(program.state_tests, batch.tests.tolist(), strict=True))
+        tests = dict(zip(program.plan.step_tests, batch.counters[program.met :].tolist(), strict=True))
+        tests |= dict(zip(program.plan.state_tests, batch.tests.tolist(), strict=True))
         found.tested.update(
-            {claim.name: tests[claim.antecedents] for claim in (*program.states, *program.steps) if claim.when is not None}
+            {
+                claim.name: tests[claim.antecedents]
+                for claim in (*program.plan.states, *program.plan.steps)
+                if claim.when is not None
+            }
         )
         result.count += batch.end - batch.begin
         result.steps += sum(fired)

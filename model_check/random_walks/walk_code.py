@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from llvmlite import ir
+
 from kafka_spec.model_check.code import kernel
 from kafka_spec.model_check.code.compiled import Code
 from kafka_spec.model_check.code.program import Program
@@ -21,7 +23,6 @@ from kafka_spec.model_check.record.counted import Plan
 from kafka_spec.model_check.record.layout import ActionNumbers, RecordLayout
 from kafka_spec.model_check.record.seen_spec import SeenSpec
 from kafka_spec.spec.vocabulary.table import ElementOf, Rule, Spec
-from llvmlite import ir
 
 RULE_BITS = 32
 """A choice is the number of an action with the number of its rule above these bits."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from kafka_spec.model_check.record.seen_spec import SeenSpec
-from kafka_spec.spec.language import Function, source_of
+from kafka_spec.spec.language import Function, source_of, tree
 from kafka_spec.spec.vocabulary.table import Spec, first_line
 
 
@@ -26,8 +25,9 @@ def bound_name(limit: Function, spec: Spec | SeenSpec) -> str:
 def _constants(function: Function) -> Iterator[str]:
     """Yield the names of `k` that a function reads, itself or through the functions that it calls."""
     source = source_of(function)
-    for node in ast.walk(source.tree):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "k":
-            yield node.attr
+    for node in tree.walk(*source.body):
+        match node:
+            case tree.Field(tree.Local("k"), name):
+                yield name
     for callee in source.calls:
         yield from _constants(callee)

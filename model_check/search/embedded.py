@@ -197,7 +197,7 @@ class Search:
 
         def job() -> None:
             part.expand_rows(*self.frontier.rows(begin, end, part.sources), begin, every=False)
-            if self.program.on_graph and part.count >= 0:
+            if self.program.plan.on_graph and part.count >= 0:
                 self.paths.add_steps(begin, part.cuts[: end - begin].view(np.bool_), *part.steps)
 
         return job
@@ -237,11 +237,11 @@ class Search:
         """For each claim that the judge decides, whether it is decided; None if they need no judge."""
         if self.judged_before and not self.world.spec.checks_stored_states:
             return None
-        return [claim.name in self.result.findings for claim in self.program.states]
+        return [claim.name in self.result.findings for claim in self.program.plan.states]
 
     def judge(self) -> None:
         """Check the properties in the states of the frontier."""
-        claims, on_graph = self.program.states, self.program.on_graph
+        claims, on_graph = self.program.plan.states, self.program.plan.on_graph
         if not claims and not on_graph:
             return
         judged = self.judging.said
@@ -252,7 +252,7 @@ class Search:
             index, code = judged.fault
             met = self.program.fault_of(code)
             self.explain(met.message, met.place, "a property", index)
-        tests = dict(zip(self.program.state_tests, judged.met, strict=True))
+        tests = dict(zip(self.program.plan.state_tests, judged.met, strict=True))
         for claim, index in zip(claims, judged.firsts, strict=True):
             if index >= 0 and claim.name not in self.result.findings:
                 self.found(claim.name, len(self.history) - 1, index)
@@ -272,19 +272,21 @@ class Search:
         counters = np.array([part.counters for part in self.slices])
         result.digest = int(counters[:, counted.DIGEST].astype(np.uint64).sum())
         fired = counters[:, program.fired : program.bounded].sum(axis=0).tolist()
-        result.fired = Counter({rule.name: times for rule, times in zip(program.rules, fired, strict=True)})
-        cuts = counters[:, program.bounded : program.met].sum(axis=0).reshape(len(program.rules), len(program.bound_names))
+        result.fired = Counter({rule.name: times for rule, times in zip(program.plan.rules, fired, strict=True)})
+        cuts = (
+            counters[:, program.bounded : program.met].sum(axis=0).reshape(len(program.plan.rules), len(program.plan.bound_names))
+        )
         for index, cut in zip(*(places.tolist() for places in np.nonzero(cuts)), strict=True):
-            name = program.rules[index].name
-            result.bounded[name], result.cut_by[name, program.bound_names[cut]] = int(cuts[index].sum()), int(cuts[index, cut])
-        tests = dict(zip(program.step_tests, counters[:, program.met :].sum(axis=0).tolist(), strict=True))
-        for claim in program.steps:
+            name = program.plan.rules[index].name
+            result.bounded[name], result.cut_by[name, program.plan.bound_names[cut]] = int(cuts[index].sum()), int(cuts[index, cut])
+        tests = dict(zip(program.plan.step_tests, counters[:, program.met :].sum(axis=0).tolist(), strict=True))
+        for claim in program.plan.steps:
             if claim.when is not None:
                 # on states that are judged where steps lead: those at the start were judged by themselves
                 result.tested[claim.name] = tests[claim.antecedents] + self.tested_at_start[claim.name]
         places = [(DEADLOCK, counted.STUCK)] if result.deadlock else []
         places += [(TYPE_INVARIANT, counted.UNTYPED)]
-        places += [(claim.name, counted.HEADER + 2 * number) for number, claim in enumerate(program.steps)]
+        places += [(claim.name, counted.HEADER + 2 * number) for number, claim in enumerate(program.plan.steps)]
         for name, place in places:
             hits = [(int(row[place]), int(row[place + 1])) for row in counters if row[place] >= 0]
             if hits and name not in result.findings:

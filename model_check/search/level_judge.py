@@ -47,10 +47,10 @@ class LevelJudge:
 
     def __init__(self, program: Program, known: Sequence[bool] | None, threads: int) -> None:
         """Begin a level; `known` says which claims about states are decided; None: they need no judge."""
-        self.program, self.claims = program, len(program.states)
-        self.judges = bool(program.on_graph or (program.states and known is not None))
+        self.program, self.claims = program, len(program.plan.states)
+        self.judges = bool(program.plan.on_graph or (program.plan.states and known is not None))
         self.known = [True] * self.claims if known is None else known
-        start = [*(0 if decided else -1 for decided in self.known), *[0] * (1 + len(program.state_tests))]
+        start = [*(0 if decided else -1 for decided in self.known), *[0] * (1 + len(program.plan.state_tests))]
         self.rows: npt.NDArray[np.int64] = np.array([start] * threads, np.int64)
         self.ways: list[tuple[int, Flags]] = []
         self.faults: list[int] = []
@@ -62,13 +62,13 @@ class LevelJudge:
         """
         if not self.judges or self.faults:
             return
-        row, meets = self.rows[thread], np.zeros((count, len(self.program.ways)), np.bool_)
+        row, meets = self.rows[thread], np.zeros((count, len(self.program.plan.ways)), np.bool_)
         open_ = row[: self.claims] < 0
         fault = self.program.judge_rows(address(states), count, address(row), address(meets))
         row[: self.claims][open_ & (row[: self.claims] >= 0)] += begin
         if fault >= 0:
             self.faults.append(begin + fault)
-        if self.program.ways:
+        if self.program.plan.ways:
             self.ways.append((begin, meets))
 
     @property
@@ -78,7 +78,7 @@ class LevelJudge:
         firsts = [min(some, default=-1) for some in hits]
         met = self.rows[:, self.claims + 1 :].sum(axis=0).tolist()
         found = [meets for _, meets in sorted(self.ways, key=lambda one: one[0])]
-        ways = np.concatenate(found) if found else np.zeros((0, len(self.program.ways)), np.bool_)
+        ways = np.concatenate(found) if found else np.zeros((0, len(self.program.plan.ways)), np.bool_)
         fault = (min(self.faults), int(self.rows[0, self.claims])) if self.faults else None
         return Judged(firsts, met, ways, fault)
 

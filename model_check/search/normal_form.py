@@ -109,7 +109,7 @@ class _Graph:
             self.former = search.program
         part = Slice(search.program, PIECE * max(1, search.world.actions.count))
         rules, first = len(search.world.spec.rules), search.world.actions.first
-        named = np.arange(first[-1]) if self.former.spec.symmetry is None else np.repeat(np.arange(rules), np.diff(first))
+        named = np.arange(first[-1]) if self.former.plan.spec.symmetry is None else np.repeat(np.arange(rules), np.diff(first))
         protocol = np.array([rule.kind == "protocol" for rule in search.world.actions.rules], np.bool_)
         for begin in range(0, search.width, PIECE):
             end = min(search.width, begin + PIECE)
@@ -155,20 +155,20 @@ class _Graph:
         steps lead at last to a state that has no more of them, and there it must be met.
         """
         program = search.program
-        if not program.on_graph:
+        if not program.plan.on_graph:
             return
         said = []
         for records in (states, self.formed(states)[0]):
-            meets = np.zeros((len(records), len(program.ways)), np.bool_)
-            cells = np.zeros(len(program.states) + 1 + len(program.state_tests), np.int64)
+            meets = np.zeros((len(records), len(program.plan.ways)), np.bool_)
+            cells = np.zeros(len(program.plan.states) + 1 + len(program.plan.state_tests), np.int64)
             records = np.ascontiguousarray(records)  # kept while its address is in use
             program.judge(address(records), len(records), address(cells), address(meets))
             said.append(meets)
         differs = said[0] != said[1]
-        for number, claim in enumerate(program.on_graph):
+        for number, claim in enumerate(program.plan.on_graph):
             if claim.kind == "recoverable":
                 differs[:, number] &= free | said[0][:, number]
-        self.moved += [asked.function.__name__ for way in np.flatnonzero(differs.any(axis=0)) for asked in program.ways[way]]
+        self.moved += [asked.function.__name__ for way in np.flatnonzero(differs.any(axis=0)) for asked in program.plan.ways[way]]
 
     def differences(self, whole: _Graph) -> list[str]:
         """Return in what the reduced search differs from that of all states, as sentences."""

@@ -30,12 +30,12 @@ class PathProperties:
 
     def __init__(self, program: Program, rules: Sequence[Rule]) -> None:
         """Begin to record; `rules` has the rule of each number of an action."""
-        self.claims, self.rules = program.on_graph, rules if program.on_graph else []
+        self.claims, self.rules = program.plan.on_graph, rules if program.plan.on_graph else []
         self.recoverable = [number for number, claim in enumerate(self.claims) if claim.kind == "recoverable"]
         self.leading = [number for number, claim in enumerate(self.claims) if claim.kind == "leads-to"]
         """The indices of both kinds of claims."""
         self.leads = np.array([claim.kind == "leads-to" for claim in self.claims], np.bool_)
-        ways = program.ways
+        ways = program.plan.ways
         self.whens = np.array([len(ways) if c.when is None else ways.index(c.antecedents) for c in self.claims], np.uint32)
         """For each claim the place of its antecedent among the predicates that the judge tells of; their number if it has none."""
         self.protocol: Flags = np.array([rule.kind == "protocol" for rule in self.rules], np.bool_)

@@ -93,14 +93,14 @@ class Renamings:
             signs *= np.uint64(0xBF58476D1CE4E5B9)
             signs ^= signs >> np.uint64(29)
             np.add.at(steps, part.parents[: part.count], signs)
-        firsts = np.array([-1] * len(program.states) + [0] * (1 + len(program.state_tests)), np.int64)
-        meets = np.zeros((len(states), len(program.ways)), np.bool_)
+        firsts = np.array([-1] * len(program.plan.states) + [0] * (1 + len(program.plan.state_tests)), np.int64)
+        meets = np.zeros((len(states), len(program.plan.ways)), np.bool_)
         faulted = program.judge(address(states), len(states), address(firsts), address(meets))
         return part.count, *counted, steps.tobytes(), faulted, firsts.tobytes(), meets.tobytes()
 
     def explain(self, states: npt.NDArray[np.uint8], to: Renaming) -> None:
         """Raise the reason why some of the states differ from their renamings."""
-        claims = list(dict.fromkeys([*self.program.states, *self.program.on_graph, *self.program.steps]))
+        claims = list(dict.fromkeys([*self.program.plan.states, *self.program.plan.on_graph, *self.program.plan.steps]))
         for record in states:
             refuse_difference(self.world, claims, self.layout.unpack(record.tobytes()), to)
         raise EngineError(f"{self.world.spec.name}: compiled code tells its {self.part.of.name} apart, and the oracle does not")

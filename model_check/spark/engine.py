@@ -306,7 +306,7 @@ class Run:
             self.expanded = Expanded(base, firsts, next_parts, reports)
         level, firsts, parts = base + 1, self.expanded.firsts, self.expanded.next_parts
         next_parts = self.parts(width * growth**2)
-        decided = [claim.name in self.result.findings for claim in self.program.states]
+        decided = [claim.name in self.result.findings for claim in self.program.plan.states]
         known = decided if self.world.spec.checks_stored_states else None
         compared = -(-SOME // parts) if self.renamings is not None else 0
         reports = self.cluster.run("stage", parts, (level, firsts, before, parts, next_parts, known, compared), self.job_budget)
@@ -357,11 +357,11 @@ class Run:
             result.fired[rule.name] += sum(r["fired"][index] for r in reports)
             result.bounded[rule.name] += sum(r["bounded"][index] for r in reports)
         result.bounded = +result.bounded
-        self.count_tests(program.steps, program.step_tests, reports)
+        self.count_tests(program.plan.steps, program.plan.step_tests, reports)
         places: list[tuple[str, Callable[[Mapping[str, Any]], Any]]] = [(TYPE_INVARIANT, lambda r: r["untyped"])]
         if result.deadlock:
             places.insert(0, (DEADLOCK, lambda r: r["stuck"]))
-        places += [(claim.name, lambda r, n=n: r["steps"][n]) for n, claim in enumerate(program.steps)]  # type: ignore[misc]
+        places += [(claim.name, lambda r, n=n: r["steps"][n]) for n, claim in enumerate(program.plan.steps)]  # type: ignore[misc]
         for name, place in places:
             hits = [hit for r in reports if (hit := place(r)) is not None]
             if hits and name not in result.findings:
@@ -391,15 +391,15 @@ class Run:
             for _, mark, code in sorted(r["fault"] for r in reports if r["fault"]):
                 fault = self.program.fault_of(code)
                 self.explain(fault.message, fault.place, "a property", level, mark)
-            for number, claim in enumerate(self.program.states):
+            for number, claim in enumerate(self.program.plan.states):
                 hits = [r["firsts"][number] for r in reports if r["firsts"][number]]
                 if hits and claim.name not in result.findings:
                     _, mark = min(hits)
                     self.found(claim.name, level, mark)
-            for number, claim in enumerate(self.program.on_graph):
+            for number, claim in enumerate(self.program.plan.on_graph):
                 result.tested[claim.name] += sum(r["owed"][number] for r in reports)
             if not self.world.spec.checks_successors:
-                self.count_tests(self.program.states, self.program.state_tests, reports)
+                self.count_tests(self.program.plan.states, self.program.plan.state_tests, reports)
             self.compare(level, [r["sample"] for r in reports])
         self.folder.commit(level, files, "spark", result, [r["cost"] for r in reports])
 

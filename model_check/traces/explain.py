@@ -7,7 +7,6 @@ call, the last call inside it that returned false is the reason for its result. 
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,9 +15,9 @@ from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.interpreter.evaluate import Call, evaluate
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.record.layout import Layout
-from kafka_spec.spec.language import parameters_of, source_of
+from kafka_spec.spec.language import parameters_of, source_of, tree
 from kafka_spec.spec.language.domain import OutOfDomain
-from kafka_spec.spec.language.source import text_of
+from kafka_spec.spec.language.text import text_of
 from kafka_spec.spec.vocabulary.table import DEADLOCK, TYPE_INVARIANT, Rule, Spec, call, first_line
 from kafka_spec.spec.vocabulary.trace import Trace
 
@@ -118,7 +117,7 @@ def _chain(made: Call | None) -> Iterator[Reason]:
 
 def _reason(made: Call) -> Reason:
     function = made.source.function
-    line = made.end.lineno if made.end is not None else function.__code__.co_firstlineno
+    line = made.end.line if made.end is not None else function.__code__.co_firstlineno
     order = [name for name in function.__code__.co_varnames if name in made.names]
     return Reason(
         function=function.__name__,
@@ -138,29 +137,28 @@ def _number(value: int) -> str:
 
 def _decided(made: Call) -> str:
     """Return the condition that made a call return false: that of its return, or of the `if` around it."""
-    if made.end is not None and made.end.value is not None and not isinstance(made.end.value, ast.Constant):
-        return text_of(_negated(_deciding(made, made.end.value, False)))
+    match made.end:
+        case tree.Return((value,)) if not isinstance(value, tree.Number):
+            return text_of(_negated(_deciding(made, value, False)))
     return text_of(_deciding(made, made.tests[-1], True)) if made.tests else "nothing in it made it true"
 
 
-_OPPOSITES: Mapping[type[ast.cmpop], ast.cmpop] = {
-    ast.Eq: ast.NotEq(), ast.NotEq: ast.Eq(), ast.Lt: ast.GtE(), ast.GtE: ast.Lt(), ast.Gt: ast.LtE(), ast.LtE: ast.Gt(),
-    ast.In: ast.NotIn(), ast.NotIn: ast.In(),
-}  # fmt: skip
+_OPPOSITES: Mapping[tree.OrderSign, tree.OrderSign] = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
-def _negated(test: ast.expr) -> ast.expr:
+def _negated(test: tree.Expression) -> tree.Expression:
     """Return the negation of a test."""
     match test:
-        case ast.Compare(left=left, ops=[op], comparators=[right]):
-            return ast.Compare(left, [_OPPOSITES[type(op)]], [right])
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return operand
-    return ast.UnaryOp(ast.Not(), test)
+        case tree.Comparison(left, ((sign, right),)):
+            return tree.Comparison(left, ((_OPPOSITES[sign], right),))
+        case tree.Not(of):
+            return of
+    return tree.Not(test)
 
 
-def _deciding(made: Call, test: ast.expr, answer: bool) -> ast.expr:
+def _deciding(made: Call, test: tree.Expression, answer: bool) -> tree.Expression:
     """Return the deciding part of a test: the first true operand of `or`, the first false one of `and`, or the whole test."""
-    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or if answer else ast.And):
-        return next((_deciding(made, part, answer) for part in test.values if bool(made.value(part)) == answer), test)
+    match test:
+        case tree.Junction(every, parts) if every is not answer:
+            return next((_deciding(made, part, answer) for part in parts if bool(made.value(part)) == answer), test)
     return test

@@ -31,9 +31,9 @@ def explain(world: Interpreter, program: Program, otherwise: str, place: str, st
 def explain_state(world: Interpreter, program: Program, otherwise: str, place: str, state: Any, steps: int) -> NoReturn:
     """Raise the oracle's error for a state, so many steps from the start, in which compiled code faulted; `explain` says more."""
     try:
-        for claim in program.states:
+        for claim in program.plan.states:
             world.judge(claim, state)
-        for claim in program.on_graph:
+        for claim in program.plan.on_graph:
             world.tests(claim, s=state)
             world.meets(claim, state)
         for rule in world.spec.rules:
@@ -51,7 +51,7 @@ def _retry(world: Interpreter, program: Program, rule: Rule, state: Any, binding
         return
     with contextlib.suppress(OutOfBound, OutOfDomain):
         after = world.apply(rule, state, binding, beyond=True)
-        for claim in program.steps:
+        for claim in program.plan.steps:
             if claim.kind == "step invariant":
                 world.judge_step(claim, state, after)
             else:

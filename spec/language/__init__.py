@@ -9,19 +9,21 @@ place and the cure.
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import CodeType
-from typing import Any
+from typing import Any, NoReturn
 
 from kafka_spec.spec.language import domain
 from kafka_spec.spec.language.body import BodyReader
 from kafka_spec.spec.language.domain import SpecError
 from kafka_spec.spec.language.local_functions import lifted
+from kafka_spec.spec.language.reading import Reading
 from kafka_spec.spec.language.source import Unreadable, definition_of
+from kafka_spec.spec.language.tree import Block, Node
 from kafka_spec.spec.language.words import (
     BUILTINS,
     CURES,
-    MOVERS,
     OVER_GENERATORS,
     READERS,
     WRITERS,
@@ -29,24 +31,27 @@ from kafka_spec.spec.language.words import (
     is_function,
     parameters_of,
     resolve,
-    results_of,
 )
 
 __all__ = [
-    "BUILTINS", "MOVERS", "OVER_GENERATORS", "READERS", "WRITERS", "Function", "Source", "forget_what_changed", "is_function",
-    "parameters_of", "resolve", "results_of", "source_of",
+    "BUILTINS", "OVER_GENERATORS", "READERS", "WRITERS", "Function", "Source", "extended_source_of", "forget_what_changed",
+    "is_function", "parameters_of", "source_of",
 ]  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Source:
-    """A function of the language: its definition as it stands in its file, where that is, and what it calls."""
+    """A function of the language as readers see it: the tree of its body, where it stands, and what it calls and does."""
 
     function: Function
-    tree: ast.FunctionDef
+    body: Block
+    documentation: str
+    """Its docstring, or ""."""
     text: str
     place: str
     parameters: tuple[str, ...]
+    annotations: tuple[str, ...]
+    """What each parameter is, as it stands there, or ""."""
     calls: tuple[Function, ...]
     writes: bool
     """Whether it changes the state, itself or through a function it calls."""
@@ -61,6 +66,14 @@ class Source:
     """Whether it may move or drop items of a sequence, so that a name for one means something else afterwards."""
     resizes: bool = False
     """Whether it may change what items a sequence or a set has, so that no loop over items may call it."""
+
+    def place_of(self, node: Node | None) -> str:
+        """Return the file and the line of a part of it, or those of its own."""
+        return f"{self.code.co_filename}:{self.code.co_firstlineno if node is None else node.line}"
+
+    def refuse(self, node: Node | None, message: str) -> NoReturn:
+        """Raise the error of a reader that cannot do with a part of the function, with its place."""
+        raise SpecError(f"{self.place_of(node)}: in {self.function.__name__}: {message}")
 
 
 def source_of(function: Function) -> Source:
@@ -110,13 +123,14 @@ def _is_current(source: Source) -> bool:
     return True
 
 
-class _Reader(BodyReader):
-    """Reads one whole function."""
+class _Reader:
+    """Reads one whole function; `extended` as for a reading."""
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, extended: Mapping[str, int] | None = None) -> None:
         if not is_function(function):
             raise SpecError(f"{function!r} is not a plain function; guards and effects are named functions")
-        super().__init__(function)
+        self.reading = Reading(function, extended)
+        self.function, self.refuse = function, self.reading.refuse
         if function.__name__ == "<lambda>":
             self.refuse(None, CURES[ast.Lambda])
         if function.__closure__:
@@ -131,45 +145,57 @@ class _Reader(BodyReader):
         self.tree = lifted(definition.tree, function, self.refuse)
 
     def read(self) -> Source:
+        reading, parameters = self.reading, self.parameters()
+        documentation = ast.get_docstring(self.tree)
+        if documentation is None and self.function.__module__.startswith(f"{domain.__name__.partition('.')[0]}."):
+            self.refuse(self.tree, "it has no docstring; its name and first line are what traces and pictures show")
+        reading.locals = set(parameters) | {
+            node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        }
+        body = BodyReader(reading)
+        block, after = body.block(self.tree.body[documentation is not None :], set(parameters))
+        counts = body.results
+        if len(counts) > 1:
+            self.refuse(self.tree, f"it returns now {min(counts)}, now {max(counts)} values; return as many everywhere")
+        if after is not None and counts - {0}:
+            self.refuse(self.tree, "it may end without returning a value; end it with a return")
+        inner = {callee: self.inner(callee) for callee in reading.calls}
+        for asked in reading.asked:
+            reading.check(asked, inner[asked.callee].results, inner[asked.callee].moves, inner[asked.callee].resizes)
+        fires = dict.fromkeys([*reading.fires, *(pair for source in inner.values() for pair in source.fires)])
+        return Source(
+            function=self.function,
+            body=block,
+            documentation=documentation or "",
+            text=self.text,
+            place=f"{reading.file}:{reading.first_line}",
+            parameters=parameters,
+            annotations=tuple("" if one.annotation is None else ast.unparse(one.annotation) for one in self.tree.args.args),
+            calls=tuple(inner),
+            writes=reading.writes or any(source.writes for source in inner.values()),
+            fires=tuple(fires),
+            code=self.function.__code__,
+            names=tuple(reading.names.items()),
+            results=max(counts, default=0),
+            moves=reading.moves or bool(fires) or any(source.moves for source in inner.values()),
+            resizes=reading.resizes or bool(fires) or any(source.resizes for source in inner.values()),
+        )
+
+    def parameters(self) -> tuple[str, ...]:
+        """Return the names of the parameters of the function."""
         arguments = self.tree.args
         if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.posonlyargs or arguments.defaults:
             self.refuse(self.tree, "parameters are plain names, without defaults or stars")
-        parameters = tuple(argument.arg for argument in arguments.args)
-        own = self.function.__module__.startswith(f"{domain.__name__.partition('.')[0]}.")
-        documented = ast.get_docstring(self.tree) is not None
-        if own and not documented:
-            self.refuse(self.tree, "it has no docstring; its name and first line are what traces and pictures show")
-        self.locals = set(parameters) | {
-            node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-        }
-        ends = self.block(self.tree.body[documented:], set(parameters)) is not None
-        counts = results_of(self.tree)
-        if len(counts) > 1:
-            self.refuse(self.tree, f"it returns now {min(counts)}, now {max(counts)} values; return as many everywhere")
-        if ends and counts - {0}:
-            self.refuse(self.tree, "it may end without returning a value; end it with a return")
-        place = f"{self.file}:{self.first_line}"
-        calls = tuple(self.calls)
-        inner = [source_of(call) for call in calls]
-        for node, callee in self.inner:
-            if callee is None or source_of(callee).moves:
-                self.refuse(node, "this call may move items while an expression reads them; give it a line of its own")
-        for node, items, callee in self.under_loops:
-            if source_of(callee).resizes:
-                self.refuse_resizing(node, items)
-        fires = dict.fromkeys([*self.fires, *(pair for source in inner for pair in source.fires)])
-        return Source(
-            function=self.function,
-            tree=self.tree,
-            text=self.text,
-            place=place,
-            parameters=parameters,
-            calls=calls,
-            writes=self.writes or any(source.writes for source in inner),
-            fires=tuple(fires),
-            code=self.function.__code__,
-            names=tuple(self.names.items()),
-            results=max(counts, default=0),
-            moves=self.moves or bool(fires) or any(source.moves for source in inner),
-            resizes=self.resizes or bool(fires) or any(source.resizes for source in inner),
-        )
+        return tuple(argument.arg for argument in arguments.args)
+
+    def inner(self, callee: Function) -> Source:
+        """Return the source of a function that this one calls."""
+        return source_of(callee) if self.reading.extended is None else extended_source_of(callee, self.reading.extended)
+
+
+def extended_source_of(function: Function, names: Mapping[str, int]) -> Source:
+    """Return the source of one of the engine's own functions, which are of the extended language (`Reading`).
+
+    `names` are those that it uses as numbers.
+    """
+    return _Reader(function, names).read()

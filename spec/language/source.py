@@ -51,25 +51,6 @@ def definition_of(function: Callable[..., Any]) -> Definition:
     return known[1]
 
 
-def text_of(node: ast.AST) -> str:
-    """Return the text of a part of a function as one would write it.
-
-    A generator that is the only argument of a call has no brackets of its own; `ast.unparse` of Python 3.11 doubles them.
-    """
-    return ast.unparse(_Bare().visit(copy.deepcopy(node)))
-
-
-class _Bare(ast.NodeTransformer):
-    """Takes the brackets from generators that are the only argument of a call."""
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        self.generic_visit(node)
-        match node:
-            case ast.Call(args=[ast.GeneratorExp() as generator], keywords=[]):
-                node.args = [ast.Name(ast.unparse(generator)[1:-1])]
-        return node
-
-
 def made(tree: ast.FunctionDef, about: Callable[..., Any], names: dict[str, Any]) -> Any:
     """Return the function of a definition that stands in no file; it stands where the function stands that it is about.
 

@@ -12,6 +12,7 @@ from types import CodeType
 from typing import Any
 
 from kafka_spec.spec.language import domain
+from kafka_spec.spec.language.tree import Gathering
 
 Function = Callable[..., Any]
 
@@ -29,7 +30,7 @@ READERS: dict[Any, str] = {function: function.__name__ for function in (domain.h
 
 BUILTINS = {len: "len", min: "min", max: "max"}
 
-OVER_GENERATORS: dict[Any, str] = {any: "any", all: "all", sum: "sum", min: "min", max: "max", domain.set_of: "set_of"}
+OVER_GENERATORS: dict[Any, Gathering] = {any: "any", all: "all", sum: "sum", min: "min", max: "max", domain.set_of: "set_of"}
 """The functions that take a generator; engines have their own form of each."""
 
 ARGUMENTS: dict[Any, tuple[int, int]] = {
@@ -55,8 +56,6 @@ ARGUMENTS: dict[Any, tuple[int, int]] = {
 WITH_FIELDS = (domain.append, domain.add, domain.remove, domain.has, domain.count, domain.put)
 """The functions that take the fields of a record by name."""
 
-OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.LShift, ast.RShift, ast.BitAnd, ast.BitOr, ast.BitXor)
-COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 CURES: dict[type[ast.AST], str] = {
     ast.Lambda: "a lambda has no name for traces and pictures; write a named function with a docstring",
     ast.For: "loops are `for name in range(stop)`, `range(start, stop)`, or over a sequence, an array, a map or a set of records",
@@ -99,6 +98,15 @@ def resolve(function: Function, name: str) -> Any:
     return (builtins if isinstance(builtins, dict) else vars(builtins))[name]
 
 
+def is_defined(function: Function, name: str) -> bool:
+    """Whether a global name means something inside the function."""
+    try:
+        resolve(function, name)
+    except KeyError:
+        return False
+    return True
+
+
 def is_function(value: object) -> bool:
     """Whether the value is a plain function, which the language can call."""
     return inspect.isfunction(value)
@@ -108,9 +116,3 @@ def parameters_of(function: Function) -> tuple[str, ...]:
     """Return the names of the parameters of a function that was read."""
     code: CodeType = function.__code__
     return code.co_varnames[: code.co_argcount]
-
-
-def results_of(tree: ast.FunctionDef) -> set[int]:
-    """Return how many values the return statements of a function give."""
-    values = [node.value for node in ast.walk(tree) if isinstance(node, ast.Return)]
-    return {len(value.elts) if isinstance(value, ast.Tuple) else 0 if value is None else 1 for value in values}

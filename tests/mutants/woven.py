@@ -19,6 +19,10 @@ from typing import Any
 from kafka_spec.model_check.exploration import Exploration
 from kafka_spec.spec.language import WRITERS, Source, source_of
 from kafka_spec.spec.language.domain import Bound
+from kafka_spec.spec.language.local_functions import lifted
+from kafka_spec.spec.language.reading import Reading
+from kafka_spec.spec.language.source import definition_of
+from kafka_spec.spec.language.words import resolve
 from kafka_spec.spec.vocabulary.table import Among, BoundSet, Machine, Row, Rule, Spec
 
 Function = Callable[..., Any]
@@ -67,12 +71,12 @@ class Woven:
         """Return a function with the mutants of its body woven in, and of all that it calls."""
         if function not in self._woven:
             source = source_of(function)
-            tree = copy.deepcopy(source.tree)
+            tree = copy.deepcopy(_definition(function))
             weaver = _Weaver(self, source)
             tree.body = weaver.block(tree.body)
             if "k" not in source.parameters:
                 tree.args.args.append(ast.arg("k"))
-            names = {name: self.function(called) for name, called in source.names if called in source.calls}
+            names = {name: self.function(called) for name, called in weaver.called.items()}
             self._woven[function] = self._made(tree, {**function.__globals__, **names}, function)
         return self._woven[function]
 
@@ -130,7 +134,7 @@ class _Weaver(ast.NodeTransformer):
     def __init__(self, woven: Woven, source: Source) -> None:
         self.woven, self.source = woven, source
         self.where = f"{source.function.__module__.rpartition('.')[2]}.{source.function.__name__}"
-        self.called = {name: called for name, called in source.names if called in source.calls}
+        self.called = {name: resolve(source.function, name) for name, called in source.names if called in source.calls}
 
     def block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
         """Return statements with their mutants."""
@@ -178,6 +182,13 @@ class _Weaver(ast.NodeTransformer):
         number = self.woven.number("write", self.source.function, self.where, f"without {ast.unparse(node)}")
         self.generic_visit(node)
         return ast.If(ast.UnaryOp(ast.Not(), _runs(number)), [node], [])
+
+
+def _definition(function: Function) -> ast.FunctionDef:
+    """Return the definition of a function, with its local functions lifted."""
+    tree = definition_of(function).tree
+    assert isinstance(tree, ast.FunctionDef)
+    return lifted(tree, function, Reading(function).refuse)
 
 
 def _runs(number: int) -> ast.expr:

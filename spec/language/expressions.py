@@ -1,0 +1,177 @@
+"""Reads expressions: refuses what the language does not have, and returns the tree of the rest."""
+
+from __future__ import annotations
+
+import ast
+import enum
+from typing import Literal
+
+from kafka_spec.spec.language import domain, tree
+from kafka_spec.spec.language.calls import CallReader
+from kafka_spec.spec.language.integers import LARGEST, unusable
+from kafka_spec.spec.language.reading import COMPARISONS, OPERATORS, Reading
+from kafka_spec.spec.language.words import CURES
+
+
+class ExpressionReader:
+    """Reads the expressions of a function; `known` are the local names that surely have a value."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+        self.calls = CallReader(reading, self)
+
+    def whole(self, node: ast.expr, known: set[str]) -> tree.Expression:
+        """Read an expression that may be a call as a whole, which may move items."""
+        match node:
+            case ast.Call():
+                return self.calls.read(node, known, whole=True)
+            case ast.UnaryOp(op=ast.Not(), operand=ast.Call() as call):
+                return tree.Not(self.calls.read(call, known, whole=True), line=node.lineno)
+        return self.value(node, known)
+
+    def values(self, nodes: list[ast.expr], known: set[str]) -> tuple[tree.Expression, ...]:
+        """Read expressions one after the other."""
+        return tuple(self.value(node, known) for node in nodes)
+
+    def value(self, node: ast.expr, known: set[str]) -> tree.Expression:
+        """Read an expression."""
+        reading, line = self.reading, node.lineno
+        match node:
+            case ast.Constant() | ast.Name() | ast.Attribute(value=ast.Name()):
+                return self.simple(node, known)
+            case ast.Attribute(value=of, attr=name):
+                return tree.Field(self.place(of, known, f"field {name}"), name, line=line)
+            case ast.Subscript(value=of, slice=index):
+                return tree.Item(self.place(of, known, "items"), self.value(index, known), line=line)
+            case ast.BinOp(left=left, op=op, right=right):
+                return tree.Arithmetic(self.sign(op, node), self.value(left, known), self.value(right, known), line=line)
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return tree.Not(self.value(operand, known), line=line)
+            case ast.UnaryOp(op=op, operand=operand):
+                sign: Literal["-", "+", "~"] = "-" if isinstance(op, ast.USub) else "+" if isinstance(op, ast.UAdd) else "~"
+                return tree.Signed(sign, self.value(operand, known), line=line)
+            case ast.BoolOp(op=op, values=values):
+                return tree.Junction(isinstance(op, ast.And), self.values(values, known), line=line)
+            case ast.Compare(left=left, ops=[ast.In() | ast.NotIn() as op], comparators=[of]):
+                there = tree.Contained(self.value(left, known), self.among(node, of, known), line=line)
+                return there if isinstance(op, ast.In) else tree.Not(there, line=line)
+            case ast.Compare(left=left, ops=ops, comparators=comparators):
+                for comparison in ops:
+                    if type(comparison) not in COMPARISONS:
+                        reading.unknown(comparison, node)
+                signs = [COMPARISONS[type(comparison)] for comparison in ops]
+                first, *others = self.values([left, *comparators], known)
+                return tree.Comparison(first, tuple(zip(signs, others, strict=True)), line=line)
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                return tree.Choice(*self.values([test, body, orelse], known), line=line)
+            case ast.Call():
+                return self.calls.read(node, known)
+        reading.unknown(node, node)
+
+    def sign(self, op: ast.operator, node: ast.AST) -> tree.ArithmeticSign:
+        """Return the sign of an operator."""
+        if type(op) not in OPERATORS:
+            self.reading.unknown(op, node)
+        return OPERATORS[type(op)]
+
+    def simple(self, node: ast.Constant | ast.Name | ast.Attribute, known: set[str]) -> tree.Expression:
+        """Read a number, a name, or a field of a name."""
+        reading, line = self.reading, node.lineno
+        match node:
+            case ast.Constant(value=int() as number):
+                if number > LARGEST:
+                    reading.refuse(node, f"{number} is too large; numbers have 64 bits")
+                return tree.Number(number, line=line)
+            case ast.Name(id=name):
+                return self.name(node, name, known)
+            case ast.Attribute(value=ast.Name(id=name), attr=attr) if name not in reading.locals:
+                members = reading.constant(node, name)
+                if not (isinstance(members, type) and issubclass(members, enum.IntEnum) and attr in members.__members__):
+                    reading.refuse(node, f"{name}.{attr} is not a member of an IntEnum; read the state, k, or a constant")
+                if reason := unusable(members[attr]):
+                    reading.refuse(node, f"{name}.{attr} {reason}")
+                return tree.Constant(f"{name}.{attr}", members[attr], line=line)
+            case ast.Attribute(value=of, attr=attr):
+                return tree.Field(self.place(of, known, f"field {attr}"), attr, line=line)
+        reading.refuse(node, f"{node.value!r} is no number, and the state holds numbers: use 0 and 1, or a member of an IntEnum")
+
+    def name(self, node: ast.expr, name: str, known: set[str]) -> tree.Expression:
+        """Read a name that is a value."""
+        reading, line = self.reading, node.lineno
+        if name in reading.locals:
+            if name not in known:
+                reading.refuse(node, f"{name} may be unassigned here; assign it on every path that leads here")
+            return tree.Local(name, line=line)
+        if reading.extended is not None and name in reading.extended:
+            return tree.Constant(name, reading.extended[name], line=line)
+        value = reading.constant(node, name)
+        if isinstance(value, type) and issubclass(value, enum.IntEnum):
+            reading.refuse(node, f"{name} is a class; name a member of it, such as {name}.{next(iter(value.__members__), '')}")
+        if not isinstance(value, int):
+            reading.refuse(node, f"{name} is {type(value).__name__}; outside the state only integers and IntEnums can be read")
+        if reason := unusable(value):
+            reading.refuse(node, f"{name} {reason}")
+        return tree.Constant(name, value, line=line)
+
+    def among(self, node: ast.expr, of: ast.expr, known: set[str]) -> tree.Values | tree.Members | tree.Items:
+        """Read what a value may be in."""
+        match of:
+            case ast.Tuple(elts=parts):
+                return tree.Values(self.values(parts, known), line=of.lineno)
+            case ast.Name() | ast.Attribute() | ast.Subscript():
+                return tree.Items(self.place(of, known, "items; write any(...)"), line=of.lineno)
+        if (members := self.members(node, of, known)) is not None:
+            return members
+        cure = "write `in` a set of records, a sequence, a map, members_of(...), or values in parentheses"
+        self.reading.refuse(node, cure + _named(of))
+
+    def place(self, node: ast.expr, known: set[str], what: str) -> tree.Place:
+        """Read an expression that must be a place, since only a place can have fields or items."""
+        place = self.value(node, known)
+        if not isinstance(place, tree.Place):
+            self.reading.refuse(node, f"{ast.unparse(node)} is a number and has no {what}")
+        return place
+
+    def members(self, node: ast.AST, of: ast.expr, known: set[str]) -> tree.Members | None:
+        """Read a members_of(...); None for something else."""
+        match of:
+            case ast.Call(func=ast.Name(id=name), args=[members], keywords=[]) if self.reading.means(name, domain.members_of):
+                self.reading.constant(node, name)
+                return tree.Members(self.value(members, known), line=of.lineno)
+        return None
+
+    def over(self, node: ast.AST, over: ast.expr, known: set[str]) -> tree.Over:
+        """Read what a loop goes over."""
+        match over:
+            case ast.Name() | ast.Attribute() | ast.Subscript():
+                cure = "items; loop over a sequence, an array, a map, a set of records, or members_of(...)"
+                return tree.Items(self.place(over, known, cure), line=over.lineno)
+            case ast.Call(func=ast.Name(id="range"), args=bounds, keywords=[]) if 1 <= len(bounds) <= 2:
+                if "range" in self.reading.locals or self.reading.constant(node, "range") is not range:
+                    self.reading.refuse(node, "range is another name here; loops are over the range() that is built in")
+                start, stop = (tree.Number(0), *self.values(bounds, known))[-2:]
+                return tree.Range(start, stop, line=over.lineno)
+        if (members := self.members(node, over, known)) is not None:
+            return members
+        self.reading.refuse(node, CURES[ast.For] + _named(over))
+
+    def loops(self, node: ast.GeneratorExp, known: set[str]) -> tuple[tuple[tree.Loop, ...], tree.Expression]:
+        """Read a generator: its loops with their conditions, and what it gives."""
+        known, loops = set(known), []
+        for loop in node.generators:
+            if loop.is_async or not isinstance(loop.target, ast.Name):
+                self.reading.refuse(node, "a generator gives a name to each item: `... for name in ...`")
+            name = loop.target.id
+            if name in known:
+                self.reading.refuse(node, f"{name} has a value already; give the item a name of its own")
+            over = self.over(node, loop.iter, known)
+            known |= {name}
+            loops.append(tree.Loop(name, over, self.values(loop.ifs, known), line=loop.target.lineno))
+        return tuple(loops), self.value(node.elt, known)
+
+
+def _named(of: ast.expr) -> str:
+    """The cure for the items that value_of() returns: they are named first."""
+    if isinstance(of, ast.Call) and ast.unparse(of.func) == "value_of":
+        return f"; give {ast.unparse(of)} a name first"
+    return ""
