@@ -163,6 +163,11 @@ def _unread(results: Results, files: Sequence[str]) -> list[str]:
             others = f", and {len(more)} more like that" if more else ""
             found.append(f"a line is missing or stands twice before {files[file]}:{line}: {which}{others}")
         found += [f"{files[file]} is damaged, and could not be read to its end" for file in counts.broke_off]
+    for partition in results.partitions:
+        for place, which in partition.missing[:1]:
+            file, line = file_and_line(place)
+            others = f", and {len(partition.missing) - 1} more like that" if len(partition.missing) > 1 else ""
+            found.append(f"{partition.name}: a line is missing or stands twice before {files[file]}:{line}: {which}{others}")
     return found
 
 
@@ -184,7 +189,8 @@ def _epochs(results: Results) -> list[EpochOutcome]:
             min((one.when for one, _, _ in seen.get(epoch, ())), default=""),
             max((last for _, _, last in seen.get(epoch, ())), default=""),
             any(one.torn for one, _, _ in seen.get(epoch, ())),
-            any(epoch in source.claims.elections for source in results.sources),
+            any(epoch in source.claims.elections for source in results.sources)
+            and {of for source in results.sources for at, of in source.claims.started if at == epoch} == {"partition", "replica"},
         )
         for epoch in sorted(named)
     ]

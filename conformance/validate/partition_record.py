@@ -23,6 +23,8 @@ class PartitionRecord(Protocol):
     refusals: Counter[Refusal]
     refused_at: dict[Refusal, int]
     violations: list[Violation]
+    missing: list[tuple[int, str]]
+    """Lines that others show to be missing: the place where they are missed, and which."""
     uncached: set[int]
     """Controller epochs in which the partition was deleted, according to brokers."""
 
