@@ -321,7 +321,7 @@ class BrokerLog:
     """The lines of a broker: the gate for whole requests."""
 
     __slots__ = (
-        "_actors", "_announces", "_last", "_metadata", "_numbers", "_seen", "_stops", "_taken", "_views", "channels",
+        "_actors", "_announces", "_last", "_metadata", "_numbers", "_seen", "_stopping", "_stops", "_taken", "_views", "channels",
         "listeners", "number", "requests", "stale",
     )  # fmt: skip
 
@@ -338,6 +338,8 @@ class BrokerLog:
         """This version says at the end of an UpdateMetadata how many partitions it has (2.4 and later)."""
         self._metadata = [0, 0]
         """Partitions that the last UpdateMetadata has changed and deleted so far."""
+        self._stopping: set[bytes] = set()
+        """The partitions of the last StopReplica."""
         self._stops: list[int] | None = None
         """Of the last StopReplica: controller, correlation id, partitions that it announces, partitions so far."""
         self._seen = 0
@@ -378,8 +380,9 @@ class BrokerLog:
         """A StopReplica of so many partitions arrives."""
         self._next(controller, correlation)
         self._stops = [controller, correlation, count, 0]
+        self._stopping.clear()
 
-    def refuses_stop(self, controller: int, epoch: int, correlation: int) -> None:
+    def refuses_stop(self, controller: int, epoch: int, correlation: int, name: bytes) -> None:
         """A partition of a StopReplica is refused, in a line that names its request."""
         stops, sender = self._stops, self._last
         same = sender is not None and (sender.controller, sender.epoch, sender.number & LAST_BITS) == (
@@ -387,14 +390,15 @@ class BrokerLog:
             epoch,
             correlation,
         )
-        if stops is not None and (stops[:2] != [controller, correlation] or not same):
+        if stops is not None and (stops[:2] != [controller, correlation] or not same or name not in self._stopping):
             self._actors.misses("the request of a StopReplica that is refused")
 
-    def stops(self, controller: int, correlation: int) -> None:
+    def stops(self, controller: int, correlation: int, name: bytes) -> None:
         """A partition of a StopReplica arrived."""
         stops = self._stops
         if stops is not None and stops[:2] == [controller, correlation]:
             stops[3] += 1
+            self._stopping.add(name)
         elif self.requests.announces:
             self._actors.misses("the beginning of a StopReplica request")
 

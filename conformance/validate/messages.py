@@ -35,11 +35,12 @@ ANNOUNCED_STOPS = re.compile(rb"Sending StopReplica request for (\d+) replicas t
 FLUSHED = re.compile(rb".ending UpdateMetadata request to brokers \w+\(([\d, ]*)\) for (\d+) partitions")
 FLUSHED_ONE = re.compile(rb".ending UpdateMetadata request .* to brokers \w+\(([\d, ]*)\) for partition ")
 MOVES = re.compile(
-    rb"Sent LeaderAndIsr request (\(.*?\)) with new replica assignment (.*) to leader -?\d+ for partition being "
+    rb"Sent LeaderAndIsr request (\(.*?\)) with new replica assignment (.*) to leader (-?\d+) for partition being "
     rb"reassigned (\S+) \("
 )
+REPLICAS = re.compile(rb"replicas=([\d,]*)")
 REFUSED = re.compile(
-    rb"(?:Controller \d+ epoch \d+ )?(?:failed to change state|initiated state change of replica (\d+)) for partition "
+    rb"(?:Controller (\d+) epoch (\d+) )?(?:failed to change state|initiated state change of replica (\d+)) for partition "
     rb"(\S+) from (\w+) to (\w+)"
 )
 RECEIVED = re.compile(rb" correlation id (\d+) from controller (\d+) epoch (\d+)(?: for partition (\S+))? \(")
@@ -241,14 +242,19 @@ class ControllerMessages:
         match = MOVES.match(line, start)
         if match is None or (now := self._dumps.read(match[1])[0]) is None:
             return False
-        log.telling(match[3]).moves(now)
+        if int(match[3]) != now.leader:
+            return False
+        replicas = REPLICAS.search(match[2])
+        log.telling(match[4]).moves(now if replicas is None else now._replace(replicas=brokers_in(replicas[1])))
         return True
 
     def _refused(self, line: bytes, start: int, log: ControllerLog) -> bool:
         match = REFUSED.match(line, start)
         if match is None:
             return True
-        replica, name, source, target = match.groups()
+        controller, epoch, replica, name, source, target = match.groups()
+        if controller is not None and (int(controller), int(epoch)) != (log.number, log.epoch):
+            return False  # it contradicts itself
         numbers = PARTITION_NUMBERS if replica is None else REPLICA_NUMBERS
         before, after = numbers.get(source), numbers.get(target)
         if before is None or after is None:
@@ -382,7 +388,7 @@ class BrokerMessages:
             return False
         dump, leader_epoch, delete, correlation, controller, epoch, name = match.groups()
         sender = log.arrives(int(controller), int(epoch), int(correlation))
-        log.stops(int(controller), int(correlation))
+        log.stops(int(controller), int(correlation), name)
         log.view(name).stop_received(sender, int(leader_epoch), delete == b"true", self._dumps.stop(dump))
         return True
 
@@ -406,7 +412,7 @@ class BrokerMessages:
         request, deletes, sender, number, of, name, leader_epoch, current, _ = match.groups()
         view = log.view(name)
         if request == b"StopReplica":
-            log.refuses_stop(int(sender), int(of), int(number))
+            log.refuses_stop(int(sender), int(of), int(number), name)
             if leader_epoch is None:
                 view.stop_skipped()
             else:

@@ -192,7 +192,8 @@ class ControllerView:
         self._sound(now)
         self._not_back(now, "a reassignment")
         for broker, sent in self._batch.reported.items():
-            if (sent.leader, sent.epoch, sent.isr) != (now.leader, now.epoch, now.isr):
+            others = now.replicas and sent.replicas and now.replicas != sent.replicas
+            if others or (sent.leader, sent.epoch, sent.isr) != (now.leader, now.epoch, now.isr):
                 self._tell("two-contents", f"a reassignment has {now}, and broker {broker} was sent {sent}")
         self._learn(now)
         self._moment("is being reassigned", now)
@@ -216,6 +217,10 @@ class ControllerView:
             self._not_back(now, f"the LeaderAndIsr to broker {broker}")
             self._learn(now)
             self._assigned = now.replicas or self._assigned
+        first = next(iter(self._batch.reported.values()), now)
+        if first.replicas != now.replicas and first[:4] == now[:4]:
+            replicas = " and of ".join(",".join(map(str, one.replicas)) for one in (first, now))
+            self._tell("two-contents", f"one batch tells brokers of replicas {replicas}")
         self._moving = now.moving
         self._batch.reported[broker] = now
         cursor = self._cursor
