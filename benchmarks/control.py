@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path.insert(0, str(ROOT))
 
+from kafka_spec.model_check.manifest import manifest_of  # noqa: E402 - the project's folder comes first
 from kafka_spec.spec.zookeeper.eras import SUITE  # noqa: E402 - the project's folder comes first
 from kafka_spec.spec.zookeeper.fixed import FIXED  # noqa: E402 - the project's folder comes first
 
@@ -43,9 +43,8 @@ def search(family: str, cache: str) -> dict[str, Any]:
 
 def bug_checks(cache: str) -> tuple[int, float]:
     """Run the named checks of all bugs in one process; return their number and the seconds of the whole process."""
-    manifest = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    models = {f"zookeeper/{bug.name}" for bug in SUITE.expressed}
-    checks = [check["name"] for check in manifest["tool"]["kafka-spec"]["checks"] if check["model"] in models]
+    models = {f"zookeeper/{case.name}" for case in SUITE.expressed}
+    checks = [table["name"] for table in manifest_of(ROOT / "pyproject.toml").tables if table["model"] in models]
     began = time.perf_counter()
     command = [sys.executable, "-m", "kafka_spec", "check", "-q", *checks]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "KAFKA_SPEC_CACHE": cache}

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ sys.path.insert(0, str(ROOT))
 
 from kafka_spec.model_check.check import simulate  # noqa: E402 - the project's folder comes first
 from kafka_spec.model_check.exploration import Budget  # noqa: E402
+from kafka_spec.model_check.manifest import manifest_of  # noqa: E402
 from kafka_spec.model_check.random_walks.batches import Walks  # noqa: E402
 from kafka_spec.model_check.random_walks.simulation import JUDGED, Walked  # noqa: E402
 from kafka_spec.spec.catalogue.models import MODELS  # noqa: E402
@@ -44,10 +44,9 @@ def bounds_for(family: str) -> dict[str, int]:
 
 def cannot_show(name: str) -> str:
     """Return why walks cannot show a bug, or "": what the manifest expects of it says so."""
-    manifest = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     spec = MODELS[name]
     kinds = {claim.name: claim.kind for claim in spec.properties}
-    checks = [check for check in manifest["tool"]["kafka-spec"]["checks"] if check["model"] == name]
+    checks = [table for table in manifest_of(ROOT / "pyproject.toml").tables if table["model"] == name]
     broken: set[str] = {claim for check in checks for claim in check.get("traces", {})}
     if not broken:
         return "breaks nothing at the bounds of the manifest either"

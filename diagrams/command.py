@@ -20,7 +20,7 @@ from kafka_spec.diagrams.gallery_files import FOLDER, gallery, stale, write_gall
 from kafka_spec.diagrams.markdown import changes_markdown, machine_markdown
 from kafka_spec.diagrams.mermaid import machine_mermaid
 from kafka_spec.diagrams.statecharts import plantuml_text, scxml_text
-from kafka_spec.model_check.command.find import Models, load_object
+from kafka_spec.model_check.command.find import Models
 from kafka_spec.model_check.command.options import (
     AS_EXPECTED,
     MANIFEST,
@@ -33,6 +33,7 @@ from kafka_spec.model_check.command.options import (
     write,
 )
 from kafka_spec.model_check.command.side_by_side import outcomes
+from kafka_spec.model_check.loading import load_object
 from kafka_spec.model_check.manifest import NamedCheck, read_manifest
 from kafka_spec.spec.optional_dependencies import needing
 from kafka_spec.spec.vocabulary.table import ChoiceTable, Machine, Spec, SpecError

@@ -26,7 +26,7 @@ STYLE = """
 .sequence .title { font-size: 15px; font-weight: 600 }
 .sequence .number { fill: var(--faint, #6e7781); font-size: 12px }
 .sequence .bounds { fill: var(--faint, #6e7781); font-size: 12px }
-.sequence .says { font-size: 12px }
+.sequence .summary { font-size: 12px }
 .sequence .who { font-size: 13px; font-weight: 600; text-anchor: middle }
 .sequence .rule { font-size: 11.5px; font-weight: 600; text-anchor: middle }
 .sequence .note { font-size: 11.5px; text-anchor: middle }

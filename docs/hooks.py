@@ -20,11 +20,13 @@ from mkdocs.structure.files import File, Files  # noqa: E402
 
 from kafka_spec.model_check.command.find import Models  # noqa: E402
 from kafka_spec.model_check.manifest import NamedCheck, read_manifest  # noqa: E402
-from kafka_spec.spec.case import reported  # noqa: E402
+from kafka_spec.spec.case import Case  # noqa: E402
 from kafka_spec.spec.catalogue.models import MODELS  # noqa: E402
-from kafka_spec.spec.kraft.cases import CASE as KRAFT_CASE  # noqa: E402
-from kafka_spec.spec.zookeeper.cases import CASE  # noqa: E402
+from kafka_spec.spec.kraft.eras import SUITE as KRAFT  # noqa: E402
+from kafka_spec.spec.vocabulary.table import check_name  # noqa: E402
+from kafka_spec.spec.zookeeper.eras import SUITE as CONTROL  # noqa: E402
 
+SUITES = (CONTROL, KRAFT)
 GALLERY = ROOT / "diagrams" / "gallery"
 STORIES = ROOT / "tests" / "golden" / "zookeeper"
 
@@ -34,7 +36,6 @@ def on_files(files: Files, config: Any) -> Files:
     for picture in sorted(GALLERY.glob("*.svg")):
         files.append(File.generated(config, f"gallery/{picture.name}", content=picture.read_text(encoding="utf-8")))
     pages = {
-        "kafka/bugs.md": bugs_page(),
         "findings/index.md": inside((ROOT / "FINDINGS.md").read_text(encoding="utf-8"), "FINDINGS.md", "docs/findings/index.md"),
         **dict(chapters()),
     }
@@ -43,10 +44,14 @@ def on_files(files: Files, config: Any) -> Files:
     return files
 
 
-def bugs() -> list[NamedCheck]:
-    """Return the named checks of single bugs that have a picture."""
-    chosen = [c for c in checks() if c.name.startswith("bug/") or (c.name == c.spec.name and c.expected.verdict == "violated")]
-    return [c for c in chosen if (GALLERY / picture_of(c)).exists()]
+def bugs() -> Iterator[tuple[Case, NamedCheck]]:
+    """Yield the cases of both worlds that violate something, each with the check that shows it."""
+    named = {check.name: check for check in checks()}
+    for suite in SUITES:
+        for case in suite.expressed:
+            check = named[check_name(f"{suite.name}/{case.name}", case.bounds)]
+            if check.expected.traces:
+                yield case, check
 
 
 def checks() -> list[NamedCheck]:
@@ -61,22 +66,37 @@ def picture_of(check: NamedCheck) -> str:
 
 def chapter_of(check: NamedCheck) -> str:
     """Return the file of a bug's chapter."""
-    return f"{check.name.replace('/', '-')}.md"
+    return f"{check.spec.name.replace('/', '-')}.md"
 
 
 def bugs_page() -> str:
-    """Return the list of the chapters."""
-    rows = [f"| [{c.spec.name}]({chapter_of(c)}) | {c.spec.summary} | {broken(c)} |" for c in bugs()]
+    """Return the list of the chapters, and of the cases that violate nothing alone or that no model shows."""
+    rows = [f"| [{c.spec.name}]({chapter_of(c)}) | {case.summary} | {case.when} | {broken(c)} |" for case, c in bugs()]
+    every = [case for suite in SUITES for case in suite.cases]
+    alone = [f"| {case.name} | {case.summary} | {case.when} | {case.breaks_nothing} |" for case in every if case.breaks_nothing]
+    lacking = [f"| {case.name} | {case.summary} | {case.when} | {case.not_expressed} |" for case in every if case.not_expressed]
     return "\n".join(
         [
             "# Bugs, a chapter each",
             "",
-            "Each bug is one switch on `zookeeper/fixed` or `kraft/fixed`, which fix all of them. The checker finds the",
+            "Each bug is one difference from `zookeeper/fixed` or `kraft/fixed`, which fix all of them. The checker finds the",
             "shortest path to the property that it violates. The charts are those of the gallery.",
             "",
-            "| switch | what it is | violates, in states |",
-            "|---|---|---|",
+            "| model | what it is | Kafka has it | violates, in states |",
+            "|---|---|---|---|",
             *rows,
+            "",
+            "## Cases that violate nothing alone",
+            "",
+            "| case | what it is | Kafka has it | why nothing is violated |",
+            "|---|---|---|---|",
+            *alone,
+            "",
+            "## Known bugs that no model shows",
+            "",
+            "| bug | what it is | Kafka has it | what the models lack |",
+            "|---|---|---|---|",
+            *lacking,
             "",
         ]
     )
@@ -89,19 +109,19 @@ def broken(check: NamedCheck) -> str:
 
 def chapters() -> Iterator[tuple[str, str]]:
     """Yield the chapter of each bug: what it is, what it violates, its chart, and its steps."""
-    for check in bugs():
-        name = check.spec.name.partition("/")[2]
+    for case, check in bugs():
         claims = {claim.name: claim for claim in check.spec.properties}
-        lines = ["---", "hide: [toc]", "---", "", f"# {name}", "", f"{check.spec.summary[:1].upper()}{check.spec.summary[1:]}.", ""]
-        cases = CASE if check.spec.name.startswith("zookeeper/") else KRAFT_CASE
-        if name in cases:
-            lines += [f"Kafka has this {reported(cases[name].releases)}.", ""]
+        lines = ["---", "hide: [toc]", "---", "", f"# {case.name}", "", f"{case.summary[:1].upper()}{case.summary[1:]}.", ""]
+        lines += [f"Kafka has this {case.when}.", ""]
+        if case.seen:
+            lines += [f"It was seen on real Kafka; `{case.seen}` does it again.", ""]
         for claim in check.expected.traces:
             stated = claims.get(claim)
             lines += [f"**{claim}** is violated: {stated.summary}." if stated else f"**{claim}** is violated.", ""]
-        lines += [f"![{name}](../gallery/{picture_of(check)})", "", "```", f"kafka-spec trace {check.name}"]
-        lines += [f"kafka-spec explore {check.spec.name}", "```", ""]
-        if (story := STORIES / f"{name}.txt").exists():
+        if (GALLERY / picture_of(check)).exists():
+            lines += [f"![{case.name}](../gallery/{picture_of(check)})", ""]
+        lines += ["```", f"kafka-spec trace {check.name}", f"kafka-spec explore {check.spec.name}", "```", ""]
+        if (story := STORIES / f"{case.name}.txt").exists() and check.spec.name.startswith("zookeeper/"):
             lines += ["## Step by step", "", "```text", story.read_text(encoding="utf-8").rstrip(), "```", ""]
         yield f"kafka/{chapter_of(check)}", "\n".join(lines)
 
@@ -141,10 +161,14 @@ GIVEN_UP = {
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Put what the project has where a page asks for it: properties, measured counts, the file of an example."""
     example = Path(page.file.src_uri).stem if page.file.src_uri.startswith("examples/") else ""
+    if page.file.src_uri == "kafka/bugs.md":
+        return bugs_page()
     if not page.file.generated_by:
         markdown = inside(markdown, f"docs/{page.file.src_uri}", f"docs/{page.file.src_uri}")
     for asked, write in (
         ("<!-- properties -->", properties_table),
+        ("<!-- progress -->", progress_table),
+        ("<!-- public -->", public_table),
         ("<!-- tlc -->", lambda: measured("model", f"`examples.{example}")),
         ("<!-- raft -->", lambda: measured("messages", "a ")),
         ("<!-- file -->", lambda: source(example)),
@@ -170,6 +194,27 @@ def properties_table() -> str:
         ]
         rows.append(f"| {words} | {cells[0]} | {cells[1]} |")
     return "\n".join(["| property | with ZooKeeper | KRaft |", "|---|---|---|", *rows])
+
+
+def progress_table() -> str:
+    """Return which cases stop the progress that `zookeeper/fixed` makes, by what never happens again."""
+    stopped: dict[str, list[str]] = {}
+    for check in checks():
+        stops = [c.name for c in check.spec.properties if c.kind == "leads-to" and c.name in check.expected.traces]
+        if stops and check.spec.name in {f"{CONTROL.name}/{case.name}" for case in CONTROL.expressed}:
+            stopped.setdefault(", ".join(stops), []).append(f"`{check.spec.name}`")
+    rows = [f"| {', '.join(models)} | {stops} |" for stops, models in stopped.items()]
+    return "\n".join(["| case | never happens again |", "|---|---|", *rows])
+
+
+def public_table() -> str:
+    """Return the states and levels of the public models, at the bounds at which nothing is violated."""
+    held = [c for c in checks() if c.spec.name in ("kraft/public_v3_5", "kraft/public_kip_966")]
+    whys = {bounds.name: bounds.why for check in held for bounds in check.spec.bound_sets}
+    rows = [
+        f"| `{c.spec.name}` | `{c.bound_set}`: {whys[c.bound_set]} | {c.expected.distinct:,} | {c.expected.depth} |" for c in held
+    ]
+    return "\n".join(["| model | constants | states | levels |", "|---|---|---|---|", *rows])
 
 
 def kept(every: list[NamedCheck], world: str, name: str) -> str:

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import json
 import sys
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from kafka_spec.model_check.manifest import NamedCheck, read_manifest
+from kafka_spec.spec.catalogue.models import MODELS
 
 PAGE = Path(__file__).parent / "kafka" / "tested.md"
 SECTIONS = {"zookeeper/fixed": "The control plane", "kraft/fixed": "KRaft"}
@@ -24,7 +26,7 @@ COLUMNS = 8
 HEAD = """# What each family tests
 
 A verdict *holds* means something only if the antecedent of the property was met. The numbers say in how many states, or on how
-many steps, each named check met it. 0: never, for the reason that the manifest gives (`not_tested` in pyproject.toml). A dash: this
+many steps, each named check met it. 0: never, for the reason that `kafka-spec checks NAME` gives. A dash: this
 check does not judge the property. Of a property of each partition the partition counts that met it least.
 `make tested` writes this page from a run of the manifest; a test compares names, counts and zeros with the manifest.
 """
@@ -46,17 +48,16 @@ def says_when(claim: Any) -> bool:
     return claim["antecedent"] is not None or claim["kind"] == "recoverable"
 
 
-def manifest() -> dict[str, Any]:
+def manifest() -> dict[str, NamedCheck]:
     """Return the checks of the manifest by name."""
-    content = tomllib.loads((PAGE.parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
-    return {check["name"]: check for check in content["tool"]["kafka-spec"]["checks"]}
+    return {check.name: check for check in read_manifest(PAGE.parents[2] / "pyproject.toml", MODELS.__getitem__)}
 
 
 def families(checks: Sequence[Any]) -> str:
     """Return the table of families: states, levels and verdict."""
     expected, rows = manifest(), []
     for check in checks:
-        unreduced = expected[check["name"]].get("unreduced", check["distinct"])
+        unreduced = expected[check["name"]].expected.unreduced or check["distinct"]
         rows.append(row(f"`{check['name']}`", f"{check['distinct']:,}", f"{unreduced:,}", check["depth"], check["verdict"]))
     return "\n".join([row("check", "states searched", "all states", "levels", "verdict"), "|---|---:|---:|---:|---|", *rows])
 

@@ -90,6 +90,7 @@ if TYPE_CHECKING:
     from kafka_spec.spec.vocabulary.table import Abstraction as Abstraction
     from kafka_spec.spec.vocabulary.table import Among as Among
     from kafka_spec.spec.vocabulary.table import BoundSet as BoundSet
+    from kafka_spec.spec.vocabulary.table import Check as Check
     from kafka_spec.spec.vocabulary.table import Constants as Constants
     from kafka_spec.spec.vocabulary.table import Decision as Decision
     from kafka_spec.spec.vocabulary.table import ElementOf as ElementOf
@@ -101,6 +102,7 @@ if TYPE_CHECKING:
     from kafka_spec.spec.vocabulary.table import Rule as Rule
     from kafka_spec.spec.vocabulary.table import Spec as Spec
     from kafka_spec.spec.vocabulary.table import Symmetric as Symmetric
+    from kafka_spec.spec.vocabulary.table import Untestable as Untestable
     from kafka_spec.spec.vocabulary.table import anywhere as anywhere
     from kafka_spec.spec.vocabulary.table import fire as fire
     from kafka_spec.spec.vocabulary.table import invariant as invariant
@@ -134,8 +136,9 @@ _PLACES = {
     "spec.catalogue.models": "MODELS",
     "spec.machines.partition": "PARTITION",
     "spec.machines.replica": "REPLICA REPLICA_0_10",
-    "spec.vocabulary.table": "Abstraction Among BoundSet Constants Decision ElementOf ItemOf Machine Overlap Property Row Rule "
-    "Spec Symmetric anywhere fire invariant leads_to reachable recoverable step_invariant",
+    "spec.vocabulary.table": "Abstraction Among BoundSet Check Constants Decision ElementOf ItemOf Machine Overlap Property Row "
+    "Rule Spec Symmetric Untestable anywhere fire invariant leads_to reachable recoverable "
+    "step_invariant",
     "spec.vocabulary.trace": "Action FieldChange Step Trace",
 }
 """The public names by the module that defines them: the imports above, for use at run time."""

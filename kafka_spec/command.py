@@ -79,6 +79,13 @@ def _reference(specs: Sequence[Spec]) -> str:
     return reference_html(specs)
 
 
+def _checks(parser: argparse.ArgumentParser) -> None:
+    from kafka_spec.model_check.command.checks import add_checks
+    from kafka_spec.spec.catalogue.models import MODELS
+
+    add_checks(parser, MODELS)
+
+
 def _draw(parser: argparse.ArgumentParser) -> None:
     from kafka_spec.diagrams.command import add_draw
     from kafka_spec.spec.catalogue.machines import CHOICES, MACHINES
@@ -148,6 +155,7 @@ COMMANDS = {
     "coverage": Command("show which rules, rows, guards, antecedents and lines a search of a model runs", _coverage, "check"),
     "states": Command("query the states that a Spark search stored", _states, "spark"),
     "models": Command("list models, bounds, rules, properties, abstractions", _models),
+    "checks": Command("list the named checks; say why one is there, what it alone tests, and how to run it", _checks),
     "explore": Command("walk through a model by hand, step by step, on a page or in the terminal", _explore, "check"),
     "draw": Command("draw a machine, the differences of two eras, or the state graph of a small model", _draw, "draw"),
     "export": Command("export tables: JSON, a configuration of `transitions`, TLA+; a whole model as TLA+", _export),

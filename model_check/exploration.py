@@ -10,8 +10,8 @@ import resource
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -126,10 +126,8 @@ class Exploration:
     """The number of firings of each rule, including those that lead to known states."""
     new: Counter[str] = field(default_factory=Counter)
     """The number of states that each rule reached first, by the smallest (parent, rule, binding)."""
-    bounded: Counter[str] = field(default_factory=Counter)
-    """The number of steps of each rule that only a bound forbade."""
     cut_by: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """The same by rule and name of the bound; empty for a distributed search, which counts by rule alone."""
+    """The number of steps of each rule that only a bound forbade, by rule and name of the bound or of the constraint."""
     tested: Counter[str] = field(default_factory=Counter)
     """For each property with an antecedent, the number of states or steps that met it. For recoverable and leads-to properties,
     only those that do not meet the predicate count."""
@@ -157,6 +155,14 @@ class Exploration:
     def distinct(self) -> int:
         """The number of distinct states found."""
         return sum(self.levels)
+
+    @property
+    def bounded(self) -> Counter[str]:
+        """The number of steps of each rule that only a bound forbade."""
+        counts = Counter[str]()
+        for (rule, _), count in self.cut_by.items():
+            counts[rule] += count
+        return +counts
 
     @property
     def generated(self) -> int:
@@ -235,13 +241,14 @@ class Exploration:
         """The protocol rules whose bounded steps leave states undecided for recoverable and leads-to properties."""
         if not any(claim.kind in ("recoverable", "leads-to") for claim in self.properties):
             return []
-        return [rule.name for rule in self.spec.rules if rule.kind == "protocol" and self.bounded[rule.name]]
+        bounded = self.bounded
+        return [rule.name for rule in self.spec.rules if rule.kind == "protocol" and bounded[rule.name]]
 
     @property
     def left_constraint(self) -> bool:
-        """Whether a step led to a state that does not meet the constraint; on Spark, which counts by rule, whether it may have."""
+        """Whether a step led to a state that does not meet the constraint."""
         name = self.spec.constraint.__name__ if self.spec.constraint is not None else ""
-        return bool(name) and (any(cut == name for _, cut in self.cut_by) or (not self.cut_by and bool(self.bounded)))
+        return bool(name) and any(cut == name for (_, cut), count in self.cut_by.items() if count)
 
     @property
     def violated(self) -> list[str]:
@@ -272,6 +279,28 @@ class Exploration:
         return 0.0 if self.engine == "oracle" else collision_probability(self.distinct)
 
 
+OF_THE_REQUEST = ("spec", "bounds", "properties", "deadlock")
+"""The fields of a result that say what was asked."""
+OF_THE_RUN = frozenset(
+    {
+        "engine", "threads", "stopped", "unreduced", "compared", "tallies", "compile_seconds", "search_seconds", "record_bytes",
+        "peak", "exchanged_bytes",
+    }
+)  # fmt: skip
+"""The fields that say how one engine found it: time, memory, who else found it, why it stopped. No verdict depends on them."""
+FOUND = tuple(one.name for one in fields(Exploration) if one.name not in OF_THE_RUN and one.name not in OF_THE_REQUEST)
+"""All other fields: what a search finds. Verdicts and reports depend on them; engines are compared, and checkpoints keep them."""
+DERIVED = tuple(
+    name for name, value in vars(Exploration).items() if isinstance(value, property) and name != "collision_probability"
+)
+"""What follows from these; the probability of a collision follows from the engine, too."""
+
+
+def agreed(result: Exploration, but: Collection[str] = ()) -> dict[str, Any]:
+    """Return all in which the results of two engines must be equal, by name; `but` are the names of exceptions."""
+    return {name: getattr(result, name) for name in (*FOUND, *DERIVED) if name not in but}
+
+
 def check_sums(result: Exploration, held: int | None = None) -> None:
     """Raise unless the counts of an engine are consistent; a search with inconsistent counts has no verdict.
 
@@ -286,6 +315,8 @@ def check_sums(result: Exploration, held: int | None = None) -> None:
         return
     wrong = [f"{rule} reached {new:,} new states in {result.fired[rule]:,} firings" for rule, new in result.new.items()
              if not 0 <= new <= result.fired[rule]]  # fmt: skip
+    names = {rule.name for rule in result.spec.rules}
+    wrong += [f"{of} was cut {count:,} times by {by}" for (of, by), count in result.cut_by.items() if count < 0 or of not in names]
     if result.levels[0] + sum(result.new.values()) != result.distinct:
         wrong.append(f"{result.levels[0]:,} initial and {sum(result.new.values()):,} new states are not {result.distinct:,}")
     if min(result.levels) <= 0:

@@ -1,20 +1,25 @@
 """The manifest: named checks under [tool.kafka-spec] of a pyproject.toml, each with its expected result.
 
-An error in the file is reported with the check's name and the allowed values.
+The checks stand there as TOML, or are values of Python that `checks = "module:NAME"` names. Their counts stand with them, or in the
+file that `counts` names. An error is reported with the check's name and the allowed values.
 """
 
 from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from kafka_spec.model_check.check import ENGINES, Engine, Expectation, check, judged_by_spec
+from kafka_spec.model_check.check import Expectation, check, judged_by_spec
+from kafka_spec.model_check.engines import ENGINES, Engine
 from kafka_spec.model_check.exploration import Budget, Distribution, Exploration, Progress, quiet
-from kafka_spec.spec.vocabulary.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
+from kafka_spec.model_check.golden_counts import COUNTS, GoldenCounts, read_counts
+from kafka_spec.model_check.home import at_home, home_folder
+from kafka_spec.model_check.loading import load_object
+from kafka_spec.spec.vocabulary.table import DEADLOCK, TYPE_INVARIANT, Check, Spec, SpecError, Untestable, check_name
 
 KEYS: dict[str, tuple[type, ...]] = {
     "name": (str,),
@@ -36,25 +41,22 @@ KEYS: dict[str, tuple[type, ...]] = {
     "deadlock": (bool,),
     "seconds": (int, float),
     "memory_mib": (int,),
+    "why": (str,),
 }
-OF_ALL = ("checks", "not_tested", "all_properties_tested")
+OF_ALL = ("checks", "counts", "not_tested", "all_properties_tested")
 """What [tool.kafka-spec] itself may say."""
-KINDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", list: "a list", dict: "a table { ... }"}
-
-
-@dataclass(frozen=True)
-class Untestable:
-    """Properties that no check tests while some bounds are 0, and the reason: an entry of [[tool.kafka-spec.not_tested]]."""
-
-    reason: str
-    while_zero: tuple[str, ...]
-    properties: tuple[str, ...]
-
-    def of(self, bounds: Mapping[str, int], judged: Set[str]) -> dict[str, str]:
-        """Return the judged properties that a check at these bounds cannot test, with the reason."""
-        if any(bounds.get(name) != 0 for name in self.while_zero):
-            return {}
-        return {name: self.reason for name in self.properties if name in judged}
+_KEYS_OF_VALUES = {**KEYS, "model": (str, Spec), "not_tested": (tuple,)}
+"""What a check that is a value of Python may say."""
+KINDS = {
+    Spec: "a spec",
+    tuple: "a tuple",
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    list: "a list",
+    dict: "a table { ... }",
+}
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,13 @@ class NamedCheck:
     seconds: float | None
     memory_mib: int | None
     normal_form: bool = False
+    why: str = ""
+    bound_set: str = ""
+    """The name of the bound set, if the check names one."""
+    took: float | None = None
+    """The seconds that the check took when its counts were accepted."""
+    home: Path | None = None
+    """The folder of the manifest, in which its modules are."""
 
     def run(
         self,
@@ -91,33 +100,116 @@ class NamedCheck:
     ) -> Exploration:
         """Run the check. The arguments add to the options of the manifest; `budget` and `engine` replace them."""
         memory = self.memory_mib << 20 if self.memory_mib is not None else None
-        return check(
-            self.spec,
-            self.bounds,
-            properties=self.properties,
-            engine=engine or self.engine,
-            threads=threads,
-            everything=everything or self.everything,
-            deadlock=self.deadlock if deadlock is None else deadlock,
-            verify=verify,
-            normal_form=normal_form or self.normal_form,
-            verify_normal_form=verify_normal_form and bool(self.spec.normal_form),
-            budget=budget or Budget(self.seconds, memory),
-            progress=progress,
-            distribution=distribution,
-            traces=traces,
-        )
+        with at_home(self.home):
+            return check(
+                self.spec,
+                self.bounds,
+                properties=self.properties,
+                engine=engine or self.engine,
+                threads=threads,
+                everything=everything or self.everything,
+                deadlock=self.deadlock if deadlock is None else deadlock,
+                verify=verify,
+                normal_form=normal_form or self.normal_form,
+                verify_normal_form=verify_normal_form and bool(self.spec.normal_form),
+                budget=budget or Budget(self.seconds, memory),
+                progress=progress,
+                distribution=distribution,
+                traces=traces,
+            )
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a pyproject.toml says of checks: each as a table with its place, and what is said of all of them."""
+
+    path: Path
+    tables: tuple[Mapping[str, Any], ...]
+    places: tuple[str, ...]
+    tested: bool
+    """Whether all properties must be tested by the checks that are expected to hold, and do not say otherwise."""
+    untestable: tuple[Untestable, ...]
+    counts: GoldenCounts | None
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the checks, in order."""
+        return [table["name"] for table in self.tables]
+
+    @property
+    def with_counts(self) -> list[str]:
+        """The names of the checks that have counts of their own."""
+        return [table["name"] for table in self.tables if any(name in table for name in COUNTS)]
+
+    def checks(
+        self, model: Callable[[str], Spec], singleton: Collection[str] | None = None, accepts: bool = False
+    ) -> list[NamedCheck]:
+        """Return the checks, or those of some names; `model` returns the spec with a name.
+
+        Raises:
+            SpecError: a check is invalid, or counts stand twice. `accepts` expects no counts of the file, which is written anew.
+        """
+        if self.counts and not accepts:
+            self.counts.refuse_others(self.names)
+        with at_home(self.path.parent):
+            return [
+                _check(self, table, place, model, accepts)
+                for table, place in zip(self.tables, self.places, strict=True)
+                if singleton is None or table["name"] in singleton
+            ]
 
 
 def read_manifest(path: Path, model: Callable[[str], Spec], singleton: Collection[str] | None = None) -> list[NamedCheck]:
     """Return the checks of a manifest, in order, or only those of some names; `model` returns the spec with a name.
 
     All checks must be well-formed; models, bounds and properties are looked up for those that are returned.
-    `all_properties_tested = true` in [tool.kafka-spec] is of all checks that are expected to hold, and do not say otherwise.
 
     Raises:
         SpecError: the file cannot be read, or a check in it is invalid.
     """
+    return manifest_of(path).checks(model, singleton)
+
+
+def manifest_of(path: Path) -> Manifest:
+    """Return what a file says of checks; no model is looked up.
+
+    Raises:
+        SpecError: the file cannot be read, or a check in it is not well-formed.
+    """
+    section = _section(path)
+    tables, places = [], []
+    for number, one in enumerate(_listed(section.get("checks", []), path), 1):
+        if isinstance(one, Mapping):
+            places.append(_well_formed(one, f"{path}: check {number}", KEYS))
+            tables.append(one)
+            continue
+        if not isinstance(one, str):
+            raise SpecError(f'{path}: check {number} is not a table; write [[tool.kafka-spec.checks]], or checks = "module:NAME"')
+        for position, value in enumerate(_loaded(one, path), 1):
+            tables.append(_table_of(value, f"{one}, check {position}"))
+            places.append(_well_formed(tables[-1], f"{one}, check {position}", _KEYS_OF_VALUES))
+    if not tables:
+        raise SpecError(f"{path} has no [[tool.kafka-spec.checks]]; add one, or name a model: kafka-spec check MODEL")
+    names = [table["name"] for table in tables]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise SpecError(f"{path}: two checks are named {twice[0]!r}; give each a name of its own")
+    tested, counts = section.get("all_properties_tested", False), section.get("counts")
+    if not isinstance(tested, bool):
+        raise SpecError(f"{path}: all_properties_tested = {tested!r} in [tool.kafka-spec] is not true or false")
+    if counts is not None and not isinstance(counts, str):
+        raise SpecError(f"{path}: counts = {counts!r} in [tool.kafka-spec] is not the name of a file")
+    return Manifest(
+        path,
+        tuple(tables),
+        tuple(places),
+        tested,
+        tuple(_untestable(section.get("not_tested", []), f"{path}: [[tool.kafka-spec.not_tested]]")),
+        read_counts(path.parent / counts) if counts is not None else None,
+    )
+
+
+def _section(path: Path) -> Mapping[str, Any]:
+    """Return [tool.kafka-spec] of a file."""
     try:
         if path.exists() and not path.is_file():
             raise SpecError(f"{path} is no regular file; name a pyproject.toml")
@@ -131,26 +223,53 @@ def read_manifest(path: Path, model: Callable[[str], Spec], singleton: Collectio
     section: Any = content
     for name in ("tool", "kafka-spec"):
         section = section.get(name) if isinstance(section, dict) else None
-    tables = section.get("checks", []) if isinstance(section, dict) else []
-    if not isinstance(tables, list):
-        raise SpecError(f"{path}: checks in [tool.kafka-spec] is {tables!r}; write each check as a [[tool.kafka-spec.checks]]")
-    if isinstance(section, dict) and (strange := [key for key in section if key not in OF_ALL]):
+    if not isinstance(section, dict):
+        return {}
+    if strange := [key for key in section if key not in OF_ALL]:
         raise SpecError(f"{path}: [tool.kafka-spec] has {strange[0]!r}, which is unknown; there is {', '.join(OF_ALL)}")
-    if not tables:
-        raise SpecError(f"{path} has no [[tool.kafka-spec.checks]]; add one, or name a model: kafka-spec check MODEL")
-    tested = section.get("all_properties_tested", False)
-    if not isinstance(tested, bool):
-        raise SpecError(f"{path}: all_properties_tested = {tested!r} in [tool.kafka-spec] is not true or false")
-    untestable = _untestable(section.get("not_tested", []), f"{path}: [[tool.kafka-spec.not_tested]]")
-    places = [_well_formed(table, f"{path}: check {number}") for number, table in enumerate(tables, 1)]
-    names = [table["name"] for table in tables]
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise SpecError(f"{path}: two checks are named {twice[0]!r}; give each a name of its own")
-    return [
-        _check({"all_properties_tested": tested and table["verdict"] == "holds", **table}, place, model, untestable)
-        for table, place in zip(tables, places, strict=True)
-        if singleton is None or table["name"] in singleton
-    ]
+    return section
+
+
+def _listed(checks: Any, path: Path) -> list[Any]:
+    """Return the entries of `checks`: tables, and names of values."""
+    if isinstance(checks, str):
+        return [checks]
+    if not isinstance(checks, list):
+        raise SpecError(
+            f"{path}: checks in [tool.kafka-spec] is {checks!r}; write each check as a [[tool.kafka-spec.checks]], "
+            'or name a tuple of them, checks = "module:NAME"'
+        )
+    return checks
+
+
+def _loaded(named: str, path: Path) -> Sequence[Check]:
+    """Return the checks that `module:NAME` names; the module may stand in the folder of the manifest."""
+    module, colon, name = named.partition(":")
+    if not colon or not name:
+        raise SpecError(f"{path}: checks = {named!r} in [tool.kafka-spec] is not module:NAME; name a tuple of checks in a module")
+    with at_home(path.parent):
+        found = load_object(module, name, tuple)
+    if wrong := [one for one in found if not isinstance(one, Check)]:
+        raise SpecError(f"{path}: {named} contains {wrong[0]!r}; it has to be a tuple of kafka_spec.Check")
+    return found
+
+
+def _table_of(check: Check, where: str) -> dict[str, Any]:
+    """Return a check as the table of TOML that says the same."""
+    table = {field.name: value for field in fields(check) if (value := getattr(check, field.name)) not in (None, "", (), False)}
+    table |= {name: list(table[name]) for name in ("properties", "without") if isinstance(table.get(name), tuple)}
+    table |= {name: dict(table[name]) for name in ("bounds", "traces") if isinstance(table.get(name), Mapping)}
+    if "everything" in table:
+        table["all"] = table.pop("everything")
+    if check.deadlock is False:
+        table["deadlock"] = False
+    if check.all_properties_tested is False:
+        table["all_properties_tested"] = False
+    if not check.name:
+        if isinstance(check.bounds, Mapping):
+            raise SpecError(f"{where}: bounds are values, so the check needs a name; give it one")
+        table["name"] = check_name(check.model if isinstance(check.model, str) else check.model.name, check.bounds)
+    return table
 
 
 def _untestable(tables: Any, where: str) -> list[Untestable]:
@@ -163,20 +282,18 @@ def _untestable(tables: Any, where: str) -> list[Untestable]:
         names = [*table["while_zero"], *table["properties"]] if all(isinstance(table[key], keys[key]) for key in keys) else [0]
         if not all(isinstance(name, str) for name in names) or not table["while_zero"]:
             raise SpecError(f"{where}: the reason is a text, while_zero a list of bounds, properties a list of names")
-        found.append(Untestable(table["reason"], tuple(table["while_zero"]), tuple(table["properties"])))
+        found.append(Untestable(table["reason"], tuple(table["properties"]), tuple(table["while_zero"])))
     return found
 
 
-def _well_formed(table: Any, where: str) -> str:
+def _well_formed(table: Mapping[str, Any], where: str, keys: Mapping[str, tuple[type, ...]]) -> str:
     """Refuse what is no check; return where it stands, with its name."""
-    if not isinstance(table, dict):
-        raise SpecError(f"{where} is not a table; write [[tool.kafka-spec.checks]]")
     where = f"{where} ({table.get('name', 'without a name')})"
     for key, value in table.items():
-        if key not in KEYS:
-            raise SpecError(f"{where}: {key!r} is unknown; there is {', '.join(KEYS)}")
-        kinds = KEYS[key]
-        if type(value) not in kinds:
+        if key not in keys:
+            raise SpecError(f"{where}: {key!r} is unknown; there is {', '.join(keys)}")
+        kinds = keys[key]
+        if not isinstance(value, kinds) or isinstance(value, bool) != (bool in kinds):
             raise SpecError(f"{where}: {key} = {value!r} is not {' or '.join(KINDS[kind] for kind in kinds)}")
     for key in ("seconds", "memory_mib", "distinct", "unreduced", "depth"):
         if table.get(key, 0) < 0:
@@ -189,7 +306,8 @@ def _well_formed(table: Any, where: str) -> str:
         raise SpecError(f"{where}: properties is empty; omit it to judge all")
     if wrong := [name for name, states in table.get("traces", {}).items() if type(states) is not int]:
         raise SpecError(f"{where}: traces.{wrong[0]} is not a number of states")
-    for reason, names in table.get("not_tested", {}).items():
+    not_tested = table.get("not_tested", {})
+    for reason, names in not_tested.items() if isinstance(not_tested, dict) else ():
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             raise SpecError(f"{where}: not_tested.{reason!r} is not a list of names of properties")
     for key in ("name", "model", "verdict"):
@@ -204,10 +322,15 @@ def _well_formed(table: Any, where: str) -> str:
     return where
 
 
-def _check(table: Mapping[str, Any], where: str, model: Callable[[str], Spec], untestable: Sequence[Untestable]) -> NamedCheck:
+def _check(manifest: Manifest, table: Mapping[str, Any], where: str, model: Callable[[str], Spec], accepts: bool) -> NamedCheck:
     """Return a check that is well-formed."""
+    not_tested = table.get("not_tested", {})
+    if isinstance(not_tested, dict):
+        untestable = tuple(Untestable(reason, tuple(names)) for reason, names in not_tested.items())
+    else:
+        untestable, not_tested = not_tested, {}
     try:
-        spec = model(table["model"])
+        spec = model(table["model"]) if isinstance(table["model"], str) else table["model"]
         bounds = spec.bound_values(named_bounds(spec, table.get("bounds", {})))
         properties = tuple(table["properties"]) if "properties" in table else None
         if "without" in table:
@@ -220,32 +343,39 @@ def _check(table: Mapping[str, Any], where: str, model: Callable[[str], Spec], u
         for name in judged_by_spec(properties or ()):
             spec.property(name)
         claims = {one.name: one.stated for claim in spec.properties for one in claim.at(bounds)}
-
-        def unjudged(names: Iterable[str]) -> list[str]:
-            return [name for name in names if name not in judged and claims.get(name) not in judged]
+        known = judged | {name for name, stated in claims.items() if stated in judged}
 
         if table.get("normal_form"):
             spec.in_normal_form()
         elif "unreduced" in table:
             raise SpecError("unreduced is what normal_form = true reduces; add that, or omit it")
-        if wrong := unjudged(table.get("traces", {})):
+        if wrong := [name for name in table.get("traces", {}) if name not in known]:
             raise SpecError(f"traces: property {wrong[0]!r} is unknown, or not judged; judged are {', '.join(sorted(judged))}")
-        left_out = [name for names in table.get("not_tested", {}).values() for name in names]
-        if wrong := unjudged(left_out):
+        left_out = [name for names in not_tested.values() for name in names]
+        if wrong := [name for name in left_out if name not in known]:
             raise SpecError(f"not_tested: property {wrong[0]!r} is unknown, or not judged; judged are {', '.join(sorted(judged))}")
     except SpecError as error:
         raise SpecError(f"{where}: {error}") from None
-    here = {name: reason for entry in untestable for name, reason in entry.of(bounds, judged).items()}
+    counts, took, no_counts = {name: table[name] for name in COUNTS if name in table}, None, ""
+    if (golden := manifest.counts) is not None:
+        line = golden.lines.get(table["name"])
+        if counts and line:
+            raise SpecError(f"{where}: its counts stand here and in {golden.path}; delete them here, or the line there")
+        if not counts and not accepts:
+            counts = {name: line[name] for name in COUNTS if name in line} if line else {}
+            no_counts = "" if line else golden.missing(table["name"])
+        took = line.get("seconds") if line else None
     expected = Expectation(
         verdict=table["verdict"],
-        distinct=table.get("distinct"),
-        unreduced=table.get("unreduced"),
-        depth=table.get("depth"),
+        **counts,
         traces=table.get("traces", {}),
         all_rules_fire=table.get("all_rules_fire", False),
-        all_properties_tested=table.get("all_properties_tested", False),
+        all_properties_tested=table.get("all_properties_tested", manifest.tested and table["verdict"] == "holds"),
         asked=properties or (),
-        not_tested=here | {name: reason for reason, names in table.get("not_tested", {}).items() for name in names},
+        not_tested={
+            name: reason for entry in (*manifest.untestable, *untestable) for name, reason in entry.of(bounds, known).items()
+        },
+        no_counts=no_counts,
     )
     return NamedCheck(
         table["name"],
@@ -259,6 +389,10 @@ def _check(table: Mapping[str, Any], where: str, model: Callable[[str], Spec], u
         table.get("seconds"),
         table.get("memory_mib"),
         table.get("normal_form", False),
+        table.get("why", ""),
+        table["bounds"] if isinstance(table.get("bounds"), str) else "",
+        took,
+        home_folder(),
     )
 
 

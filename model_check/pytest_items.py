@@ -5,7 +5,6 @@ Depends on pytest and the manifest, not on any model.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -34,8 +33,6 @@ class Manifest(pytest.File):
 
     def collect(self) -> Iterable[pytest.Item]:
         """Return an item for each named check."""
-        if str(self.path.parent) not in sys.path:
-            sys.path.insert(0, str(self.path.parent))
         try:
             with needing("check"):
                 from kafka_spec.model_check.search import embedded  # noqa: F401

@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from kafka_spec.spec.family import Family
@@ -31,8 +31,8 @@ def has(releases: Releases, release: str) -> bool:
     return first <= asked and asked[: len(last)] <= last
 
 
-def reported(releases: Releases) -> str:
-    """Return the releases in words."""
+def in_words(releases: Releases) -> str:
+    """Return releases in words."""
     if releases is None:
         return "in no release"
     first, last = releases
@@ -116,6 +116,11 @@ class Case:
         return self.shows[0].bounds
 
     @property
+    def when(self) -> str:
+        """The releases that have it, in words."""
+        return in_words(self.releases)
+
+    @property
     def issues(self) -> tuple[str, ...]:
         """The issues or improvement proposals of Kafka that its name and `also_known_as` give; empty for what the checker found."""
         return (*re.findall(r"^(?:KAFKA|KIP)-\d+", self.name), *self.also_known_as)
@@ -154,15 +159,22 @@ class Era:
 class Suite:
     """`fixed` with the cases, eras and families of its world, and the models and checks that follow.
 
-    `needs` maps rules to the value of a decision that they need; `everything`: a search that is to violate something continues.
+    `cannot_test`: what no check can test while some bounds are 0. `needs` maps rules to the value of a decision that they need.
+    `everything`: a search that is to violate something continues to its end.
     """
 
     fixed: Spec
     cases: tuple[Case, ...]
     eras: tuple[Era, ...]
     families: tuple[Family, ...]
+    cannot_test: tuple[Untestable, ...]
     needs: Mapping[str, tuple[str, enum.IntEnum]] = field(default_factory=dict)
     everything: bool = False
+
+    @property
+    def name(self) -> str:
+        """The folder of the names of its models."""
+        return self.fixed.name.partition("/")[0]
 
     @property
     def expressed(self) -> tuple[Case, ...]:
@@ -197,7 +209,7 @@ class Suite:
     def _with(self, name: str, summary: str, cases: tuple[Case, ...], **other: Any) -> Spec:
         decisions = {name: value for case in cases for name, value in case.decisions.items()}
         return self.fixed.replacing(
-            f"{self.fixed.name.partition('/')[0]}/{name}",
+            f"{self.name}/{name}",
             summary,
             decisions=decisions,
             rules=tuple(rule for case in cases for rule in case.rules),
@@ -209,33 +221,28 @@ class Suite:
     def checks(self) -> Iterator[Check]:
         """Yield the checks: `fixed` in each family, then each case, then each era."""
         yield from (self._of_fixed(family) for family in self.families if family.checked)
-        world = self.fixed.name.partition("/")[0]
         for case in self.expressed:
             for shown in case.shows:
-                why = shown.why or (
-                    "what it breaks" if shown.violates else case.breaks_nothing and f"it breaks nothing {case.breaks_nothing}"
-                )
-                yield self._of(
-                    f"{world}/{case.name}", shown, f"{case.summary} ({reported(case.releases)})" + (f"; {why}" if why else "")
-                )
+                yield self._of(f"{self.name}/{case.name}", shown, why=_why(case, shown))
         for era in self.eras:
             for shown in era.shows:
-                yield self._of(f"{world}/{era.name}", shown, f"what {era.summary} violates there", era.cannot_test)
+                everywhere = replace(shown, everything=True, cannot_test=(*era.cannot_test, *shown.cannot_test))
+                yield self._of(f"{self.name}/{era.name}", everywhere, why=f"what {era.summary} violates, if anything")
 
     def _of_fixed(self, family: Family) -> Check:
         return Check(
             self.fixed.name,
             family.name,
-            name=check_name(self.fixed.name, family.name),
             why=family.why,
             without=family.without,
-            not_tested=family.cannot_test,
+            not_tested=(*self.cannot_test, *family.cannot_test),
             normal_form=family.normal_form,
         )
 
-    def _of(self, model: str, shown: Shown, why: str, cannot_test: tuple[Untestable, ...] = ()) -> Check:
+    def _of(self, model: str, shown: Shown, why: str) -> Check:
         family = next(family for family in self.families if family.name == shown.bounds)
         everything = bool(shown.violates) and (self.everything if shown.everything is None else shown.everything)
+        cannot_test = (*self.cannot_test, *family.cannot_test, *shown.cannot_test)
         return Check(
             model,
             shown.bounds,
@@ -244,8 +251,14 @@ class Suite:
             name=check_name(model, shown.bounds, shown.name),
             why=why,
             properties=tuple(shown.violates) if shown.alone else (),
-            not_tested=tuple(one for one in (*family.cannot_test, *cannot_test, *shown.cannot_test) if one not in shown.tests),
+            not_tested=tuple(one for one in cannot_test if one not in shown.tests),
             normal_form=family.normal_form and (everything or not shown.violates),
             everything=everything,
             all_properties_tested=shown.all_properties_tested,
         )
+
+
+def _why(case: Case, shown: Shown) -> str:
+    """Return why the check of a case is there."""
+    note = shown.why or (f"breaks nothing {case.breaks_nothing}" if case.breaks_nothing else "")
+    return f"{case.summary} ({case.when})" + (f"; {note}" if note else "")

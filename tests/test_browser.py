@@ -268,8 +268,8 @@ CONTRAST = """() => {
   };
   const paper = light(getComputedStyle(document.body).backgroundColor);
   const ratio = (ink) => (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05);
-  const plain = [...document.querySelectorAll("h1, .claim, .model, .reasons code, .now h2, .cites, td, th, summary")];
-  const drawn = [...document.querySelectorAll(".sequence .says, .sequence .number, .sequence .title")];
+  const plain = [...document.querySelectorAll("h1, .claim, .model, .reasons code, .now h2, .reference, td, th, summary")];
+  const drawn = [...document.querySelectorAll(".sequence .summary, .sequence .number, .sequence .title")];
   const inks = [...plain.map((e) => getComputedStyle(e).color), ...drawn.map((e) => getComputedStyle(e).fill)];
   return { paper, worst: Math.min(...inks.map(light).map(ratio)) };
 }"""

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from kafka_spec import MODELS
-from kafka_spec.spec.case import Case, Suite, has, reported
+from kafka_spec.spec.case import Case, Suite, has, in_words
 from kafka_spec.spec.kraft import eras as kraft
-from kafka_spec.spec.zookeeper import eras as control
+from kafka_spec.spec.zookeeper import eras as zookeeper
 
-SUITES = {"control": control.SUITE, "kraft": kraft.SUITE}
+SUITES = {"zookeeper": zookeeper.SUITE, "kraft": kraft.SUITE}
 WORLDS = pytest.mark.parametrize("world", SUITES)
 
 
@@ -23,8 +23,8 @@ def test_releases_enclose() -> None:
 
 
 def test_releases_in_words() -> None:
-    """Releases are told by the first and the last."""
-    assert (reported(None), reported(("1.1", "2.0")), reported(("4.0", "4.0"))) == ("in no release", "in 1.1 to 2.0", "in 4.0")
+    """Releases are named by the first and the last."""
+    assert (in_words(None), in_words(("1.1", "2.0")), in_words(("4.0", "4.0"))) == ("in no release", "in 1.1 to 2.0", "in 4.0")
 
 
 @WORLDS
@@ -86,8 +86,8 @@ def test_eras_read_as_they_did(world: str, golden: Callable[[str, str], None]) -
 
 def test_faults_of_hardware_are_in_no_era() -> None:
     """A lost end of a log is the machine's fault: the releases have it, and no era has it by itself."""
-    faults = {case.name for case in control.SUITE.cases if case.hardware}
+    faults = {case.name for case in zookeeper.SUITE.cases if case.hardware}
     assert faults == {"last-replica-standing", "tail-lost-in-isr"}
-    for era in control.SUITE.eras:
-        enclosing = {case.name for case in control.SUITE.cases if has(case.releases, era.release)}
-        assert faults <= enclosing and not faults & set(control.SUITE.names(era.name))
+    for era in zookeeper.SUITE.eras:
+        enclosing = {case.name for case in zookeeper.SUITE.cases if has(case.releases, era.release)}
+        assert faults <= enclosing and not faults & set(zookeeper.SUITE.names(era.name))

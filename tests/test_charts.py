@@ -233,9 +233,9 @@ def test_the_page_lists_machines() -> None:
 def test_trace_as_charts(kafka_spec: Command, tmp_path: Path) -> None:
     """`trace` writes Mermaid, SVG and HTML; --html FILE alone leaves stdout empty."""
     page = tmp_path / "page.html"
-    html = kafka_spec("trace", "kip_279-three-replicas", "--html", str(page))
-    both = kafka_spec("trace", "kip_279-three-replicas", "--format", "mermaid", "--output", f"svg:{tmp_path / 'x.svg'}")
-    several = kafka_spec("trace", "kip_101-small", "--format", "svg")
+    html = kafka_spec("trace", "replication/kip_279-three-replicas", "--html", str(page))
+    both = kafka_spec("trace", "replication/kip_279-three-replicas", "--format", "mermaid", "--output", f"svg:{tmp_path / 'x.svg'}")
+    several = kafka_spec("trace", "replication/kip_101-small", "--format", "svg")
 
     assert (html.returncode, html.stdout) == (0, "")
     assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")

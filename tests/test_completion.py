@@ -33,7 +33,7 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("kafka-spec ch", "check"),
         ("kafka-spec check --prop", "--property"),
         ("kafka-spec check replication/kip_32", "replication/kip_320_first_try"),
-        ("kafka-spec trace kip_279-th", "kip_279-three-replicas"),
+        ("kafka-spec trace replication/kip_279-th", "replication/kip_279-three-replicas"),
         ("kafka-spec completion z", "zsh"),
     ],
 )

@@ -19,11 +19,17 @@ from led import Action, fails_in_the_same_way, survives
 from kafka_spec.model_check.interpreter.interpreter import Interpreter as Model
 from kafka_spec.model_check.manifest import NamedCheck
 from kafka_spec.model_check.traces.counterexample import REPLAYED_WAYS
+from kafka_spec.spec.zookeeper.eras import SUITE
 from kafka_spec.spec.zookeeper.fixed import FIXED
 
 FILE = "counterexamples.json"
+BUGS = {f"zookeeper/{case.name}" for case in SUITE.expressed} | {"zookeeper/old-leader-without-successor"}
 CHECKS = {
-    check.name: check for check in named_checks() if check.name.startswith(("bug/", "reassignment/")) and check.expected.traces
+    check.name: check
+    for check in named_checks()
+    if check.expected.traces
+    and (check.spec.name in BUGS or (check.spec.name.startswith("zookeeper/era_") and "reassigned" in check.bound_set))
+    and not check.name.endswith("-progress")
 }
 CLAIMS = [(name, claim) for name, check in CHECKS.items() for claim in check.expected.traces]
 """Each bug of the manifest that is violated, with each property that it breaks."""

@@ -183,7 +183,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     assert {c["judged"] for rule in plain["rules"] for c in rule["conditions"]} == {"both"}
     assert "examples/two_phase_commit.py" in page.read_text(encoding="utf-8")
 
-    assert kafka_spec(["coverage", "high_watermark-small", "-q", "--max-states", "50"]) == 3
+    assert kafka_spec(["coverage", "replication/high_watermark-small", "-q", "--max-states", "50"]) == 3
     assert "not complete: the budget of 50 states is spent" in capsys.readouterr().out
     assert kafka_spec(["coverage", "zookeeper/fixd", "-q"]) == 2
     assert "perhaps zookeeper/fixed" in capsys.readouterr().err

@@ -204,13 +204,13 @@ def project(tmp_path: Path) -> Path:
     (tmp_path / "pyproject.toml").write_text(
         """
 [[tool.kafka-spec.checks]]
-name = "kip_279-three-replicas"
+name = "replication/kip_279-three-replicas"
 model = "replication/kip_279"
 bounds = "three_replicas"
 verdict = "violated"
 
 [[tool.kafka-spec.checks]]
-name = "high_watermark-small"
+name = "replication/high_watermark-small"
 model = "replication/high_watermark"
 bounds = "small"
 verdict = "violated"
@@ -239,7 +239,7 @@ PAGES = (
 """The pages whose commands are run, beside those that tests/test_docs.py runs."""
 SPARK = "kafka-spec check replication/kip_320 --bounds large --engine spark --state-dir states"
 COMMANDS = {
-    "kafka-spec check high_watermark-small --traces": ("check", 0),
+    "kafka-spec check replication/high_watermark-small --traces": ("check", 0),
     "kafka-spec check replication/kip_279 --bounds three_replicas": ("check", 1),
     "kafka-spec check examples.tutorial:LOCK": ("check", 1),
     "kafka-spec check examples.lease:FENCED": ("check", 0),
@@ -249,10 +249,10 @@ COMMANDS = {
     "kafka-spec models kraft/fixed": ("", 0),
     "kafka-spec draw elections --format svg --output elections.svg": ("draw", 0),
     "kafka-spec check --output junit:report.xml --output markdown:summary.md": ("check", 0),
-    "kafka-spec trace kip_279-three-replicas": ("check", 0),
-    "kafka-spec trace kip_279-three-replicas --html kip_279.html": ("check", 0),
-    "kafka-spec coverage kip_279-three-replicas --output html:coverage.html": ("check", 0),
-    "kafka-spec explore kip_279-three-replicas --terminal": ("check", 0),
+    "kafka-spec trace replication/kip_279-three-replicas": ("check", 0),
+    "kafka-spec trace replication/kip_279-three-replicas --html kip_279.html": ("check", 0),
+    "kafka-spec coverage replication/kip_279-three-replicas --output html:coverage.html": ("check", 0),
+    "kafka-spec explore replication/kip_279-three-replicas --terminal": ("check", 0),
     "kafka-spec trace zookeeper/KAFKA-1188 --output json:path.json": ("check", 0),
     "kafka-spec explore zookeeper/KAFKA-1188 --trace path.json --terminal": ("check", 0),
     "kafka-spec draw replica --format svg --output replica.svg": ("draw", 0),

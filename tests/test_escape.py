@@ -67,8 +67,8 @@ def is_small(s):
 
 
 EVIL = "it counts\\n::error::forged\\x1b[2J\\x1b]0;title\\x07 ##[error]x"
-RULE = Rule("CountUp", "world", EVIL, EVIL, (toys.COUNT_UP.effects[0],))
-SPEC = Spec("evil", EVIL, toys.Count, (RULE,), (invariant("Small", is_small, EVIL),), bound_sets=toys.FIVE)
+RULE = Rule("CountUp", "world", EVIL, EVIL, (sample_specs.COUNT_UP.effects[0],))
+SPEC = Spec("evil", EVIL, sample_specs.Count, (RULE,), (invariant("Small", is_small, EVIL),), bound_sets=sample_specs.FIVE)
 '''
 MANIFEST = '[[tool.kafka-spec.checks]]\nname = "evil"\nmodel = "evil:SPEC"\nverdict = "holds"\n'
 

@@ -174,7 +174,7 @@ def test_the_command_reads_commands_and_traces(
 
     code, text = explored("replication/kip_279", "--trace", str(file), "--terminal")
     assert code == 0 and "state 12 of 12" in text and "StrongIsr is violated" in text
-    assert explored("kip_279-three-replicas", "--terminal")[0] == 0
+    assert explored("replication/kip_279-three-replicas", "--terminal")[0] == 0
     for wrong, cure in (
         (["nothing"], "is unknown"),
         (["replication/kip_279", "--trace", str(tmp_path)], "--trace"),
@@ -197,7 +197,7 @@ def test_a_walk_begins_at_any_state_of_a_search(capsys: pytest.CaptureFixture[st
         out = capsys.readouterr()
         return code, out.out + out.err
 
-    code, text = explored("kip_279-three-replicas", "--to", "StrongIsr")
+    code, text = explored("replication/kip_279-three-replicas", "--to", "StrongIsr")
     assert code == 0 and "state 12 of 12" in text and "StrongIsr is violated" in text
 
     spec, bounds = sample_specs.DOORS, sample_specs.bounds_of(sample_specs.DOORS)

@@ -98,7 +98,7 @@ def test_export_writes_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         ["zookeeper/KAFKA-1738"],
         ["examples.tutorial:LOCK", "--engine", "both"],
         ["replication/kip_320", "--max-states", "100"],
-        ["kip_279-three-replicas", "bug/KAFKA-1382"],
+        ["replication/kip_279-three-replicas", "zookeeper/KAFKA-1382-lost-reply"],
     ],
     ids=lambda arguments: arguments[0],
 )

@@ -39,7 +39,7 @@ def test_a_narrow_table_reads_from_above_to_below() -> None:
         "  property             kind            verdict       trace        tested  meaning\n"
         "  StrongIsr            invariant       violated         12         2,886  the members of the ISR hold every leader's log\n"
         "  Elected              reachable       holds             2             -  a leader gets elected\n"
-        "ok    kip_279-three-replicas-symmetric           1,234 states  12 levels"
+        "ok    replication/kip_279-three-replicas-symmetric           1,234 states  12 levels"
     )
     assert folded(table, 60).split("\n") == [
         "  property",
@@ -49,14 +49,16 @@ def test_a_narrow_table_reads_from_above_to_below() -> None:
         "      the members of the ISR hold every leader's log",
         "  Elected",
         "      reachable  holds  2  -  a leader gets elected",
-        "ok  kip_279-three-replicas-symmetric",
+        "ok  replication/kip_279-three-replicas-symmetric",
         "    1,234 states  12 levels",
     ]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [60, 100])
-@pytest.mark.parametrize("arguments", ["check examples.tutorial:LOCK", "check high_watermark-small kip_101-small", "models"])
+@pytest.mark.parametrize(
+    "arguments", ["check examples.tutorial:LOCK", "check replication/high_watermark-small replication/kip_101-small", "models"]
+)
 def test_a_terminal_gets_lines_that_fit(
     arguments: str, width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -23,11 +23,11 @@ CHECKS = {
 
 
 LARGE = (
-    "kraft/KAFKA-14154",
-    "kraft/KAFKA-15583",
-    "kraft/stale-reassignment-lists",
-    "kraft/cancellation-elects-cleanly-three-brokers",
-    "kraft/cancellation-below-min-isr",
+    "kraft/KAFKA-14154-stale-answer",
+    "kraft/KAFKA-15583-two-fences",
+    "kraft/stale-reassignment-lists-three-reassign",
+    "kraft/cancellation-elects-cleanly-three-cancel",
+    "kraft/cancellation-below-min-isr-cancel-below-min-isr",
     "kraft/era_4_3-three-reassign",
 )
 """The checks that take seconds each; the others take half a second on average."""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kafka_spec.model_check.code.arrays import address
-from kafka_spec.model_check.exploration import Budget, Exploration
+from kafka_spec.model_check.exploration import Budget, Exploration, agreed
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.oracle import oracle
 from kafka_spec.model_check.record.layout import GROUP, Layout
@@ -128,12 +128,11 @@ def forget_senders(s: sample_specs.Network) -> None:
 
 VIEWED = replace(sample_specs.CHANNEL, name="channel without senders", view=(forget_senders,))
 SPECS = (sample_specs.CHANNEL, VIEWED, element_toys.SETS, element_toys.BAGS, element_toys.TALK)
-SAME = ("levels", "fired", "new", "bounded", "cut_by", "tested", "digest", "complete", "verdict")
 
 
 def facts(result: Exploration) -> dict[str, Any]:
     """Return what two searches of one model have in common."""
-    return {name: getattr(result, name) for name in SAME}
+    return agreed(result)
 
 
 @pytest.mark.parametrize("threads", [1, 2])

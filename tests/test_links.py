@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,6 @@ PAGES = sorted(
     )
     if "golden" not in page.parts
 )
-GENERATED = ("docs/kafka/bugs.md",)
-"""What docs/hooks.py writes when the book is built; `mkdocs build --strict` checks these links."""
 
 
 def links_of(page: str) -> list[str]:
@@ -39,8 +38,6 @@ def test_links_resolve(page: str) -> None:
     for link in links_of(page):
         target, _, anchor = link.partition("#")
         there = (ROOT / page).parent.joinpath(target).resolve() if target else ROOT / page
-        if there.is_relative_to(ROOT) and str(there.relative_to(ROOT)) in GENERATED:
-            continue
         assert there.exists(), link
         assert not anchor or there.suffix != ".md" or anchor in anchors_of(there), link
 
@@ -49,3 +46,19 @@ def test_a_broken_link_is_noticed() -> None:
     """The test reads real links: README has some, and a heading gives the anchor that GitHub gives it."""
     assert "docs/kafka/start.md" in links_of("README.md") and len(PAGES) > 30
     assert "what-it-is-not" in anchors_of(ROOT / "README.md")
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.startswith(("docs/", *"ABCDEFGHIJKLMNOPQRSTUVWXYZ"))])
+def test_modules_that_a_page_names_exist(page: str) -> None:
+    """Each module that a page names in code, by its name or by the end of its path, is in the repository."""
+    text = re.sub(r"^ *```.*?^ *```", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    named = set(re.findall(r"`((?:\w+/)*\w+\.py)`", text)) - {"lock.py"}
+
+    assert [name for name in sorted(named) if not any(f"/{module}".endswith(f"/{name}") for module in modules())] == []
+
+
+@cache
+def modules() -> list[str]:
+    """Return the modules of the repository."""
+    tops = ("spec", "model_check", "impl", "diagrams", "conformance", "kafka_spec", "docs", "tests", "benchmarks", "examples")
+    return [str(file.relative_to(ROOT)) for top in tops for file in (ROOT / top).rglob("*.py")]

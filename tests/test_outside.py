@@ -29,7 +29,8 @@ from kafka_spec import Spec, invariant
 def is_small(s):
     """It is small."""
     return s.value < 2
-SPEC = Spec("counts", "it counts", toys.Count, (toys.COUNT_UP,), (invariant("Small", is_small, ""),), bound_sets=toys.FIVE)
+SPEC = Spec("counts", "it counts", sample_specs.Count, (sample_specs.COUNT_UP,),
+            (invariant("Small", is_small, ""),), bound_sets=sample_specs.FIVE)
 '''
 CHECK = [sys.executable, "-m", "kafka_spec", "check", "counting:SPEC"]
 
@@ -117,7 +118,7 @@ def test_no_such_port(inside: Command) -> None:
     [
         "steps/0/action/rule",
         "steps/0/actor",
-        "start/says",
+        "start/summary",
         "start/fingerprint",
         "bounds/0/1",
         "shows",

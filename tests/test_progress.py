@@ -20,7 +20,7 @@ from kafka_spec.spec.zookeeper.fixed import FIXED
 from kafka_spec.spec.zookeeper.properties.liveness import PROGRESS
 
 ROOT = Path(__file__).resolve().parent.parent
-CHECKS = [check for check in named_checks() if check.name.startswith("progress/")]
+CHECKS = [check for check in named_checks() if check.name.endswith("-progress")]
 QUICK = [check for check in CHECKS if (check.expected.distinct or 0) < 1_000]
 Golden = Callable[[str, str], None]
 

@@ -182,7 +182,7 @@ def test_a_comparison_looks_at_every_verdict() -> None:
     """Two results that are violated, but not by the same property, do not agree."""
     one, other = (run(embedded.explore, sample_specs.BREAKS_AND_TRAPS, properties=[claim], everything=True) for claim in _claims())
 
-    with pytest.raises(EngineError, match="violated not the same"):
+    with pytest.raises(EngineError, match="findings not the same"):
         compare(one, other, "another", exact=False)
 
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from test_symmetry import HOUSE, WRONG
 
 from kafka_spec.model_check.code.row_codec import Codec
-from kafka_spec.model_check.exploration import Budget, Distribution, EngineError, Exploration
+from kafka_spec.model_check.exploration import Budget, Distribution, EngineError, Exploration, agreed
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.record.layout import Layout
 from kafka_spec.model_check.search import embedded
@@ -36,7 +36,6 @@ from kafka_spec.spec.vocabulary.table import Spec, SpecError
 from tests import element_toys, sample_specs
 
 pytestmark = pytest.mark.slow
-SAME = ("levels", "fired", "new", "bounded", "tested", "digest", "findings", "verdict", "complete")
 KIP_320 = MODELS["replication/kip_320"]
 SMALL = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}
 
@@ -98,8 +97,9 @@ def explore(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ex
 
 def same(one: Exploration, other: Exploration) -> None:
     """Compare everything that two engines must agree on."""
-    for kind in SAME:
-        assert getattr(one, kind) == getattr(other, kind), kind
+    theirs = agreed(other)
+    for kind, mine in agreed(one).items():
+        assert mine == theirs[kind], kind
 
 
 def files_of(place: Path) -> list[list[dict[str, Any]]]:

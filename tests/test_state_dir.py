@@ -21,7 +21,7 @@ from conftest import ROOT, Command, sampled
 
 from kafka_spec.model_check.check import check
 from kafka_spec.model_check.code.row_codec import Codec
-from kafka_spec.model_check.exploration import Budget, Distribution, EngineError, Exploration
+from kafka_spec.model_check.exploration import Budget, Distribution, EngineError, Exploration, agreed
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.manifest import named_bounds
 from kafka_spec.model_check.record.layout import Layout
@@ -59,8 +59,7 @@ def judged(spec: Spec) -> list[Any]:
 
 def facts(result: Exploration) -> dict[str, Any]:
     """Return all that two searches of one model have in common."""
-    names = ("levels", "fired", "new", "bounded", "cut_by", "tested", "findings", "digest", "complete", "verdict")
-    return {name: getattr(result, name) for name in names}
+    return agreed(result)
 
 
 def searched(spec: Spec, bounds: dict[str, int] | None = None, **options: Any) -> Exploration:

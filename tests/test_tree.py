@@ -10,7 +10,6 @@ import typing
 from typing import Any
 
 import pytest
-
 from kafka_spec.spec.language import extended_source_of, source_of, tree
 from kafka_spec.spec.language.domain import (
     add,
@@ -30,6 +29,7 @@ from kafka_spec.spec.language.domain import (
 )
 from kafka_spec.spec.language.text import line_of, source_text, text_of
 from kafka_spec.spec.vocabulary.table import fire
+
 from tests.sample_specs import DOOR
 
 
@@ -169,6 +169,21 @@ def test_nodes_stand_where_they_are_written(function: Any) -> None:
     lines = {node.lineno + first - 1 for node in statements if not (isinstance(node, ast.Expr) and node.lineno == 2)}
     found = [node for node in tree.walk(*source_of(function).body) if isinstance(node, tree.Statement)]
     assert {node.line for node in found} == lines
+
+
+def asks_below(a: int) -> int:
+    """Ask on the line below."""
+    if (  # fmt: skip
+        a == 1 or a == 2
+    ):
+        return 1
+    return 0
+
+
+def test_an_if_has_the_line_of_its_test() -> None:
+    """An `if` whose test begins on the next line has that line, which is the one that Python reports when it runs."""
+    (asked, _) = source_of(asks_below).body
+    assert asked.line == asks_below.__code__.co_firstlineno + 3
 
 
 def test_names_are_resolved() -> None:

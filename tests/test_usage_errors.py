@@ -33,7 +33,10 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
         "16 hexadecimal digits",
     ),
     "cover a model that is not there": (["coverage", "zookeeper/fixd"], "perhaps zookeeper/fixed"),
-    "cover into a full disk": (["coverage", "high_watermark-small", "-q", "--output", "html:/dev/full"], "name a file that can be"),
+    "cover into a full disk": (
+        ["coverage", "replication/high_watermark-small", "-q", "--output", "html:/dev/full"],
+        "name a file that can be",
+    ),
     "init in a file": (["init", "lock", "--folder", "binary"], "name a --folder that can be written"),
     "init beside a binary manifest": (["init", "lock", "--folder", "odd"], "not UTF-8 text; mend it first"),
     "grow two models": (["check", "zookeeper/fixed", "kraft/fixed", "--grow"], "--grow is of one model"),
@@ -58,7 +61,11 @@ def test_a_mistake_is_one_line(
     (tmp_path / "binary").write_bytes(bytes(range(256)))
     (tmp_path / "odd").mkdir()
     (tmp_path / "odd" / "pyproject.toml").write_bytes(b"\xff\xfe")
-    manifest = ["--manifest", str(Path(__file__).parent.parent / "pyproject.toml")] if "high_watermark-small" in arguments else []
+    manifest = (
+        ["--manifest", str(Path(__file__).parent.parent / "pyproject.toml")]
+        if "replication/high_watermark-small" in arguments
+        else []
+    )
 
     assert kafka_spec([*arguments, *manifest]) == 2
     reported = capsys.readouterr()

@@ -9,138 +9,64 @@ Source: Kafka 3.9 ReplicationControlManager.java, ClusterControlManager.java, Qu
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from kafka_spec.conformance.metadata import image as keys
 from kafka_spec.conformance.metadata.batches import MetadataEntry
-from kafka_spec.conformance.metadata.image import Image
-from kafka_spec.conformance.metadata.predictions import AskedShape, Explained, Predicted, Predictions, recorded
-from kafka_spec.conformance.metadata.rulings import RELEASES, Ruling
-from kafka_spec.conformance.metadata.shapes import (
-    LOST_DIRECTORY,
-    MIGRATING_DIRECTORY,
-    RESERVED_DIRECTORIES,
-    UNASSIGNED_DIRECTORY,
-    FoldedPartition,
-    ShapeChange,
-)
+from kafka_spec.conformance.metadata.event_requests import EventRequests
+from kafka_spec.conformance.metadata.predictions import Explained, Predicted
+from kafka_spec.conformance.metadata.shapes import LARGEST_BROKER
 from kafka_spec.conformance.metadata.single_changes import explain_alone
 from kafka_spec.impl.kraft.records import FENCED, UNFENCED
-from kafka_spec.spec.decisions.partition_change import ElectionKind, effective_min_isr
 from kafka_spec.spec.decisions.variants import Checked, NewIncarnation
-from kafka_spec.spec.language.domain import NO_BROKERS, BrokerSet, excluding, including, singleton
+from kafka_spec.spec.language.domain import BrokerSet, excluding, including
 
-NO_PARTITION_0 = 1 << 30
-"""The replicas of a partition 0 that does not exist: it limits nothing."""
+MIN_ISR = "min.insync.replicas"
+PRODUCER_IDS_IN_BLOCK = 1000
+"""The producer ids that a broker gets at once (ProducerIdsBlock)."""
 OTHER_EVENTS = {
-    keys.NO_OP: "no-op", keys.FEATURE: "feature", keys.CLEAR_ELR: "clear the ELR", keys.REMOVE_TOPIC: "delete a topic",
-    keys.CONFIG: "configure",
-    keys.REGISTER_CONTROLLER: "register a controller", keys.UNREGISTER_CONTROLLER: "unregister a controller",
-    keys.BEGIN_TRANSACTION: "transaction", keys.END_TRANSACTION: "transaction", keys.ABORT_TRANSACTION: "transaction",
-    10: "delegation token", 26: "delegation token", 11: "SCRAM credential", 22: "SCRAM credential", 14: "client quota",
-    15: "producer ids", 18: "ACL", 19: "ACL", 21: "migration from ZooKeeper",
-}  # fmt: skip
+    keys.NO_OP: "no-op",
+    keys.FEATURE: "feature",
+    keys.REMOVE_TOPIC: "delete a topic",
+    keys.REGISTER_CONTROLLER: "register a controller",
+    keys.UNREGISTER_CONTROLLER: "unregister a controller",
+    keys.BEGIN_TRANSACTION: "transaction",
+    keys.END_TRANSACTION: "transaction",
+    keys.ABORT_TRANSACTION: "transaction",
+    **dict.fromkeys((10, 26), "delegation token"),
+    **dict.fromkeys((11, 22), "SCRAM credential"),
+    **dict.fromkeys((18, 19), "ACL"),
+    14: "client quota",
+    21: "migration from ZooKeeper",
+}
 """The events that change no partition and no registration: one record each."""
 
 
-class Explainer:
+NAMES_BROKER = frozenset({keys.REGISTER_BROKER, keys.UNREGISTER_BROKER, keys.REGISTRATION_CHANGE})
+NAMES_ID = frozenset({keys.FENCE_BROKER, keys.UNFENCE_BROKER})
+"""The records of registrations, by the name of the field that has the broker."""
+
+
+class Explainer(EventRequests):
     """Explains batches on an image, by the decisions of a ruling, which `rule` sets."""
-
-    def __init__(self, image: Image, min_isr: Callable[[bytes], int], unclean: Callable[[bytes], bool]) -> None:
-        self.image = image
-        self.events: Counter[str] = Counter()
-        self.predictions = Predictions()
-        self.ruling: Ruling = Ruling(RELEASES[-1], False, False)
-        self._min_isr, self._unclean = min_isr, unclean
-        self._acceptable: dict[Any, BrokerSet] = {}
-        self._online: object = None
-
-    # -----------------------------------------------------------------------------------------------------------------
-    # What an event asks
-
-    def least(self, partition: FoldedPartition) -> int:
-        """Return the effective min.insync.replicas: at most the replicas of the topic's partition 0 (getTopicEffectiveMinIsr)."""
-        first = self.image.find(partition.topic_id, 0)
-        return effective_min_isr(self._min_isr(partition.topic_id), NO_PARTITION_0 if first is None else len(first.shape.replicas))
-
-    def election(self, partition: FoldedPartition) -> ElectionKind:
-        """Return the kind of election of ordinary changes: unclean ones where the topic allows them."""
-        return ElectionKind.UNCLEAN if self._unclean(partition.topic_id) else ElectionKind.ONLINE
-
-    def acceptable(self, partition: FoldedPartition, active: BrokerSet) -> BrokerSet:
-        """Return the active brokers that can lead a partition: not those whose directory of it is offline (KIP-858)."""
-        if not partition.directories:
-            return active
-        if self._online is not self.image.online:
-            self._online = self.image.online
-            self._acceptable.clear()
-        key = (partition.shape.replicas, partition.directories)
-        offline = self._acceptable.get(key)
-        if offline is None:
-            offline = self._acceptable[key] = self._offline(*key)
-        return active & ~offline
-
-    def _offline(self, replicas: tuple[int, ...], directories: tuple[bytes, ...]) -> BrokerSet:
-        found = NO_BROKERS
-        for broker, directory in zip(replicas, directories, strict=False):
-            online = self.image.online.get(broker, frozenset())
-            if directory == LOST_DIRECTORY or (online and directory not in RESERVED_DIRECTORIES and directory not in online):
-                found = including(found, broker)
-        return found
-
-    def concerned(
-        self, partitions: Iterable[FoldedPartition], active: BrokerSet, left: int | None = None, lossy: int | None = None
-    ) -> Predicted:
-        """Return what an event over many partitions asks of each; `left` leaves the ISR (generateLeaderAndIsrUpdates)."""
-        lost = NO_BROKERS if lossy is None else singleton(lossy)
-        found = {}
-        for partition in partitions:
-            isr = tuple(broker for broker in partition.shape.isr if broker != left)
-            asked = AskedShape(isr, self.acceptable(partition, active), self.least(partition), self.election(partition), None, lost)
-            if self.predict(partition, asked) is not None:
-                found[partition] = asked
-        return found
-
-    def predict(self, partition: FoldedPartition, asked: AskedShape) -> ShapeChange | None:
-        """Return the change that an event writes."""
-        return self.predictions.predict(self.ruling, partition.shape, asked)
-
-    def removal(self, broker: int) -> Predicted:
-        """Return what is asked when a broker leaves every ISR."""
-        return self.concerned(self.image.in_isr[broker], excluding(self.image.active, broker), broker)
-
-    def find(self, entry: MetadataEntry) -> FoldedPartition | None:
-        """Return the partition that a change names."""
-        return self.image.find(entry.record.topic_id, entry.record.partition_id)
-
-    def wrote(self, predicted: Predicted, entries: Sequence[MetadataEntry]) -> bool:
-        """Whether records are exactly the changes of an event, in any order."""
-        if len(entries) != len(predicted):
-            return False
-        for entry in entries:
-            partition = self.find(entry)
-            asked = None if partition is None else predicted.get(partition)
-            if partition is None or asked is None or self.predict(partition, asked) != recorded(entry.record):
-                return False
-            if entry.record.directories != self.directories_after(partition, entry.record.replicas):
-                return False
-        return len({(entry.record.topic_id, entry.record.partition_id) for entry in entries}) == len(entries)
-
-    # -----------------------------------------------------------------------------------------------------------------
-    # Events
 
     def explain(self, entries: Sequence[MetadataEntry], place: int, end: int) -> Explained | None:
         """Return the event that begins at a place of a batch, None if no event explains it.
 
         From `place` on, the records before `end` are changes of partitions.
         """
-        key = entries[place].key
+        key, record = entries[place].key, entries[place].record
+        if self._names_nobody(key, record):
+            return None
         if key == keys.PARTITION_CHANGE:
             return self._of_run(entries, place, end) or explain_alone(self, entries[place])
         if key in OTHER_EVENTS:
             return Explained(OTHER_EVENTS[key], 1)
+        if key == keys.PRODUCER_IDS_KEY:
+            return self._producer_ids(record)
+        if key in (keys.CONFIG, keys.CLEAR_ELR):
+            return self._configuration(entries, place)
         if key in (keys.TOPIC, keys.PARTITION):
             return self._creation(entries, place)
         if key == keys.REGISTER_BROKER:
@@ -149,11 +75,19 @@ class Explainer:
             return self._unregistration(entries, place, place)
         return self._registration_change(entries, place)
 
+    @staticmethod
+    def _names_nobody(key: int, record: Any) -> bool:
+        """Whether the record of a registration has an id that no broker can have."""
+        number = record.broker_id if key in NAMES_BROKER else record.id if key in NAMES_ID else 0
+        return not 0 <= number <= LARGEST_BROKER
+
     def _of_run(self, entries: Sequence[MetadataEntry], place: int, end: int) -> Explained | None:
         """Return the event that ends with the record of a registration after a run of changes."""
         if end >= len(entries):
             return None
         _, key, record = entries[end]
+        if self._names_nobody(key, record):
+            return None
         if key == keys.REGISTER_BROKER:
             return self._registration(entries, place, end)
         if key == keys.UNREGISTER_BROKER:
@@ -196,6 +130,9 @@ class Explainer:
         known = self.image.brokers.get(broker)
         if known is None or known.epoch != (record.broker_epoch if key == keys.REGISTRATION_CHANGE else record.epoch):
             return None
+        told = key == keys.REGISTRATION_CHANGE and (record.log_dirs or record.cordoned_log_dirs is not None)
+        if told and (record.fenced or record.in_controlled_shutdown):
+            return None
         fenced = {keys.FENCE_BROKER: FENCED, keys.UNFENCE_BROKER: UNFENCED}.get(key) or record.fenced
         if fenced == UNFENCED:
             if not known.fenced or known.stops:
@@ -211,8 +148,7 @@ class Explainer:
             return self._followed("controlled shutdown", broker, self.removal(broker), entries, place)
         if record.log_dirs and self._lost_directories(broker, record.log_dirs):
             return None
-        reported = record.log_dirs or record.cordoned_log_dirs is not None
-        return Explained("directories of a broker", 1, f"broker {broker}") if reported else None
+        return Explained("directories of a broker", 1, f"broker {broker}") if told else None
 
     def _followed(
         self, name: str, broker: int, predicted: Predicted, entries: Sequence[MetadataEntry], place: int
@@ -231,6 +167,8 @@ class Explainer:
         if known is not None and known.incarnation == record.incarnation_id and k.same_incarnation_keeps_epoch == Checked.YES:
             same = (record.broker_epoch, record.fenced, record.in_controlled_shutdown) == (known.epoch, known.fenced, known.stops)
             return Explained("register again", 1, f"broker {broker}") if same and not run else None
+        if record.is_migrating_zk_broker and self.ruling.release.name.startswith("4."):
+            return None
         if record.broker_epoch != entries[place].offset or not record.fenced or record.in_controlled_shutdown:
             return None
         if known is None:
@@ -260,8 +198,39 @@ class Explainer:
     def _event(self, name: str, broker: int, predicted: Predicted, count: int) -> Explained:
         return Explained(name, count, f"broker {broker}", tuple(predicted.items()))
 
+    def _producer_ids(self, record: Any) -> Explained | None:
+        """Return the hand-out of a block of producer ids to a registered broker (ProducerIdControlManager)."""
+        known = self.image.brokers.get(record.broker_id)
+        before = self.image.others.get(keys.PRODUCER_IDS)
+        first = 0 if before is None else before.next_producer_id
+        if known is None or known.epoch != record.broker_epoch or record.next_producer_id != first + PRODUCER_IDS_IN_BLOCK:
+            return None
+        return Explained("producer ids", 1, f"broker {record.broker_id}")
+
     # -----------------------------------------------------------------------------------------------------------------
     # Topics
+
+    def _configuration(self, entries: Sequence[MetadataEntry], place: int) -> Explained | None:
+        """Return configurations, and the records that empty the ELR where min.insync.replicas is among them (KAFKA-16540).
+
+        What enables eligible leader replicas sets the cluster's min.insync.replicas without emptying anything.
+        """
+        end = place
+        changed: set[str] = set()
+        while end < len(entries) and entries[end].key == keys.CONFIG:
+            one = entries[end].record
+            if one.name == MIN_ISR and (one.resource_type == keys.TOPIC_RESOURCE or not one.resource_name):
+                changed.add("" if one.resource_type == keys.BROKER_RESOURCE else one.resource_name)
+            end += 1
+        cleared: list[str] = []
+        while end < len(entries) and entries[end].key == keys.CLEAR_ELR:
+            cleared.append(entries[end].record.topic_name)
+            end += 1
+        wanted = ({""} if "" in changed else changed) if self.image.has_elr else set()
+        enables = place > 0 and entries[place - 1].key == keys.FEATURE and not cleared
+        if not enables and (len(cleared) != len(wanted) or set(cleared) != wanted):
+            return None
+        return Explained("configure, which empties the ELR" if cleared else "configure", end - place)
 
     def _creation(self, entries: Sequence[MetadataEntry], place: int) -> Explained | None:
         """Return the creation of a topic, or of further partitions: each led by its first active replica (createTopic)."""
@@ -269,19 +238,21 @@ class Explainer:
         grows = key == keys.PARTITION
         name = self.image.names.get(record.topic_id, "") if grows else record.name
         end = place if grows else place + 1
-        number = len(self.image.topics.get(record.topic_id, ())) if grows else 0
+        changed = cleared = False
         while end < len(entries):
             _, key, one = entries[end]
             named = {keys.CONFIG: "resource_name", keys.CLEAR_ELR: "topic_name"}.get(key)
             if not grows and named is not None and getattr(one, named) == name:
-                pass
+                changed |= key == keys.CONFIG and one.name == MIN_ISR
+                cleared |= key == keys.CLEAR_ELR
             elif key == keys.PARTITION and one.topic_id == record.topic_id:
                 if not self._begins_right(one):
                     return None
-                number += 1
             else:
                 break
             end += 1
+        if cleared != (changed and self.image.has_elr):
+            return None
         event = "add partitions" if grows else "create a topic"
         return Explained(event, end - place, name)
 
@@ -296,20 +267,3 @@ class Explainer:
             return False
         wanted = tuple(self.new_directory(broker) for broker in record.replicas)
         return not record.directories or record.directories == wanted
-
-    def directories_after(self, partition: FoldedPartition, replicas: tuple[int, ...] | None) -> tuple[bytes, ...] | None:
-        """Return the directories that a change of the replicas writes, None if they stay: those of replicas that stay are kept."""
-        if replicas is None or not partition.directories:
-            return None
-        known = dict(zip(partition.shape.replicas, partition.directories, strict=False))
-        wanted = tuple(known[broker] if broker in known else self.new_directory(broker) for broker in replicas)
-        return None if wanted == partition.directories else wanted
-
-    def new_directory(self, broker: int) -> bytes:
-        """Return the directory that a new replica gets: the broker's only one, or none yet (ClusterControlManager.defaultDir)."""
-        known = self.image.brokers.get(broker)
-        if known is None:
-            return UNASSIGNED_DIRECTORY
-        if not known.directories:
-            return MIGRATING_DIRECTORY
-        return known.directories[0] if len(known.directories) == 1 else UNASSIGNED_DIRECTORY

@@ -12,7 +12,16 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from kafka_spec.conformance.metadata.shapes import FoldedBroker, FoldedPartition, PartitionShape, bare, change_of, merged
+from kafka_spec.conformance.metadata.shapes import (
+    LARGEST_BROKER,
+    STRANGE_BROKER,
+    FoldedBroker,
+    FoldedPartition,
+    PartitionShape,
+    bare,
+    change_of,
+    merged,
+)
 from kafka_spec.impl.kraft.record_schemas import SCHEMAS
 from kafka_spec.impl.kraft.records import FENCED, NO_LEADER_CHANGE
 from kafka_spec.spec.kraft.machines import UNREGISTERED, BrokerState
@@ -32,7 +41,7 @@ BEGIN_TRANSACTION, END_TRANSACTION, ABORT_TRANSACTION, REGISTER_CONTROLLER, CLEA
 TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
 ELR_FEATURE, METADATA_VERSION = "eligible.leader.replicas.version", "metadata.version"
 
-PRODUCER_IDS = ("producer ids",)
+PRODUCER_IDS_KEY, PRODUCER_IDS = 15, ("producer ids",)
 OTHER_IDENTITIES: dict[int, Callable[[Any], Any]] = {
     10: lambda r: ("token", r.token_id), 26: lambda r: ("token", r.token_id),
     11: lambda r: ("scram", r.name, r.mechanism), 22: lambda r: ("scram", r.name, r.mechanism),
@@ -171,16 +180,20 @@ class Image:
         partition = self.find(record.topic_id, record.partition_id)
         if partition is None:
             return "a partition that does not exist"
-        self.change(partition, record)
-        return None
+        return self.change(partition, record)
 
-    def change(self, partition: FoldedPartition, record: Any) -> None:
-        """Apply a change of a partition."""
+    def change(self, partition: FoldedPartition, record: Any) -> str | None:
+        """Apply a change of a partition; return what it names that cannot be."""
         change = change_of(record)
         old = partition.shape
         shape = merged(old, change)
         if shape != old:
-            partition.shape = shape = self._shapes.setdefault(shape, shape)
+            known = self._shapes.get(shape)
+            if known is None:
+                if not shape.is_sound():
+                    return STRANGE_BROKER
+                known = self._shapes[shape] = shape
+            partition.shape = shape = known
             if old.isr != shape.isr or old.elr != shape.elr or old.leader != shape.leader:
                 self._index(partition, old, shape)
         if change.leader != NO_LEADER_CHANGE:
@@ -188,6 +201,7 @@ class Image:
         partition.partition_epoch += 1
         if record.directories is not None:
             partition.directories = record.directories
+        return None
 
     def _partition(self, record: Any) -> str | None:
         if record.topic_id not in self.names:
@@ -204,6 +218,8 @@ class Image:
                 record.removing_replicas or (),
             )
         )
+        if not shape.is_sound():
+            return STRANGE_BROKER
         there = self.topics[record.topic_id]
         known = there.get(record.partition_id)
         if known is not None:
@@ -237,6 +253,8 @@ class Image:
         return None
 
     def _register(self, record: Any) -> str | None:
+        if not 0 <= record.broker_id <= LARGEST_BROKER:
+            return STRANGE_BROKER
         self.brokers[record.broker_id] = FoldedBroker(record)
         self._active = self._registrations = self._online = None
         return None

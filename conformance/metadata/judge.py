@@ -23,7 +23,7 @@ from kafka_spec.conformance.validate.events import place_of
 from kafka_spec.conformance.validate.findings import Violation
 from kafka_spec.impl.kraft.record_decoders import UnreadableRecord
 from kafka_spec.impl.kraft.record_schemas import SCHEMAS
-from kafka_spec.impl.kraft.records import FENCED, NO_LEADER_CHANGE
+from kafka_spec.impl.kraft.records import FENCED, NO_LEADER_CHANGE, UNFENCED
 from kafka_spec.spec.kraft.machines import REGISTRATION, BrokerState
 
 LARGEST_EVENT = 10_000
@@ -33,6 +33,8 @@ LEADER_CHANGE = 2
 REGISTRATION_KEYS = frozenset(
     {keys.REGISTER_BROKER, keys.UNREGISTER_BROKER, keys.FENCE_BROKER, keys.UNFENCE_BROKER, keys.REGISTRATION_CHANGE}
 )
+CHANGES_OF_REGISTRATION = frozenset({(FENCED, 0), (UNFENCED, 0), (0, 0), (0, 1)})
+"""What the record of a change has as `fenced` and as `in_controlled_shutdown`."""
 SETS_TOPICS = frozenset({keys.CONFIG, keys.TOPIC, keys.REMOVE_TOPIC})
 """The records after which a topic may have another min.insync.replicas."""
 MIN_ISR = "min.insync.replicas"
@@ -126,6 +128,9 @@ class LogJudge:
         except UnreadableRecord as error:
             self.report("unreadable-record", batch.base, "the log", str(error))
             return
+        if len(entries) != batch.last - batch.base + 1 or any(one.offset != batch.base + at for at, one in enumerate(entries)):
+            text = f"the batch of offsets {batch.base} to {batch.last} has not a record for each"
+            self.report("offsets-jump", batch.base, "the log", text)
         self._reign(batch, entries)
         if not batch.is_control:
             self._take(file, batch, entries)
@@ -151,6 +156,7 @@ class LogJudge:
     def _take(self, file: int, batch: LogBatch, entries: Sequence[MetadataEntry]) -> None:
         """Apply a batch, or hold it until its transaction ends (KIP-868)."""
         first, last = entries[0].key if entries else -1, entries[-1].key if entries else -1
+        self._check_transaction(batch, entries)
         if first == keys.BEGIN_TRANSACTION and self.open_transaction is None:
             self.open_transaction = []
         if self.open_transaction is None:
@@ -165,6 +171,16 @@ class LogJudge:
             for number, one, content in held:
                 self.file, self._batch = number, one
                 self._apply_batch(one, content)
+
+    def _check_transaction(self, batch: LogBatch, entries: Sequence[MetadataEntry]) -> None:
+        """Report a transaction that begins in another, or that ends without a beginning."""
+        is_open = self.open_transaction is not None
+        for entry in entries:
+            if entry.key in (keys.BEGIN_TRANSACTION, keys.END_TRANSACTION, keys.ABORT_TRANSACTION):
+                if is_open == (entry.key == keys.BEGIN_TRANSACTION):
+                    text = "a transaction begins in another" if is_open else "a transaction ends that has not begun"
+                    self.report("wrong-transaction", entry.offset, "the log", text)
+                is_open = entry.key == keys.BEGIN_TRANSACTION
 
     def _apply_batch(self, batch: LogBatch, entries: Sequence[MetadataEntry]) -> None:
         self._registered = {one.record.broker_id for one in entries if one.key == keys.REGISTER_BROKER}
@@ -196,6 +212,8 @@ class LogJudge:
         missing = self.image.apply(key, record)
         if key in SETS_TOPICS:
             self.forget_settings()
+            if key == keys.CONFIG and record.resource_type == keys.TOPIC_RESOURCE and record.resource_name not in self.image.ids:
+                self.report("refers-to-nothing", offset, record.resource_name, "it is configured, and does not exist")
         if missing:
             self.report("refers-to-nothing", offset, "the log", f"a {SCHEMAS[key].name} names {missing}")
         elif key == keys.PARTITION:
@@ -228,7 +246,9 @@ class LogJudge:
             self.report("refers-to-nothing", offset, name, "a PartitionChangeRecord names a partition that does not exist")
             return
         old = partition.shape
-        image.change(partition, record)
+        if strange := image.change(partition, record):
+            self.report("refers-to-nothing", offset, image.name_of(partition), f"a PartitionChangeRecord names {strange}")
+            return
         self._touched[partition] = offset
         new = partition.shape
         failed = self.claims.of_change(image, old, new, int(record.leader != NO_LEADER_CHANGE), self.min_isr(partition.topic_id))
@@ -279,8 +299,9 @@ class LogJudge:
         ):
             text = f"{BrokerState(before).name} to {BrokerState(after).name} is no row of its table"
             self.report("wrong-registration", offset, f"broker {number}", text)
-        if key == keys.REGISTRATION_CHANGE and record.fenced == FENCED and record.in_controlled_shutdown:
-            self.report("wrong-registration", offset, f"broker {number}", "it is fenced and shuts down in one record")
+        if key == keys.REGISTRATION_CHANGE and (record.fenced, record.in_controlled_shutdown) not in CHANGES_OF_REGISTRATION:
+            text = f"its change has fenced {record.fenced} and in_controlled_shutdown {record.in_controlled_shutdown}"
+            self.report("wrong-registration", offset, f"broker {number}", text)
 
     def _register(self, offset: int, record: Any, old: FoldedBroker | None) -> None:
         """Judge a registration."""

@@ -14,6 +14,7 @@ LOG_KINDS: Mapping[str, Kind] = {
     "refers-to-nothing": Kind("a record refers to what the log before it has", "ReplicationControlManager.replay"),
     "unreadable-record": Kind("each record is of a kind and version of Kafka 3.3 to 4.4", "MetadataRecordSerde"),
     "offsets-jump": Kind("offsets follow each other", "the log of the quorum"),
+    "wrong-transaction": Kind("a transaction of the log begins once, and then ends or is aborted", "KIP-868"),
     "leader-epoch-of-quorum-back": Kind("the epoch of the quorum's leader never decreases in the log", "KIP-595"),
     "wrong-leader-change": Kind("an epoch of the quorum begins with the change of its leader", "KIP-595"),
     "snapshot-differs": Kind(

@@ -33,11 +33,10 @@ class AskedShape(NamedTuple):
 
 
 def in_any_order(change: ShapeChange) -> ShapeChange:
-    """Return a change with ISR and ELR in ascending order: their order decides nothing, and depends on requests."""
-    isr, elr = change.isr, change.elr
-    if (isr is None or len(isr) < 2) and (elr is None or len(elr) < 2):
+    """Return a change with the ELR in ascending order: Kafka's is that of a hash set."""
+    if change.elr is None or len(change.elr) < 2:
         return change
-    return change._replace(isr=None if isr is None else tuple(sorted(isr)), elr=None if elr is None else tuple(sorted(elr)))
+    return change._replace(elr=tuple(sorted(change.elr)))
 
 
 class Predictions:
@@ -66,7 +65,7 @@ class Predictions:
         return known
 
     def predict(self, ruling: Ruling, shape: PartitionShape, asked: AskedShape) -> ShapeChange | None:
-        """Return the change that is written, with ISR and ELR in ascending order; None if nothing is."""
+        """Return the change that is written, with the ELR in ascending order; None if nothing is."""
         if ruling is not self._ruling:
             self._ruling, self._known = ruling, self._rulings.setdefault(ruling, {})
         key = (shape, asked)

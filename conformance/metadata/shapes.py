@@ -28,6 +28,11 @@ def bare(items: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(sorted(item[1:-1] for item in items))
 
 
+LARGEST_BROKER = 1 << 16
+"""The largest broker id that is read: sets of brokers are bit masks."""
+STRANGE_BROKER = f"a broker id that is none from 0 to {LARGEST_BROKER}"
+
+
 class PartitionShape(NamedTuple):
     """What the decisions about a partition depend on: everything but its name, its epochs and its directories."""
 
@@ -39,6 +44,12 @@ class PartitionShape(NamedTuple):
     recovery: int = 0
     adding: tuple[int, ...] = ()
     removing: tuple[int, ...] = ()
+
+    def is_sound(self) -> bool:
+        """Whether all lists name broker ids that can be, and the leader is one or none."""
+        lists = (*self.replicas, *self.isr, *self.elr, *self.adding, *self.removing)
+        last = (self.leader, *self.last_known)  # the last known leader was none in 4.0 (last-known-when-isr-empties)
+        return all(0 <= one <= LARGEST_BROKER for one in lists) and all(NONE <= one <= LARGEST_BROKER for one in last)
 
     def registered(self) -> RegisteredPartition:
         """Return the partition as the controller's decisions take it, with epochs 0."""

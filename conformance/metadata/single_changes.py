@@ -9,9 +9,10 @@ Source: Kafka 3.9 ReplicationControlManager.alterPartition, electLeader, alterPa
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kafka_spec.conformance.metadata.batches import MetadataEntry
+from kafka_spec.conformance.metadata.event_requests import EventRequests
 from kafka_spec.conformance.metadata.predictions import AskedShape, Explained, recorded
 from kafka_spec.conformance.metadata.shapes import NOTHING, FoldedPartition, ShapeChange
 from kafka_spec.impl.kraft.partition_change import AssignedReplicas
@@ -22,9 +23,6 @@ from kafka_spec.spec.decisions.partition_change import ElectionKind, RecoverySta
 from kafka_spec.spec.error_codes import ErrorCode
 from kafka_spec.spec.language.domain import BrokerSet
 
-if TYPE_CHECKING:
-    from kafka_spec.conformance.metadata.explain import Explainer
-
 
 class PossibleEvent(NamedTuple):
     """An event that may have written a change, and what it asks."""
@@ -33,44 +31,46 @@ class PossibleEvent(NamedTuple):
     asked: AskedShape
 
 
-def explain_alone(explainer: Explainer, entry: MetadataEntry) -> Explained | None:
+def explain_alone(requests: EventRequests, entry: MetadataEntry) -> Explained | None:
     """Return the event that wrote a change of one partition by itself."""
-    partition = explainer.find(entry)
+    partition = requests.find(entry)
     if partition is None:
         return None
     record = entry.record
-    subject = explainer.image.name_of(partition)
+    subject = requests.image.name_of(partition)
     found = recorded(record)
     assigns = record.directories is not None and record.replicas is None
     if assigns and found == NOTHING:
         return Explained("assign directories", 1, subject)
-    if not assigns and record.directories != explainer.directories_after(partition, record.replicas):
+    if not assigns and record.directories != requests.directories_after(partition, record.replicas):
         return None
-    for attempt in assigned(explainer, partition) if assigns else attempts(explainer, partition, found):
-        if explainer.predict(partition, attempt.asked) == found:
+    for attempt in assigned(requests, partition) if assigns else attempts(requests, partition, found):
+        if requests.predict(partition, attempt.asked) == found:
             return Explained(attempt.name, 1, subject, ((partition, attempt.asked),))
     return None
 
 
-def attempts(explainer: Explainer, partition: FoldedPartition, found: ShapeChange) -> Iterator[PossibleEvent]:
+def attempts(requests: EventRequests, partition: FoldedPartition, found: ShapeChange) -> Iterator[PossibleEvent]:
     """Yield the events that may have written a change, the likeliest first."""
     shape = partition.shape
-    acceptable = explainer.acceptable(partition, explainer.image.active)
-    usual = AskedShape(shape.isr, acceptable, explainer.least(partition), explainer.election(partition))
+    acceptable = requests.acceptable(partition, requests.image.active)
+    usual = AskedShape(shape.isr, acceptable, requests.least(partition), requests.election(partition))
     if shape.leader >= 0:
-        yield from _proposals(explainer, partition, found, usual)
+        yield from _proposals(requests, partition, found, usual)
         if shape.leader != shape.replicas[0]:
             yield PossibleEvent("preferred election", usual._replace(election=ElectionKind.PREFERRED))
     else:
         yield PossibleEvent("unclean election", usual._replace(election=ElectionKind.UNCLEAN))
     if found.replicas is not None or found.adding is not None or found.removing is not None:
-        yield from _cancellation(explainer, partition, usual)
-        yield from _reassignments(explainer, partition, found, usual)
+        yield from _cancellation(requests, partition, usual)
+        yield from _reassignments(requests, partition, found, usual)
 
 
-def _proposals(explainer: Explainer, partition: FoldedPartition, found: ShapeChange, usual: AskedShape) -> Iterator[PossibleEvent]:
+def _proposals(
+    requests: EventRequests, partition: FoldedPartition, found: ShapeChange, usual: AskedShape
+) -> Iterator[PossibleEvent]:
     """Yield the proposals of the leader: the recorded ISR, and those that lead to it by completing a reassignment."""
-    shape, k, image = partition.shape, explainer.ruling.k, explainer.image
+    shape, k, image = partition.shape, requests.ruling.k, requests.image
     proposed = shape.isr if found.isr is None else found.isr
     tries = [proposed]
     if shape.adding or shape.removing:
@@ -100,13 +100,13 @@ def _title(before: tuple[int, ...], isr: tuple[int, ...], found: ShapeChange) ->
     return "proposal that ends a recovery" if found.recovery == RecoveryState.RECOVERED else "proposal"
 
 
-def _cancellation(explainer: Explainer, partition: FoldedPartition, usual: AskedShape) -> Iterator[PossibleEvent]:
+def _cancellation(requests: EventRequests, partition: FoldedPartition, usual: AskedShape) -> Iterator[PossibleEvent]:
     shape = partition.shape
     if not shape.adding and not shape.removing:
         return
     unclean = usual.election == ElectionKind.UNCLEAN
     try:
-        isr, assignment = cancelled(shape.registered(), unclean, usual.least, explainer.ruling.k)
+        isr, assignment = cancelled(shape.registered(), unclean, usual.least, requests.ruling.k)
     except KafkaError:
         return
     yield PossibleEvent("cancel a reassignment", usual._replace(isr=isr, election=ElectionKind.ONLINE, assignment=assignment))
@@ -115,27 +115,27 @@ def _cancellation(explainer: Explainer, partition: FoldedPartition, usual: Asked
 
 
 def _reassignments(
-    explainer: Explainer, partition: FoldedPartition, found: ShapeChange, usual: AskedShape
+    requests: EventRequests, partition: FoldedPartition, found: ShapeChange, usual: AskedShape
 ) -> Iterator[PossibleEvent]:
     """Yield the reassignments to each target that the recorded replicas begin with."""
-    shape, image = partition.shape, explainer.image
+    shape, image = partition.shape, requests.image
     replicas = found.replicas or shape.replicas
     for count in range(len(replicas), 0, -1):
         target = replicas[:count]
         if len(set(target)) != len(target) or any(broker not in image.brokers for broker in target):
             continue
         try:
-            assignment: AssignedReplicas = assignment_to(shape.registered(), target, image.active, explainer.ruling.k)
+            assignment: AssignedReplicas = assignment_to(shape.registered(), target, image.active, requests.ruling.k)
         except KafkaError:
             continue
         name = f"reassign to {list(target)}"
         yield PossibleEvent(name, usual._replace(election=ElectionKind.ONLINE, assignment=assignment))
 
 
-def assigned(explainer: Explainer, partition: FoldedPartition) -> Iterator[PossibleEvent]:
+def assigned(requests: EventRequests, partition: FoldedPartition) -> Iterator[PossibleEvent]:
     """Yield what an assignment of directories makes of a partition: all is decided again; up to 4.2 the ELR is emptied."""
-    acceptable = explainer.acceptable(partition, explainer.image.active)
-    usual = AskedShape(partition.shape.isr, acceptable, explainer.least(partition))
+    acceptable = requests.acceptable(partition, requests.image.active)
+    usual = AskedShape(partition.shape.isr, acceptable, requests.least(partition))
     yield PossibleEvent("assign directories", usual)
-    yield PossibleEvent("assign directories", usual._replace(election=explainer.election(partition)))
+    yield PossibleEvent("assign directories", usual._replace(election=requests.election(partition)))
     yield PossibleEvent("assign directories, which empties the ELR", usual._replace(least=0))

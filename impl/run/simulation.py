@@ -28,14 +28,7 @@ def simulate(
     random = Random(options.seed)
     world = SimulatedWorld(options, folder, write, news, random)
     conductor = Conductor(options, world, zookeeper_nemesis(world, options.faults), watch)
-    part = conductor.conduct()
     try:
-        while True:
-            try:
-                wait = next(part)
-            except StopIteration as ended:
-                outcome: RunOutcome = ended.value
-                return outcome
-            world.scheduler.run_until(world.now + wait.seconds)
+        return world.run(conductor.conduct())
     finally:
         world.end()

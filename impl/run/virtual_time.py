@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 
+from kafka_spec.impl.run.outcome import RunOutcome
 from kafka_spec.impl.run.scheduler import ScheduledTasks, Scheduler
 from kafka_spec.impl.run.simulated_network import SimulatedNetwork
+from kafka_spec.impl.run.tasks import Sleep
 
 EPOCH = 1_600_000_000.0
 """The start of every simulation, in seconds since 1970."""
@@ -45,3 +47,13 @@ class VirtualTime:
         self.network.faults = ()
         self.network.cut.clear()
         self.network.slow.clear()
+
+    def run(self, course: Generator[Sleep, None, RunOutcome]) -> RunOutcome:
+        """Run a course to its end, and return the outcome."""
+        while True:
+            try:
+                wait = next(course)
+            except StopIteration as ended:
+                outcome: RunOutcome = ended.value
+                return outcome
+            self.scheduler.run_until(self.now + wait.seconds)

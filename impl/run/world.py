@@ -14,10 +14,11 @@ from random import Random
 from kafka_spec.impl.log.manager import lose_unflushed
 from kafka_spec.impl.protocol.registration import Endpoint
 from kafka_spec.impl.run.observer import Observer
-from kafka_spec.impl.run.options import SETTINGS, Options
+from kafka_spec.impl.run.options import SETTINGS, TOPIC, Options
 from kafka_spec.impl.run.running_broker import RunningBroker
 from kafka_spec.impl.run.tasks import TaskGroup
 from kafka_spec.impl.zookeeper.cluster import Cluster
+from kafka_spec.impl.zookeeper.coordination.admin import Admin
 from kafka_spec.impl.zookeeper.coordination.interface import Service, Session
 
 SESSION_TIMEOUT = 6.0
@@ -99,6 +100,11 @@ class RunWorld(ABC):
         for task in node.tasks():
             process.spawn(task)
         self.observer.tell(f"broker {number} starts")
+
+    def create_clients_topic(self, options: Options) -> None:
+        """Create the topic that clients use, its replicas spread over the brokers."""
+        admin = Admin(self.cluster.tools, self.random, lambda _: None)
+        admin.create_topic(TOPIC, options.partitions, options.replication_factor)
 
     def kill(self, number: int) -> Session:
         """End a broker's process; return its session, which the servers have not expired yet."""

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kafka_spec.model_check.check import ENGINES, Expectation, Outcome, judged_by_spec
+from kafka_spec.model_check.check import Expectation, Outcome, judged_by_spec
 from kafka_spec.model_check.command.asked import Asked
 from kafka_spec.model_check.command.find import Models
 from kafka_spec.model_check.command.grow import run_grow
@@ -36,8 +36,9 @@ from kafka_spec.model_check.command.options import (
 )
 from kafka_spec.model_check.command.side_by_side import outcomes
 from kafka_spec.model_check.command.simulate import add_simulate_options, refuse_without_simulate, run_simulate
+from kafka_spec.model_check.engines import ENGINES
 from kafka_spec.model_check.exploration import Budget, Distribution, Exploration, Progress
-from kafka_spec.model_check.manifest import NamedCheck, judged_without, read_manifest
+from kafka_spec.model_check.manifest import Manifest, NamedCheck, judged_without, manifest_of
 from kafka_spec.model_check.report.ci import Draw, github_text, junit_text, markdown_text
 from kafka_spec.model_check.report.escape import plain
 from kafka_spec.model_check.report.plain import SCHEMA_VERSION, check_plain, result_plain
@@ -60,6 +61,7 @@ def add_check(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec], ch
     jobs = "checks that run side by side (default: as many as threads)"
     parser.add_argument("--jobs", type=threads, metavar="N", help=jobs)
     _add_check_options(parser, nargs="?", const=VERIFIED[0], metavar="|".join(VERIFIED))
+    parser.add_argument("--accept", action="store_true", help="write the counts of this run to the manifest's file of counts")
     add_simulate_options(parser)
     add_output_options(parser, CHECK_FORMATS)
     parser.set_defaults(run=lambda options: run_check(options, models, charts))
@@ -151,6 +153,8 @@ def run_check(options: argparse.Namespace, models: Models, charts: Mapping[str, 
             return run_simulate(options, chosen, budget)
     refuse_without_simulate(options)
     wanted = outputs(options)
+    if options.accept:
+        _refuse_to_accept(options, named)
     checks = [_check_of(name, named, options, models) for name in options.models] or list(named.values())
     alone = len(options.models) == 1 and options.models[0] not in named
     asked = Asked(checks)
@@ -174,7 +178,27 @@ def run_check(options: argparse.Namespace, models: Models, charts: Mapping[str, 
         write(plain(report.closing()) if (form, file, alone) == ("text", None, False) else report.text(form), file)
     if "github" in [form for form, _ in wanted]:
         report.summarise()
+    if options.accept:
+        _accept(manifest_of(options.manifest), report.outcomes)
     return report.code()
+
+
+def _accept(manifest: Manifest, outcomes: Sequence[Outcome]) -> None:
+    """Write the counts of the outcomes that are as expected, and say which are new."""
+    assert manifest.counts is not None
+    changed = manifest.counts.accept(outcomes, manifest.names, manifest.with_counts)
+    warn(f"{manifest.counts.path}: {len(changed)} of {len(outcomes)} checks have new counts: {', '.join(changed) or 'none'}")
+
+
+def _refuse_to_accept(options: argparse.Namespace, named: Mapping[str, NamedCheck]) -> None:
+    """Refuse to accept the counts of searches that are not those of the manifest."""
+    if strange := [name for name in options.models if name not in named]:
+        raise SpecError(f"--accept is of named checks, and {strange[0]} is none; name one, or none for all")
+    given = {"--all": options.all, "--normal-form": options.normal_form, "--deadlock": options.deadlock is not None}
+    if changes := [option for option, value in given.items() if value]:
+        raise SpecError(f"--accept: {changes[0]} changes what is counted; leave it out")
+    if manifest_of(options.manifest).counts is None:
+        raise SpecError(f'--accept: {options.manifest} names no file of counts; add counts = "FILE" to [tool.kafka-spec]')
 
 
 def _read_verify(options: argparse.Namespace) -> None:
@@ -264,7 +288,8 @@ def _named_checks(options: argparse.Namespace, models: Models) -> dict[str, Name
         return {}
     if options.models and options.manifest == MANIFEST and not options.manifest.exists():
         return {}
-    named = {check.name: check for check in read_manifest(options.manifest, models.find, options.models or None)}
+    found = manifest_of(options.manifest).checks(models.find, options.models or None, accepts=getattr(options, "accept", False))
+    named = {check.name: check for check in found}
     own = {
         "--bound": options.bound,
         "--bounds": options.bounds,
@@ -283,7 +308,7 @@ def _check_of(name: str, named: Mapping[str, NamedCheck], options: argparse.Name
     """Return the named check with this name, or else the check of this model."""
     if name in named:
         return named[name]
-    return _unnamed(options, models.find(name, partial(check_names, options.manifest, models)))
+    return _unnamed(options, models.find(name, partial(check_names, options.manifest)))
 
 
 def _unnamed(options: argparse.Namespace, spec: Spec) -> NamedCheck:

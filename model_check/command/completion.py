@@ -31,8 +31,9 @@ def run_completion(options: argparse.Namespace, parser: argparse.ArgumentParser,
             argument.complete = {"bash": WORDS, "zsh": f"({' '.join(models)})"}  # type: ignore[attr-defined]
         elif argument.type is Path:
             argument.complete = shtab.FILE  # type: ignore[attr-defined]
-    # the shell asks for the names of the manifest in the current folder each time
-    names = f"sed -n 's/^name = \"\\(.*\\)\"/\\1/p' {MANIFEST} 2>/dev/null"
+    # the shell asks each time for the names of the manifest in the current folder, and of its file of counts
+    counts = f"sed -n 's/^counts = \"\\(.*\\)\"/\\1/p' {MANIFEST}"
+    names = f'sed -n \'s/^name = "\\(.*\\)"/\\1/p; s/^"\\(.*\\)" = {{.*/\\1/p\' {MANIFEST} $({counts}) 2>/dev/null'
     preamble = f'{WORDS}() {{ compgen -W "{" ".join(models)} $({names})" -- "$1"; }}' if options.shell == "bash" else ""
     write(shtab.complete(parser, shell=options.shell, preamble=preamble), None)
     return AS_EXPECTED

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import difflib
-import importlib
-import re
 import sys
-import traceback
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from types import ModuleType
-from typing import TypeVar
 
-from kafka_spec.model_check.command.from_source import from_source
-from kafka_spec.spec.vocabulary.table import Machine, Spec, SpecError
-
-Loaded = TypeVar("Loaded")
+from kafka_spec.model_check.loading import found_in, imported, load_object
+from kafka_spec.spec.vocabulary.table import Spec, SpecError
 
 
 class Models:
@@ -31,7 +24,7 @@ class Models:
         if name not in self.catalogue:
             if name.isidentifier() and Path(f"{name}.py").is_file():
                 home = imported(name, name)
-                raise SpecError(f"{name} is a module, and a model is needed; {_has(home, name, Spec)}")
+                raise SpecError(f"{name} is a module, and a model is needed; {found_in(home, name, Spec)}")
             if name.endswith(".py"):
                 raise SpecError(f"{name} is a file; name its module and a spec in it, such as {Path(name).stem}:SPEC")
             near = difflib.get_close_matches(name, [*self.catalogue, *others()], n=3)
@@ -58,57 +51,3 @@ class Models:
     def load(module: str, name: str) -> Spec:
         """Return a spec from an importable module; modules in the current folder are importable too."""
         return load_object(module, name, Spec)
-
-
-def load_object(module: str, name: str, kind: type[Loaded]) -> Loaded:
-    """Return an object of this kind from an importable module; modules in the current folder are importable too."""
-    home = imported(module, f"{module}:{name}")
-    if not hasattr(home, name):
-        raise SpecError(f"{module}:{name}: module {module} has no {name}; {_has(home, module, kind)}")
-    found = getattr(home, name)
-    if not isinstance(found, kind):
-        raise SpecError(f"{module}:{name} is {type(found).__name__}, and a {kind.__name__} is needed; {_has(home, module, kind)}")
-    return found
-
-
-def imported(module: str, asked: str) -> ModuleType:
-    """Return a module of the current folder or of any other place; errors name what was asked for."""
-    if str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
-    try:
-        with from_source():
-            return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        raise SpecError(f"{asked}: {error}; run where the module is, or set PYTHONPATH") from None
-    except SpecError as error:
-        raise SpecError(f"{_place_of(error)}{error}") from error
-    except SyntaxError as error:
-        raise SpecError(f"{asked} cannot be imported: {error.filename}:{error.lineno}: {error.msg}") from None
-    except Exception as error:
-        # the module is the user's: any exception is reported with the line that raised it
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{frame.filename}:{frame.lineno}"
-        raise SpecError(f"{asked} cannot be imported: {where}: {type(error).__name__}: {error}") from None
-
-
-def _place_of(error: SpecError) -> str:
-    """Return the line of the user's own module that was refused, or "" if the message names a line, or there is none."""
-    frames = [
-        (frame, line) for frame, line in traceback.walk_tb(error.__traceback__) if _is_of_user(frame.f_globals.get("__name__", ""))
-    ]
-    if not frames or re.match(r"\S+\.py:\d+: ", str(error)):
-        return ""
-    frame, line = frames[-1]
-    return f"{frame.f_code.co_filename}:{line}: "
-
-
-def _is_of_user(module: str) -> bool:
-    return module.partition(".")[0] not in ("kafka_spec", "importlib", "__main__", "dataclasses")
-
-
-def _has(home: ModuleType, module: str, kind: type) -> str:
-    """Return which objects of a kind a module has, in words."""
-    kinds = (Spec, Machine) if kind is object else (kind,)
-    names = [name for name, value in vars(home).items() if isinstance(value, kinds)]
-    what = " and no ".join(one.__name__ for one in kinds)
-    return f"it has {', '.join(f'{module}:{name}' for name in names)}" if names else f"it has no {what}"

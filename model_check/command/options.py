@@ -15,7 +15,7 @@ from typing import TextIO
 
 from kafka_spec.model_check.command.find import Models
 from kafka_spec.model_check.exploration import Budget
-from kafka_spec.model_check.manifest import named_bounds, read_manifest
+from kafka_spec.model_check.manifest import manifest_of, named_bounds, read_manifest
 from kafka_spec.model_check.report.escape import plain, visible
 from kafka_spec.model_check.report.fold import folded
 from kafka_spec.spec.vocabulary.table import Spec, SpecError
@@ -116,13 +116,13 @@ def chosen_model(options: argparse.Namespace, models: Models) -> tuple[Spec, Map
             if options.bound or options.bounds:
                 raise SpecError(f"{name} is a named check and has its own bounds; leave out --bound and --bounds")
             return named[name].spec, named[name].bounds
-    spec = models.find(name, partial(check_names, options.manifest, models))
+    spec = models.find(name, partial(check_names, options.manifest))
     return spec, asked_bounds(options, spec)
 
 
-def check_names(manifest: Path, models: Models) -> list[str]:
+def check_names(manifest: Path) -> list[str]:
     """Return the names of all checks of a manifest, if there is one."""
-    return [check.name for check in read_manifest(manifest, models.find)] if manifest.exists() else []
+    return manifest_of(manifest).names if manifest.exists() else []
 
 
 def _bound(text: str) -> tuple[str, int]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from kafka_spec.model_check.exploration import Budget, Exploration, Finding, Progress, Stopped, check_sums, quiet
 from kafka_spec.model_check.interpreter.interpreter import Interpreter, Key
+from kafka_spec.model_check.interpreter.symmetry_check import compare_level, refuse_properties
 from kafka_spec.model_check.level_order import orders_by_fingerprint
 from kafka_spec.model_check.oracle.graph import Graph
 from kafka_spec.model_check.record.fingerprint import MASK, edge_hash
@@ -38,8 +39,6 @@ def explore(
     seed: int | None = None,
 ) -> Exploration:
     """Explore the spec breadth first; `model_check.embedded.explore` documents the arguments."""
-    from kafka_spec.model_check.interpreter.symmetry_check import compare_level, refuse_properties  # which asks the oracle
-
     claims = spec.claims_at(bounds, properties)
     refuse_properties(spec, claims)
     result = Exploration(spec, dict(bounds), "oracle", 1, claims, deadlock)
@@ -177,7 +176,6 @@ class _Search:
         stuck = True
 
         def cut(rule: Rule, action: int, name: str) -> None:
-            result.bounded[rule.name] += 1
             result.cut_by[rule.name, name] += 1
             if self.graph.claims:
                 self.graph.forbid(world.key(state), action)

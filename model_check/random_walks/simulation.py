@@ -154,9 +154,7 @@ class Simulation:
         cuts = batch.counters[program.bounded : program.met].reshape(len(program.plan.rules), -1).tolist()
         for rule, count, row in zip(program.plan.rules, fired, cuts, strict=True):
             found.fired[rule.name] += count
-            found.bounded[rule.name] += sum(row)
             found.cut_by.update({(rule.name, name): cut for name, cut in zip(program.plan.bound_names, row, strict=True) if cut})
-        found.bounded = +found.bounded
         tests = dict(zip(program.plan.step_tests, batch.counters[program.met :].tolist(), strict=True))
         tests |= dict(zip(program.plan.state_tests, batch.tests.tolist(), strict=True))
         found.tested.update(

@@ -99,13 +99,14 @@ def github_text(outcomes: Sequence[Outcome], manifest: Path) -> str:
 
 
 def _place(manifest: Path, name: str) -> str:
-    """Return the file and line of a check for an annotation, or "" if it is not in the manifest."""
+    """Return the file and line of a check for an annotation: its name's, or that of the module of checks; "" if there is none."""
     try:
         lines = manifest.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
         return ""
     stated = re.compile(rf"""\s*name\s*=\s*["']{re.escape(name)}["']\s*(#.*)?""")
     found = [number for number, line in enumerate(lines, 1) if stated.fullmatch(line)]
+    found += [number for number, line in enumerate(lines, 1) if re.match(r"checks\s*=", line)]
     return f"file={_parameter(str(manifest))},line={found[0]}," if found else ""
 
 

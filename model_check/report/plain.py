@@ -7,6 +7,7 @@ from typing import Any
 
 from kafka_spec.model_check.check import Expectation
 from kafka_spec.model_check.exploration import Exploration, peak_bytes
+from kafka_spec.model_check.report.files import of_user
 from kafka_spec.spec.vocabulary.table import Spec
 from kafka_spec.spec.vocabulary.trace import Trace
 
@@ -22,6 +23,7 @@ def result_plain(result: Exploration, traces: Mapping[str, Trace]) -> dict[str, 
     return {
         "schema_version": SCHEMA_VERSION,
         "model": result.spec.name,
+        "files": of_user(result.spec),
         "bounds": result.bounds,
         "engine": result.engine,
         "threads": result.threads,

@@ -10,6 +10,7 @@ from typing import Any
 
 from kafka_spec.model_check.check import Expectation
 from kafka_spec.model_check.exploration import Exploration, peak_bytes
+from kafka_spec.model_check.report.files import of_user
 from kafka_spec.spec.vocabulary.table import DEADLOCK, TYPE_INVARIANT, Machine, Property, Ranks, Spec, Symmetric, first_line
 from kafka_spec.spec.vocabulary.trace import MessageItem, Step, Trace
 
@@ -21,6 +22,7 @@ def result_text(result: Exploration, traces: Mapping[str, Trace], full: bool = F
         of_all = " normal forms" + (f" of {result.unreduced:,} states" if result.unreduced is not None else "")
     lines = [
         f"{result.spec.name}: {result.spec.summary}",
+        *(f"  file        {name}, SHA-256 {digest}" for name, digest in of_user(result.spec).items()),
         f"  bounds      {', '.join(f'{name} {value}' for name, value in result.bounds.items()) or 'none'}",
         f"  verdict     {verdict_text(result)}",
         f"  states      {result.distinct:,} distinct{of_all}, {result.generated:,} generated, {result.depth} levels deep",

@@ -277,8 +277,7 @@ class Search:
             counters[:, program.bounded : program.met].sum(axis=0).reshape(len(program.plan.rules), len(program.plan.bound_names))
         )
         for index, cut in zip(*(places.tolist() for places in np.nonzero(cuts)), strict=True):
-            name = program.plan.rules[index].name
-            result.bounded[name], result.cut_by[name, program.plan.bound_names[cut]] = int(cuts[index].sum()), int(cuts[index, cut])
+            result.cut_by[program.plan.rules[index].name, program.plan.bound_names[cut]] = int(cuts[index, cut])
         tests = dict(zip(program.plan.step_tests, counters[:, program.met :].sum(axis=0).tolist(), strict=True))
         for claim in program.plan.steps:
             if claim.when is not None:

@@ -14,18 +14,17 @@ import numpy as np
 
 from kafka_spec.model_check.code.program import Program
 from kafka_spec.model_check.code.row_codec import Codec
-from kafka_spec.model_check.exploration import Exploration, Finding
+from kafka_spec.model_check.exploration import Exploration
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.record.layout import Layout
 from kafka_spec.model_check.search.frontier import Frontier, Level, OnDisk
 from kafka_spec.model_check.search.path_properties import PathProperties
 from kafka_spec.model_check.search.shards import Shard, Slice
+from kafka_spec.model_check.store import found
 from kafka_spec.model_check.store.checkpoints import STATES, Checkpoints
+from kafka_spec.model_check.store.found import remembered
 from kafka_spec.model_check.store.search_identity import described
 from kafka_spec.spec.vocabulary.table import SpecError
-
-COUNTERS = ("fired", "new", "bounded", "tested")
-"""The counts by name that are stored with each level."""
 
 
 class Searching(Protocol):
@@ -75,16 +74,10 @@ def commit(search: Searching, folder: Checkpoints, level: int) -> None:
     result = search.result
     for name, array in search.paths.newest(not search.width).items():
         folder.write(level, f"paths-{name}", [array])
-    reported = [[name, found.start, list(found.actions), found.unreported] for name, found in result.findings.items()]
-    content = {name: dict(getattr(result, name)) for name in COUNTERS}
     folder.commit(
         level,
         {
-            **content,
-            "cut_by": [[*names, count] for names, count in result.cut_by.items()],
-            "levels": result.levels,
-            "edges": f"{result.digest:016x}",
-            "findings": reported,
+            "result": remembered(result),
             "counters": np.sum([part.counters for part in search.slices], axis=0).tolist(),
             "tested_at_start": dict(search.tested_at_start),
             "states": search.width,
@@ -104,13 +97,7 @@ def recall(search: Searching, folder: Checkpoints, frontier: OnDisk, finished: l
         fill_paths(search.paths, folder, content)
         if content["states"]:
             fill(search, folder, content, content is last)
-    for name in COUNTERS:
-        getattr(result, name).update(last[name])
-    result.cut_by.update({(rule, bound): count for rule, bound, count in last["cut_by"]})
-    result.levels, result.digest = list(last["levels"]), int(last["edges"], 16)
-    result.findings = {
-        name: Finding(start, tuple(actions), unreported=unreported) for name, start, actions, unreported in last["findings"]
-    }
+    found.recall(result, last["result"])
     search.slices[0].counters[:] = last["counters"]
     search.tested_at_start = Counter(last["tested_at_start"])
     search.width = last["states"]

@@ -38,11 +38,12 @@ from kafka_spec.model_check.spark import exchange, worker
 from kafka_spec.model_check.spark import paths as paths_on_spark
 from kafka_spec.model_check.spark import state_dir as store
 from kafka_spec.model_check.spark.cluster import JobFailed, SparkCluster, check_java
-from kafka_spec.model_check.spark.folder import RunFolder, recall
+from kafka_spec.model_check.spark.folder import RunFolder
 from kafka_spec.model_check.spark.order import Files
 from kafka_spec.model_check.spark.state_dir import Rows, Storage
 from kafka_spec.model_check.spark.task import Task
 from kafka_spec.model_check.store.digest_json import Damaged
+from kafka_spec.model_check.store.found import recall
 from kafka_spec.model_check.store.search_identity import described
 from kafka_spec.model_check.traces.faults import explain
 from kafka_spec.model_check.within import limited
@@ -162,6 +163,7 @@ class Run:
             self.search_embedded(finished)
         else:
             recall(result, self.last["result"])
+            result.exchanged_bytes = self.last["exchanged"]
         while self.goes_on():
             self.check_budget()
             self.search_level()
@@ -355,8 +357,9 @@ class Run:
         result.exchanged_bytes += sum(r["sent"] for r in reports)
         for index, rule in enumerate(self.world.spec.rules):
             result.fired[rule.name] += sum(r["fired"][index] for r in reports)
-            result.bounded[rule.name] += sum(r["bounded"][index] for r in reports)
-        result.bounded = +result.bounded
+        cuts = np.sum([r["cut"] for r in reports], axis=0).reshape(len(program.plan.rules), len(program.plan.bound_names))
+        for index, cut in zip(*(places.tolist() for places in np.nonzero(cuts)), strict=True):
+            result.cut_by[program.plan.rules[index].name, program.plan.bound_names[cut]] += int(cuts[index, cut])
         self.count_tests(program.plan.steps, program.plan.step_tests, reports)
         places: list[tuple[str, Callable[[Mapping[str, Any]], Any]]] = [(TYPE_INVARIANT, lambda r: r["untyped"])]
         if result.deadlock:

@@ -14,16 +14,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from kafka_spec.model_check.exploration import Exploration, Finding
+from kafka_spec.model_check.exploration import Exploration
 from kafka_spec.model_check.spark import state_dir as store
 from kafka_spec.model_check.spark.state_dir import Lock, Storage
 from kafka_spec.model_check.spark.task import SCRATCH
 from kafka_spec.model_check.store.digest_json import Damaged, sealed
+from kafka_spec.model_check.store.found import remembered
 from kafka_spec.model_check.store.search_identity import refuse_another
 from kafka_spec.spec.vocabulary.table import SpecError
 
-COUNTERS = ("fired", "new", "bounded", "tested")
-"""The counts by name that are stored with each level."""
 VERIFIERS = 16
 """The most files that are read at once when a folder is verified, one for each core."""
 
@@ -153,23 +152,8 @@ class RunFolder:
             "catch_up_seconds": round(sum(reported["behind"] for reported in cost), 4),
             "previous": self.last["digest"],
             "result": remembered(result),
+            "exchanged": result.exchanged_bytes,
         }
         self.storage.write(store.summary(level), whole := sealed(content))
         self.storage.remove_temporary(store.folder_of(level))
         self.last = json.loads(whole)
-
-
-def remembered(result: Exploration) -> dict[str, Any]:
-    """Return a result as plain values."""
-    findings = {name: [found.start, list(found.actions)] for name, found in result.findings.items()}
-    counters = {name: dict(getattr(result, name)) for name in COUNTERS}
-    numbers = {"levels": result.levels, "edges": f"{result.digest:016x}", "shuffled": result.exchanged_bytes}
-    return {**counters, **numbers, "findings": findings}
-
-
-def recall(result: Exploration, plain: Mapping[str, Any]) -> None:
-    """Restore a result from those plain values."""
-    for name in COUNTERS:
-        getattr(result, name).update(plain[name])
-    result.levels, result.digest, result.exchanged_bytes = list(plain["levels"]), int(plain["edges"], 16), plain["shuffled"]
-    result.findings = {name: Finding(start, tuple(actions)) for name, (start, actions) in plain["findings"].items()}

@@ -40,7 +40,7 @@ from kafka_spec.model_check.code.arrays import Bytes, Places, Words
 from kafka_spec.model_check.store.digest_json import Damaged, opened
 from kafka_spec.spec.vocabulary.table import SpecError
 
-FORMAT = 4
+FORMAT = 5
 CHUNK = 4 << 20
 """Bytes of a file that are read at a time to compute its digest."""
 CANDIDATES = "candidates"

@@ -161,7 +161,7 @@ class Worker:
             "level": level,
             "digest": int(counters[counted.DIGEST]) & ((1 << 64) - 1),
             "fired": counters[code.fired : code.fired + shape.rules].tolist(),
-            "bounded": counters[code.bounded : code.met].reshape(shape.rules, shape.cuts).sum(axis=1).tolist(),
+            "cut": counters[code.bounded : code.met].tolist(),
             "met": counters[code.met :].tolist(),
             "stuck": place(counted.STUCK),
             "untyped": place(counted.UNTYPED),

@@ -29,7 +29,7 @@ from kafka_spec.model_check.store.digest_json import Damaged, opened, sealed
 from kafka_spec.model_check.store.search_identity import refuse_another
 from kafka_spec.spec.vocabulary.table import SpecError
 
-FORMAT = "embedded 3"
+FORMAT = "embedded 4"
 STATES = ("states", "sizes")
 """The files of a level that are needed only until it is expanded."""
 PIECE_BYTES = 16 << 20

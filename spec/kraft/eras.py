@@ -7,6 +7,7 @@ from kafka_spec.spec.kraft.cases import CASES
 from kafka_spec.spec.kraft.families import ELR_EMPTY, KRAFT, NO_UNCLEAN_ELECTION
 from kafka_spec.spec.kraft.fixed import FIXED
 from kafka_spec.spec.kraft.public.versions import SPECS as PUBLIC
+from kafka_spec.spec.untested import WHILE_ZERO
 from kafka_spec.spec.vocabulary.table import Spec
 
 WITHOUT_ELR = (ELR_EMPTY, NO_UNCLEAN_ELECTION)
@@ -151,7 +152,7 @@ ERAS: tuple[Era, ...] = (
     ),
 )
 
-SUITE = Suite(FIXED, CASES, ERAS, KRAFT, everything=True)
+SUITE = Suite(FIXED, CASES, ERAS, KRAFT, WHILE_ZERO, everything=True)
 
 SPECS: tuple[Spec, ...] = (FIXED, *SUITE.specs(), *PUBLIC)
 """All versions of KRaft."""

@@ -216,11 +216,11 @@ def _states(plain: Any) -> type[enum.IntEnum]:
             raise SpecError(f"{where}.value: {_shown(value)} is not an integer in 0..255")
         if state in values or value in values.values():
             raise SpecError(f"{where}: state {state}, or its value {value}, appears twice; give each its own")
-        values[state], summary[state] = value, _text(member["summary"], f"{where}.says")
+        values[state], summary[state] = value, _text(member["summary"], f"{where}.summary")
     if not values:
         raise SpecError("states.members: it is empty; a machine has at least one state")
     states = enum.IntEnum(name, list(values.items()), module=__name__)  # type: ignore[misc]
-    states.__doc__ = _text(plain["summary"], "states.says")
+    states.__doc__ = _text(plain["summary"], "states.summary")
     for member in states:
         member.__doc__ = summary[member.name]
     return states
@@ -233,7 +233,7 @@ def _docs(plain: Any, where: str) -> dict[str, str]:
         name = _matched(named["name"], IDENTIFIER, f"{where}[{number}].name")
         if name in docs:
             raise SpecError(f"{where}[{number}].name: {name!r} appears twice; keep one")
-        docs[name] = _text(named["summary"], f"{where}[{number}].says")
+        docs[name] = _text(named["summary"], f"{where}[{number}].summary")
     return docs
 
 
@@ -262,7 +262,7 @@ def _row(plain: Any, states: type[enum.IntEnum], summary: Mapping[str, Mapping[s
         guards=names("guards", "guards"),
         unless=names("unless", "guards"),
         effects=names("effects", "effects"),
-        reference=_text(plain["reference"], f"{where}.cites"),
+        reference=_text(plain["reference"], f"{where}.reference"),
         kind=plain["kind"],
         waits_for=_text(plain["waits_for"], f"{where}.waits_for"),
     )

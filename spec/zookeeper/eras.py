@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kafka_spec.spec.case import Era, Shown, Suite
-from kafka_spec.spec.untested import ISR_COMPLETE, NO_LEADER_MISSING
+from kafka_spec.spec.untested import ISR_COMPLETE, NO_LEADER_MISSING, WHILE_ZERO
 from kafka_spec.spec.vocabulary.table import Spec
 from kafka_spec.spec.zookeeper.cases import CASES
 from kafka_spec.spec.zookeeper.families import CONTROL
@@ -149,7 +149,7 @@ ERAS: tuple[Era, ...] = (
 is a flaw of a later truncation: 0.10.2 drops everything above the high watermark. Its elections for dead leaders never replace one
 that shuts down."""
 
-SUITE = Suite(FIXED, CASES, ERAS, CONTROL, needs=NEEDS)
+SUITE = Suite(FIXED, CASES, ERAS, CONTROL, WHILE_ZERO, needs=NEEDS)
 
 ERA_2_8, ERA_0_10 = map(SUITE.spec_of, ERAS)
 

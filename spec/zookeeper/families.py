@@ -41,6 +41,9 @@ DELETION_DISABLED = Untestable("deletion is disabled", OF_DELETION[:-1])
 ONE_REPLICA = Untestable("there is one replica only", ("OneLeaderInEachEpoch",))
 LAST_MEMBER_STAYS = Untestable("the only member of an ISR stays in it", ("DeadStayOutOfIsr",))
 LEADER_IS_BACK = Untestable("the leader is back before its end is noticed", ("LeaderIsElected",))
+FIRST_LEADER_STAYS = Untestable(
+    "the leader of the partition that was there is never missing while a replica could lead", ("LeaderIsElected[partition=0]",)
+)
 
 _control = partial(family, NOTHING_HAPPENS)
 
@@ -283,7 +286,7 @@ CONTROL = (
         replicas=1,
         additions=1,
         reassignments=1,
-        cannot_test=(NOTHING_OUTDATED, CONTROLLER_STAYS),
+        cannot_test=(FIRST_LEADER_STAYS, NOTHING_OUTDATED, CONTROLLER_STAYS),
     ),
     _control(
         "rebalanced", "a leader comes back", partitions=2, rebalances=1, bounces=1, cannot_test=(NOTHING_OUTDATED, LEADER_IS_BACK)

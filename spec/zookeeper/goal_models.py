@@ -6,8 +6,11 @@ A claim stands apart from the promises of `fixed`, so that these hold, and a bug
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 
-from kafka_spec.spec.vocabulary.table import Property, Spec, beginning_with
+from kafka_spec.spec.untested import WHILE_ZERO
+from kafka_spec.spec.vocabulary.table import Check, Property, Spec, beginning_with
+from kafka_spec.spec.zookeeper.families import CONTROL
 from kafka_spec.spec.zookeeper.fixed import FIXED
 from kafka_spec.spec.zookeeper.properties.deletion import NOTHING_IS_LEFT_OF_REASSIGNED, OLD_RECORDS_ARE_NOT_SERVED
 from kafka_spec.spec.zookeeper.properties.durability import ADDED_ARE_UP, ISR_HOLDS_COMMITTED, LOG_GOALS, READS_BEFORE_KIP_207
@@ -100,3 +103,34 @@ CLAIMS = (
     STRAY_OF_DELETED_TOPIC,
     OLD_RECORDS_SERVED,
 )
+
+_NF = {family.name: family.normal_form for family in CONTROL}
+
+
+def _reaches(spec: Spec) -> Check:
+    bounds = spec.bound_sets[0].name
+    return Check(spec.name, bounds, why=f"{spec.summary}, or the other checks prove little", everything=True)
+
+
+def _holds(spec: Spec, bounds: str) -> Check:
+    return Check(spec.name, bounds, why=spec.summary, normal_form=_NF[bounds])
+
+
+def _broken(spec: Spec, bounds: str, traces: Mapping[str, int]) -> Check:
+    return Check(spec.name, bounds, "violated", traces, why=spec.summary, not_tested=WHILE_ZERO)
+
+
+CHECKS: tuple[Check, ...] = (
+    _reaches(REACHED),
+    _reaches(LOGS_REACHED),
+    _holds(ISR_COMMITTED, "two_records"),
+    _holds(ISR_COMMITTED, "expired_leader"),
+    _holds(ISR_COMMITTED, "unclean_zombie"),
+    _broken(OLD_LEADER_WITHOUT_SUCCESSOR, "crash_and_expiry", {"OldLeadersStop": 13}),
+    _broken(READERS_GO_BACK, "two_records", {"NewestHighWatermarkNeverGoesBack": 9}),
+    _broken(ADDED_WHILE_GONE, "expired_leader", {"AddedToIsrIsUp": 5}),
+    _broken(ADDED_WHILE_GONE, "leader_shuts_down", {"AddedToIsrIsUp": 7}),
+    _broken(STRAY_OF_DELETED_TOPIC, "deletion_and_reassignment_bounce", {"NothingIsLeftOfReassigned": 30}),
+    _broken(OLD_RECORDS_SERVED, "recreation_of_reassigned", {"OldRecordsAreNotServed": 33}),
+)
+"""The goals that must be reached, a promise that `fixed` keeps besides, and claims that no Kafka keeps, with their traces."""

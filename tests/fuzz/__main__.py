@@ -1,4 +1,4 @@
-"""Random specs, on which the oracle, the embedded engine and an independent search must agree.
+"""Random specs, on which the oracle, the embedded engine, the Spark engine and an independent search must agree.
 
 make fuzz SECONDS=600            as long as you like, from a new seed
 make fuzz SEED=7 SECONDS=0       one spec, the one of this seed
@@ -7,6 +7,7 @@ make fuzz SEED=7 SECONDS=0       one spec, the one of this seed
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import random
 import re
@@ -65,6 +66,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int, help="the first seed; by default any")
+    parser.add_argument("--no-spark", action="store_true", help="without readings on Spark, which needs Java")
     parser.add_argument("--text", action="store_true", help="print the spec of the seed, and stop")
     options = parser.parse_args()
     seed = random.SystemRandom().randrange(10**9) if options.seed is None else options.seed
@@ -74,8 +76,12 @@ def main() -> int:
     sys.stdout.write(f"specs of the seeds from {seed} on, for {options.seconds:g} s\n")
     sys.stdout.flush()
     tally = Tally()
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
         os.environ["KAFKA_SPEC_CACHE"] = name
+        if not options.no_spark:
+            from tests.fuzz.on_spark import on_spark
+
+            tally.spark = stack.enter_context(on_spark(Path(name)))
         found = fuzz(seed, options.seconds, Path(name), tally)
     sys.stdout.write(found + "\n" if found else f"{tally.reported()}; all readings agree\n")
     return 4 if found else 0

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import traceback
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any
 from unittest import mock
 
-from kafka_spec.model_check.exploration import Budget, Exploration, Finding
+from kafka_spec.model_check.exploration import Budget, Exploration, Finding, agreed
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.oracle import oracle
 from kafka_spec.model_check.record import layout as records
@@ -29,6 +29,8 @@ from kafka_spec.model_check.traces.counterexample import trace_of
 from kafka_spec.spec.vocabulary.table import Spec, SpecError
 from tests.fuzz.search import Independent
 
+EACH = 5
+"""Of so many searches one is made on Spark, too, which takes the time of some twenty others."""
 MOST = 200
 """States from which on no further level is searched."""
 
@@ -44,6 +46,10 @@ class Tally:
     faulty: int = 0
     states: int = 0
     verdicts: Counter[str] = field(default_factory=Counter)
+    spark: Callable[..., Exploration] | None = None
+    """What explores on Spark, if it takes part."""
+    on_spark: int = 0
+    """The searches that Spark made too."""
 
     def reported(self) -> str:
         """Return what was compared, in a sentence."""
@@ -51,7 +57,7 @@ class Tally:
         return (
             f"{self.specs:,} specs of {self.seeds:,} seeds, {self.searches:,} searches by six readings, "
             f"{self.complete:,} of them complete, {self.faulty:,} of what cannot be executed; "
-            f"{self.states:,} states; verdicts: {verdicts}"
+            f"{self.states:,} states; {self.on_spark:,} searches on Spark, too; verdicts: {verdicts}"
         )
 
 
@@ -121,6 +127,9 @@ def differs(spec: Spec, bounds: Mapping[str, int], everything: bool, tally: Tall
     }
     if spec.view:  # with a seed, another of the states with one view is explored, and none is kept on disk
         del engines["another seed"], engines["resumed"]
+    if tally.spark is not None and not spec.view and tally.searches % EACH == 0:
+        engines["spark"] = partial(tally.spark, handover=1 + 30 * (tally.on_spark % 2))
+        tally.on_spark += 1
     results: dict[str, Exploration | str] = {}
     for name, explore in engines.items():
         small = {"SLICE": 7, "SMALL_LEVEL": 2} if name == "two threads" else {"SLICE": embedded.SLICE}
@@ -168,22 +177,9 @@ def way(finding: Finding) -> tuple[int, ...]:
 
 def essence(result: Exploration, compared: str) -> dict[str, Any]:
     """Return all that the compared search must find the same: with another seed, not the digest."""
-    return {
-        "levels": result.levels,
-        "fired": +result.fired,
-        "generated": result.generated,
-        "bounded": +result.bounded,
-        "cut_by": +result.cut_by,
-        "tested": +result.tested,
-        "verdicts": {name: result.verdict_of(name) for name, _ in result.claims},
-        "new": +result.new,
-        "findings": result.findings,
-        "digest": result.digest if compared != "another seed" else None,
-        "complete": result.complete,
-        "stopped": result.stopped,
-        "dead rules": result.dead_rules,
-        "undecided": result.undecided_by,
-    }
+    verdicts = {name: result.verdict_of(name) for name, _ in result.claims}
+    stopped = result.stopped if compared != "spark" else ""
+    return {**agreed(result, ("digest",) if compared == "another seed" else ()), "verdicts": verdicts, "stopped": stopped}
 
 
 def compared(world: Interpreter, result: Exploration, plain: Independent) -> list[tuple[str, Any, Any]]:

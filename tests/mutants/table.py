@@ -61,14 +61,14 @@ COMPARISONS = (
     ),
     *(
         mutant(
-            f"compare-without-{kind}", f"engines are compared without {kind}", CHECK,
-            *{"levels": ('kinds = ["levels", ', "kinds = ["), "tested": (', "tested"', ""), "findings": (', "findings"', ""), "digest": ('["digest"] if exact', "[] if exact")}.get(kind, (f'"{kind}", ', "")), COMPARED + "test_the_other_engine_finds_the_same",
+            f"compare-without-{kind}", f"engines are compared without {kind}", EXPLORATION,
+            '"engine", "threads", "stopped",', f'"engine", "threads", "stopped", "{kind}",', COMPARED + "test_the_other_engine_finds_the_same",
         )
-        for kind in ("levels", "fired", "bounded", "tested", "new", "digest", "findings")
+        for kind in ("levels", "fired", "cut_by", "tested", "new", "digest", "findings")
     ),
     mutant(
-        "compare-without-violated", "two results that are violated agree, whatever is violated", CHECK,
-        '"violated", ', "", BACK + "test_a_comparison_looks_at_every_verdict",
+        "compare-without-violated", "two results that are violated agree, whatever is violated", EXPLORATION,
+        "(*FOUND, *DERIVED)", "FOUND", COMPARED + "test_another_seed_finds_the_same_verdicts",
     ),
     mutant(
         "both-is-one", "--engine both runs one engine", CHECK,

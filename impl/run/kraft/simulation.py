@@ -1,19 +1,16 @@
 """A run of KRaft in virtual time: one seed is the source of all randomness, so equal options give equal runs.
 
-The cluster starts and a topic is created; clients work while faults happen; then faults stop, and the cluster has some time to come
-to rest. Its invariants are judged all the time, and at the end what clients were told.
+Its invariants are judged all the time, and at the end what clients were told.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 from random import Random
 
 from kafka_spec.impl.kraft.image import InconsistentLog
-from kafka_spec.impl.run.client import Consumer, Producer, producers
-from kafka_spec.impl.run.conductor import BEGINNING, LOOK, READING, REST
-from kafka_spec.impl.run.history import History
+from kafka_spec.impl.run.course import RunCourse
 from kafka_spec.impl.run.kraft.faults import KRAFT_FAULTS
 from kafka_spec.impl.run.kraft.nemesis import kraft_nemesis
 from kafka_spec.impl.run.kraft.operations import KRaftOperators
@@ -22,6 +19,7 @@ from kafka_spec.impl.run.kraft.watcher import UNCLEAN, WHY
 from kafka_spec.impl.run.kraft.world import KRaftWorld
 from kafka_spec.impl.run.options import Options
 from kafka_spec.impl.run.outcome import ACKS, PartitionOutcome, RunOutcome
+from kafka_spec.impl.run.tasks import Sleep
 from kafka_spec.impl.run.verdict import Verdict
 from kafka_spec.spec.vocabulary.table import SpecError
 
@@ -29,93 +27,44 @@ LOOKS_APART = 4
 """How many times the display is updated between two looks of the judge."""
 
 
-class KRaftRun:
+class KRaftRun(RunCourse[KRaftWorld]):
     """One run. `world` may be read whenever `watch` is called."""
 
-    def __init__(
-        self, options: Options, folder: Path, news: Callable[[str], object], watch: Callable[[KRaftWorld], object]
-    ) -> None:
-        """`folder` is empty; `news` receives the events to display; `watch` is called a few times a virtual second."""
-        random = Random(options.seed)
-        self.options = options
-        self.world = KRaftWorld(options, folder, news, random)
-        self.history = History()
-        self.partitions = options.partitions_of_topic()
-        self._judge = KRaftJudge(self.world.cluster, self.world.watcher, options.era, self.world.numbers, options.unclean)
-        self._nemesis = kraft_nemesis(self.world, options.faults)
-        operators = Random(random.getrandbits(32)) if options.operates else random
-        self._operators = KRaftOperators(self.world, options, operators)
+    def __init__(self, options: Options, world: KRaftWorld, watch: Callable[[KRaftWorld], object]) -> None:
+        self._judge = KRaftJudge(world.cluster, world.watcher, options.era, world.numbers, options.unclean)
+        super().__init__(options, world, kraft_nemesis(world, options.faults), KRaftOperators)
         self._watch = watch
         self._looks = 0
-        arguments = (random, self.world.scheduler.clock, self.world.numbers, self.partitions, self.history)
-        self._producers = producers(options.producers, lambda name, acks: Producer(name, acks, options.rate, *arguments))
-        self._consumer = Consumer(*arguments)
-        self._working = 0
 
-    def conduct(self) -> RunOutcome:
-        """Run, and return the outcome."""
-        world, options = self.world, self.options
-        left: list[str] = []
-        resting, errors = 0.0, []
+    def conduct(self) -> Generator[Sleep, None, RunOutcome]:
+        """Run, and return the outcome; a batch or a change that no table allows is a defect of the implementation."""
         try:
-            self._begin()
-            self._go_on_until(world.now + options.seconds)
-            since = self._calm_down()
-            while (left := self._unrest()) and world.now < since + REST:
-                self._go_on_until(world.now + LOOK)
-            resting = world.now - since
-            self._go_on_until(world.now + READING)
-            verdict = self._judge.verdict(self.history, left)
-        except (SpecError, InconsistentLog) as error:  # a batch or a change that no table allows: a defect of the implementation
-            verdict, errors = Verdict(), [f"{type(error).__name__}: {error}"]
-        return self._outcome(verdict, left, resting, tuple(errors))
+            return (yield from super().conduct())
+        except (SpecError, InconsistentLog) as error:
+            return self._outcome_of(Verdict(), (f"{type(error).__name__}: {error}",))
 
-    def _begin(self) -> None:
-        for number in self.world.numbers:
-            self.world.start(number)
-        self._go_on_until(self.world.now + BEGINNING)
-        self.world.create_clients_topic(self.options)
-        self._go_on_until(self.world.now + BEGINNING)
-        for producer in self._producers:
-            self._working += 1
-            self.world.process(producer.name).spawn(producer.run(), self._finished)
-        self.world.process("consumer").spawn(self._consumer.run())
-        self._nemesis.begin()
-        self._operators.begin()
-
-    def _finished(self) -> None:
-        self._working -= 1
-
-    def _calm_down(self) -> float:
-        """Stop the faults, let producers finish their records; return the time."""
-        self._nemesis.stopped = self._operators.stopped = True
-        self.world.calm()
-        for producer in self._producers:
-            producer.stopping = True
-        return self.world.now
-
-    def _go_on_until(self, when: float) -> None:
-        while (left := when - self.world.now) > 1e-9:
-            self.world.scheduler.run_until(self.world.now + min(left, LOOK))
-            self._looks += 1
-            if self._looks % LOOKS_APART == 0:
-                self._judge.look()
-            self._watch(self.world)
+    def _look(self) -> None:
+        self._looks += 1
+        if self._looks % LOOKS_APART == 0:
+            self._judge.look()
+        self._watch(self.world)
 
     def _unrest(self) -> list[str]:
-        """Return what is not at rest yet."""
-        busy = [f"{self._working} producers are busy"] if self._working else []
+        """Return the brokers that do not run; if all do, what is not at rest in the metadata."""
         down = [f"broker {n} does not run" for n in self.world.numbers if n not in self.world.running()]
-        return [*busy, *down] or self._judge.unrest()
+        return down or ([] if self._working else self._judge.unrest())
 
-    def _outcome(self, verdict: Verdict, left: list[str], resting: float, errors: tuple[str, ...]) -> RunOutcome:
+    def _outcome(self) -> RunOutcome:
+        return self._outcome_of(self._judge.verdict(self.history, list(self.left)))
+
+    def _outcome_of(self, verdict: Verdict, errors: tuple[str, ...] = ()) -> RunOutcome:
         counts = {name: self.history.count(acks) for acks, name in ACKS.items()}
         world, elections = self.world, self.world.watcher.elections
         return RunOutcome(
             options=self.options,
             verdict=verdict,
-            rested=not left,
-            resting=resting,
+            rested=not self.left,
+            resting=self.resting,
             produced={name: sent for name, (sent, _) in counts.items()},
             acknowledged={name: acknowledged for name, (_, acknowledged) in counts.items()},
             stored=verdict.stored,
@@ -148,9 +97,12 @@ def simulate_kraft(
     news: Callable[[str], object] = lambda _: None,
     watch: Callable[[KRaftWorld], object] = lambda _: None,
 ) -> RunOutcome:
-    """Run, and return the outcome; see `KRaftRun`."""
-    run = KRaftRun(options, folder, news, watch)
+    """Run, and return the outcome.
+
+    `folder` is empty; `news` receives the events to display; `watch` is called a few times a virtual second.
+    """
+    world = KRaftWorld(options, folder, news, Random(options.seed))
     try:
-        return run.conduct()
+        return world.run(KRaftRun(options, world, watch).conduct())
     finally:
-        run.world.end()
+        world.end()

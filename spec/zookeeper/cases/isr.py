@@ -1,4 +1,4 @@
-"""Who leads, who is told, and who is in the ISR."""
+"""Which replica leads, which brokers are informed, and which are in the ISR."""
 
 from __future__ import annotations
 

@@ -1,0 +1,124 @@
+"""What an event asks of the partitions of an image, and what it then writes about them, by the decisions of a ruling.
+
+Source: Kafka 3.9 ReplicationControlManager.java, ClusterControlManager.java.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from kafka_spec.conformance.metadata.batches import MetadataEntry
+from kafka_spec.conformance.metadata.image import Image
+from kafka_spec.conformance.metadata.predictions import AskedShape, Predicted, Predictions, recorded
+from kafka_spec.conformance.metadata.rulings import RELEASES, Ruling
+from kafka_spec.conformance.metadata.shapes import (
+    LOST_DIRECTORY,
+    MIGRATING_DIRECTORY,
+    RESERVED_DIRECTORIES,
+    UNASSIGNED_DIRECTORY,
+    FoldedPartition,
+    ShapeChange,
+)
+from kafka_spec.spec.decisions.partition_change import ElectionKind, effective_min_isr
+from kafka_spec.spec.language.domain import NO_BROKERS, BrokerSet, excluding, including, singleton
+
+NO_PARTITION_0 = 1 << 30
+"""The replicas of a partition 0 that does not exist: it limits nothing."""
+
+
+class EventRequests:
+    """What events ask and write on an image."""
+
+    def __init__(self, image: Image, min_isr: Callable[[bytes], int], unclean: Callable[[bytes], bool]) -> None:
+        self.image = image
+        self.predictions = Predictions()
+        self.ruling: Ruling = Ruling(RELEASES[-1], False, False)
+        self._min_isr, self._unclean = min_isr, unclean
+        self._acceptable: dict[Any, BrokerSet] = {}
+        self._online: object = None
+
+    def least(self, partition: FoldedPartition) -> int:
+        """Return the effective min.insync.replicas: at most the replicas of the topic's partition 0 (getTopicEffectiveMinIsr)."""
+        first = self.image.find(partition.topic_id, 0)
+        return effective_min_isr(self._min_isr(partition.topic_id), NO_PARTITION_0 if first is None else len(first.shape.replicas))
+
+    def election(self, partition: FoldedPartition) -> ElectionKind:
+        """Return the kind of election of ordinary changes: unclean ones where the topic allows them."""
+        return ElectionKind.UNCLEAN if self._unclean(partition.topic_id) else ElectionKind.ONLINE
+
+    def acceptable(self, partition: FoldedPartition, active: BrokerSet) -> BrokerSet:
+        """Return the active brokers that can lead a partition: not those whose directory of it is offline (KIP-858)."""
+        if not partition.directories:
+            return active
+        if self._online is not self.image.online:
+            self._online = self.image.online
+            self._acceptable.clear()
+        key = (partition.shape.replicas, partition.directories)
+        offline = self._acceptable.get(key)
+        if offline is None:
+            offline = self._acceptable[key] = self._offline(*key)
+        return active & ~offline
+
+    def _offline(self, replicas: tuple[int, ...], directories: tuple[bytes, ...]) -> BrokerSet:
+        found = NO_BROKERS
+        for broker, directory in zip(replicas, directories, strict=False):
+            online = self.image.online.get(broker, frozenset())
+            if directory == LOST_DIRECTORY or (online and directory not in RESERVED_DIRECTORIES and directory not in online):
+                found = including(found, broker)
+        return found
+
+    def concerned(
+        self, partitions: Iterable[FoldedPartition], active: BrokerSet, left: int | None = None, lossy: int | None = None
+    ) -> Predicted:
+        """Return what an event over many partitions asks of each; `left` leaves the ISR (generateLeaderAndIsrUpdates)."""
+        lost = NO_BROKERS if lossy is None else singleton(lossy)
+        found = {}
+        for partition in partitions:
+            isr = tuple(broker for broker in partition.shape.isr if broker != left)
+            asked = AskedShape(isr, self.acceptable(partition, active), self.least(partition), self.election(partition), None, lost)
+            if self.predict(partition, asked) is not None:
+                found[partition] = asked
+        return found
+
+    def predict(self, partition: FoldedPartition, asked: AskedShape) -> ShapeChange | None:
+        """Return the change that an event writes."""
+        return self.predictions.predict(self.ruling, partition.shape, asked)
+
+    def removal(self, broker: int) -> Predicted:
+        """Return what is asked when a broker leaves every ISR."""
+        return self.concerned(self.image.in_isr[broker], excluding(self.image.active, broker), broker)
+
+    def find(self, entry: MetadataEntry) -> FoldedPartition | None:
+        """Return the partition that a change names."""
+        return self.image.find(entry.record.topic_id, entry.record.partition_id)
+
+    def wrote(self, predicted: Predicted, entries: Sequence[MetadataEntry]) -> bool:
+        """Whether records are exactly the changes of an event, in any order."""
+        if len(entries) != len(predicted):
+            return False
+        for entry in entries:
+            partition = self.find(entry)
+            asked = None if partition is None else predicted.get(partition)
+            if partition is None or asked is None or self.predict(partition, asked) != recorded(entry.record):
+                return False
+            if entry.record.directories != self.directories_after(partition, entry.record.replicas):
+                return False
+        return len({(entry.record.topic_id, entry.record.partition_id) for entry in entries}) == len(entries)
+
+    def directories_after(self, partition: FoldedPartition, replicas: tuple[int, ...] | None) -> tuple[bytes, ...] | None:
+        """Return the directories that a change of the replicas writes, None if they stay: those of replicas that stay are kept."""
+        if replicas is None or not partition.directories:
+            return None
+        known = dict(zip(partition.shape.replicas, partition.directories, strict=False))
+        wanted = tuple(known[broker] if broker in known else self.new_directory(broker) for broker in replicas)
+        return None if wanted == partition.directories else wanted
+
+    def new_directory(self, broker: int) -> bytes:
+        """Return the directory that a new replica gets: the broker's only one, or none yet (ClusterControlManager.defaultDir)."""
+        known = self.image.brokers.get(broker)
+        if known is None:
+            return UNASSIGNED_DIRECTORY
+        if not known.directories:
+            return MIGRATING_DIRECTORY
+        return known.directories[0] if len(known.directories) == 1 else UNASSIGNED_DIRECTORY

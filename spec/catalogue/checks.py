@@ -1,0 +1,15 @@
+"""The named checks of this project, which follow from versions, families, cases and eras: `kafka-spec check` runs them.
+
+Their counts stand in tests/golden/counts.toml; those of replication and of the public models are TLC's too (tests/oracles).
+"""
+
+from __future__ import annotations
+
+from kafka_spec.spec.kraft.eras import SUITE as KRAFT
+from kafka_spec.spec.kraft.public import checks as public
+from kafka_spec.spec.replication import checks as replication
+from kafka_spec.spec.vocabulary.table import Check
+from kafka_spec.spec.zookeeper import goal_models
+from kafka_spec.spec.zookeeper.eras import SUITE as ZOOKEEPER
+
+CHECKS: tuple[Check, ...] = (*replication.CHECKS, *ZOOKEEPER.checks(), *goal_models.CHECKS, *KRAFT.checks(), *public.CHECKS)
