@@ -391,7 +391,7 @@ class BrokerLog:
             correlation,
         )
         if stops is not None and (stops[:2] != [controller, correlation] or not same or name not in self._stopping):
-            self._actors.misses("the request of a StopReplica that is refused")
+            self._actors.misses("the request of a StopReplica that is refused", at_trace=True)
 
     def stops(self, controller: int, correlation: int, name: bytes) -> None:
         """A partition of a StopReplica arrived."""

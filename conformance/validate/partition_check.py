@@ -169,7 +169,7 @@ class ControllerView:
     def removed(self, replica: int, now: LeaderAndIsr) -> None:
         """Check the result of a removal against the previous leadership."""
         before = self.last
-        if replica in self._removed and self._removed[replica][0] == now:
+        if self._batch.removed.get(replica) == now:
             self._of.missing.append((self._cursor.place, f"the removal of replica {replica} stands twice"))
         self._sound(now)
         if replica in now.isr and len(now.isr) > 1:
@@ -183,6 +183,7 @@ class ControllerView:
             elif now.epoch > before.epoch and 0 <= now.version <= before.version:
                 self._tell("version-back", f"the removal of replica {replica} leads from {before} to {now}")
         self._removed[replica] = (now, before)
+        self._batch.removed[replica] = now
         self._learn(now)
         self._moment(f"without replica {replica}", now)
 
