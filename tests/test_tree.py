@@ -10,6 +10,7 @@ import typing
 from typing import Any
 
 import pytest
+
 from kafka_spec.spec.language import extended_source_of, source_of, tree
 from kafka_spec.spec.language.domain import (
     add,
@@ -29,7 +30,6 @@ from kafka_spec.spec.language.domain import (
 )
 from kafka_spec.spec.language.text import line_of, source_text, text_of
 from kafka_spec.spec.vocabulary.table import fire
-
 from tests.sample_specs import DOOR
 
 
