@@ -81,7 +81,7 @@ def chart_of(trace: Trace, claim: Property | None = None, shown_by: str = "`--ht
     actors = [name for step in trace.steps for name in ((step.actor, step.asks) if step.asks else (step.actor,))]
     keepers = [change.kept_by for step in trace.steps for change in step.written]
     post = _Post()
-    events = [_event(number, step, post, marks(trace, number - 2)) for number, step in enumerate(trace.steps, 2)]
+    events = [_event(number, step, post, marks(trace, number - 2, claim)) for number, step in enumerate(trace.steps, 2)]
     return Chart(
         title=f"{trace.spec}: {trace.shows}",
         bounds=bounds_told(dict(trace.bounds)),

@@ -104,6 +104,8 @@ if TYPE_CHECKING:
     from kafka_spec.spec.vocabulary.table import Symmetric as Symmetric
     from kafka_spec.spec.vocabulary.table import Untestable as Untestable
     from kafka_spec.spec.vocabulary.table import anywhere as anywhere
+    from kafka_spec.spec.vocabulary.table import eventually as eventually
+    from kafka_spec.spec.vocabulary.table import eventually_always as eventually_always
     from kafka_spec.spec.vocabulary.table import fire as fire
     from kafka_spec.spec.vocabulary.table import invariant as invariant
     from kafka_spec.spec.vocabulary.table import leads_to as leads_to
@@ -137,7 +139,7 @@ _PLACES = {
     "spec.machines.partition": "PARTITION",
     "spec.machines.replica": "REPLICA REPLICA_0_10",
     "spec.vocabulary.table": "Abstraction Among BoundSet Check Constants Decision ElementOf ItemOf Machine Overlap Property Row "
-    "Rule Spec Symmetric Untestable anywhere fire invariant leads_to reachable recoverable "
+    "Rule Spec Symmetric Untestable anywhere eventually eventually_always fire invariant leads_to reachable recoverable "
     "step_invariant",
     "spec.vocabulary.trace": "Action FieldChange Step Trace",
 }

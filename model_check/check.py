@@ -7,25 +7,22 @@ and drawing machines need neither.
 from __future__ import annotations
 
 import functools
-import importlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
+from kafka_spec.model_check.engines import Engine, SearchRequest, need, refuse_unfit
 from kafka_spec.model_check.exploration import Budget, Distribution, EngineError, Exploration, Progress, Verdict, agreed, quiet
 from kafka_spec.model_check.record.fingerprint import VERIFY_SEED
 from kafka_spec.model_check.within import limited
 from kafka_spec.spec.optional_dependencies import needing
-from kafka_spec.spec.vocabulary.table import DEADLOCK, TYPE_INVARIANT, Spec, SpecError
+from kafka_spec.spec.vocabulary.table import DEADLOCK, TYPE_INVARIANT, Spec
 from kafka_spec.spec.vocabulary.trace import Trace
 from kafka_spec.spec.vocabulary.unlisted_rules import refuse_unlisted
 
 if TYPE_CHECKING:
     from kafka_spec.model_check.random_walks.batches import Walks
     from kafka_spec.model_check.random_walks.simulation import Walked
-
-Engine = Literal["embedded", "oracle", "both", "spark"]
-ENGINES: tuple[Engine, ...] = ("embedded", "oracle", "both", "spark")
 
 
 @dataclass(frozen=True)
@@ -179,73 +176,23 @@ def check(
     refuse_unlisted(spec)
     values = spec.bound_values(bounds or {})
     claims = [spec.property(name) for name in judged_by_spec(properties)] if properties is not None else None
-    deadlock = checks_deadlock(spec, properties, deadlock)
-    if engine not in ENGINES:
-        raise SpecError(f"engine {engine!r} is unknown; there is {', '.join(ENGINES)}")
-    budget = budget or Budget()
+    refuse_unfit(engine, distribution, traces=traces, again=verify or verify_normal_form)
+    deadlock, budget = checks_deadlock(spec, properties, deadlock), budget or Budget()
     searched = spec.in_normal_form() if normal_form or verify_normal_form else spec
-    if engine != "embedded" and not traces:
-        raise SpecError(f"--no-traces is for the embedded engine; leave out --engine {engine}, or --no-traces")
-    if engine in ("oracle", "both") and distribution is not None:
-        raise SpecError(f"--engine {engine} keeps no states in a folder; leave out --state-dir, or take embedded or spark")
-    if engine == "embedded" and distribution is not None and (verify or verify_normal_form):
-        raise SpecError("--state-dir keeps the states of one search; run it again by yourself instead of --verify")
+    request = SearchRequest(searched, values, claims, threads, everything, deadlock, budget, progress, distribution, traces)
     if engine == "spark":
-        if distribution is None or verify or verify_normal_form:
-            raise SpecError(
-                "--engine spark keeps the states of one search: "
-                + ("run it again by yourself instead of --verify" if distribution else "name a folder for them with --state-dir")
-            )
-        explored: Exploration = need("engine").explore(
-            searched,
-            values,
-            distribution,
-            properties=claims,
-            threads=threads,
-            everything=everything,
-            deadlock=deadlock,
-            budget=budget,
-            progress=progress,
-        )
-        return explored
-
-    def search(which: Engine, seed: int | None = None, fresh: bool = False) -> Exploration:
-        with needing("check"):
-            from kafka_spec.model_check.oracle import oracle
-            from kafka_spec.model_check.search import embedded
-        kept, resume = (distribution.state_dir, distribution.resume) if distribution is not None else (None, False)
-        compiled = functools.partial(
-            embedded.explore,
-            threads=threads,
-            fresh=fresh,
-            traces=traces,
-            state_dir=kept,
-            resume=resume,
-            fast_from=0 if fresh else embedded.LARGE_SEARCH,  # so that --verify compares quick code with fast code
-        )
-        explore = oracle.explore if which == "oracle" else compiled
-        return explore(
-            searched,
-            values,
-            properties=claims,
-            everything=everything,
-            deadlock=deadlock,
-            budget=budget,
-            progress=progress,
-            seed=seed,
-        )
-
-    first: Engine = "oracle" if engine == "oracle" else "embedded"
+        return request.by_spark()
     if verify_normal_form:
         with needing("check"):
             from kafka_spec.model_check.search.normal_form import compared
         result = compared(spec, values, properties=claims, threads=threads, deadlock=deadlock, budget=budget, progress=progress)
     else:
-        result = search(first)
+        result = request.by_oracle() if engine == "oracle" else request.by_embedded()
     if verify and not result.stopped:
-        compare(result, search(first, VERIFY_SEED, fresh=True), "another seed", exact=False)
+        again = request.by_oracle(VERIFY_SEED) if engine == "oracle" else request.by_embedded(VERIFY_SEED, fresh=True)
+        compare(result, again, "another seed", exact=False)
     if engine == "both" and not result.stopped:
-        compare(result, search("oracle"), "the oracle", exact=True)
+        compare(result, request.by_oracle(), "the oracle", exact=True)
     return result
 
 
@@ -304,16 +251,6 @@ def simulate(
     walked = simulation.walk(request, threads=threads, budget=budget, progress=progress, run=run)
     shorten.shorten(request, walked)
     return walked
-
-
-def need(module: str) -> Any:
-    """Import and return a module of `model_check/spark`, which needs the extra of this name.
-
-    Raises:
-        MissingExtra: the extra is not installed.
-    """
-    with needing("spark"):
-        return importlib.import_module(f"kafka_spec.model_check.spark.{module}")
 
 
 def compare(result: Exploration, other: Exploration, who: str, exact: bool) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from kafka_spec.model_check.record.fingerprint import collision_probability
-from kafka_spec.spec.vocabulary.table import DEADLOCK, TYPE_INVARIANT, Property, Spec
+from kafka_spec.spec.vocabulary.table import ABOUT_PATHS, DEADLOCK, TYPE_INVARIANT, Property, Spec
 
 INTERRUPTED = "interrupted"
 """The reason of a search that Ctrl-C has stopped."""
@@ -239,7 +239,7 @@ class Exploration:
     @property
     def undecided_by(self) -> list[str]:
         """The protocol rules whose bounded steps leave states undecided for recoverable and leads-to properties."""
-        if not any(claim.kind in ("recoverable", "leads-to") for claim in self.properties):
+        if not any(claim.kind in ABOUT_PATHS for claim in self.properties):
             return []
         bounded = self.bounded
         return [rule.name for rule in self.spec.rules if rule.kind == "protocol" and bounded[rule.name]]

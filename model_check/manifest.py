@@ -13,7 +13,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from kafka_spec.model_check.check import ENGINES, Engine, Expectation, check, judged_by_spec
+from kafka_spec.model_check.check import Expectation, check, judged_by_spec
+from kafka_spec.model_check.engines import ENGINES, Engine
 from kafka_spec.model_check.exploration import Budget, Distribution, Exploration, Progress, quiet
 from kafka_spec.model_check.golden_counts import COUNTS, GoldenCounts, read_counts
 from kafka_spec.model_check.home import at_home, home_folder

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kafka_spec.model_check.check import need
+from kafka_spec.model_check.engines import need
 from kafka_spec.model_check.exploration import Budget, Finding, Progress, quiet
 from kafka_spec.model_check.search import embedded
 from kafka_spec.model_check.search.frontier import path_to

@@ -942,10 +942,17 @@ SWITCH = Rule("Switch", "nobody", "the light changes", "", (switch,), fairness="
 GRANTED = leads_to("Granted", first_waits, first_has, "who waits is granted the lock", "a toy")
 FREED = leads_to("Freed", first_has, is_free, "the lock is given back", "a toy")
 
-WEAK_LOCK = Spec("weak lock", "a lock that is given to anybody who waits", Lock, (ASKS, GET, GIVE_BACK, SWITCH), (GRANTED, FREED))
+WEAK_LOCK = Spec(
+    "weak lock",
+    "a lock that is given to anybody who waits",
+    Lock,
+    (ASKS, GET, GIVE_BACK, SWITCH),
+    (GRANTED, FREED),
+    fairness="weak each",
+)
 """The other client may take the lock each time: Get(0) is enabled again and again, but does not stay so."""
 
-STRONG_LOCK = WEAK_LOCK.replacing("strong lock", "", rules=(dataclasses.replace(GET, fairness="strong"),))
+STRONG_LOCK = WEAK_LOCK.replacing("strong lock", "", rules=(dataclasses.replace(GET, fairness="strong each"),))
 """Get(0) is enabled again and again, and so taken."""
 
 UNFAIR_LOCK = WEAK_LOCK.replacing("unfair lock", "", rules=(dataclasses.replace(GIVE_BACK, fairness="none"),))

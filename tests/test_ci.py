@@ -152,6 +152,22 @@ def test_several_outputs(kafka_spec: Command, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("workspace", [True, False])
+def test_github_finds_the_file_from_the_root(workspace: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a subfolder of a repository annotations name the manifest from the root, where GitHub looks for it."""
+    manifest = tmp_path / "services" / "locks" / "pyproject.toml"
+    manifest.parent.mkdir(parents=True)
+    manifest.write_text('[[tool.kafka-spec.checks]]\nname = "a surprise"\n', encoding="utf-8")
+    if workspace:
+        monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
+    else:
+        monkeypatch.delenv("GITHUB_WORKSPACE", raising=False)
+        (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(manifest.parent)
+    text = github_text([Outcome("a surprise", outcomes()[2].result, Expectation("holds"))], Path("pyproject.toml"))
+    assert text.startswith("::error file=services/locks/pyproject.toml,line=2,")
+
+
 def test_github_writes_the_summary(kafka_spec: Command, tmp_path: Path) -> None:
     """--format github appends to the job's summary if GitHub names one, and works without one."""
     write_manifest(tmp_path)

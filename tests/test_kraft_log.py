@@ -16,8 +16,11 @@ from kafka_spec.impl.kraft.reassignment import assignment_to
 from kafka_spec.impl.kraft.record_codec import decode, encode
 from kafka_spec.impl.kraft.record_decoders import UnreadableRecord
 from kafka_spec.impl.kraft.records import (
+    BROKER_CONFIG,
     RECORDS,
     BrokerRegistrationChangeRecord,
+    ClearElrRecord,
+    ConfigRecord,
     MetadataRecord,
     PartitionChangeRecord,
     TopicRecord,
@@ -159,3 +162,30 @@ def test_the_elr_is_written_in_ascending_order() -> None:
     for broker in (3, 2, 1):
         made.fence(broker)
     assert made.image.partitions[TopicPartition("four", 0)].elr == (1, 2)
+
+
+def test_a_record_that_empties_the_elr_changes_partitions() -> None:
+    """ClearElr empties ELR and last known leader of a topic, or of all; each such partition gets a larger partition epoch."""
+    made = controller(None)
+    made.create_topic("other", UUID(int=9), {0: (0, 1, 2)}, {"min.insync.replicas": "3"})
+    made.create_topic("third", UUID(int=10), {0: (0, 1, 2)}, {"min.insync.replicas": "3"})
+    made.fence(2)
+    before = made.image.partitions[TopicPartition("other", 0)]
+    assert before.elr == (2,)
+    image = made.log.commit([ClearElrRecord("other")])
+    after = image.partitions[TopicPartition("other", 0)]
+    assert (after.elr, after.partition_epoch, after.leader_epoch) == ((), before.partition_epoch + 1, before.leader_epoch)
+    assert image.partitions[TopicPartition("third", 0)].elr == (2,)
+    assert made.log.commit([ClearElrRecord()]).partitions[TopicPartition("third", 0)].elr == ()
+    with pytest.raises(InconsistentLog, match="unknown topic"):
+        made.log.commit([ClearElrRecord("nothing")])
+
+
+def test_the_default_of_the_cluster_counts_where_a_topic_sets_nothing() -> None:
+    """A broker's configuration without a broker is the cluster's default: the controller takes min.insync.replicas from it."""
+    made = controller(None)
+    made.log.commit([ConfigRecord(BROKER_CONFIG, "", "min.insync.replicas", "3")])
+    made.fence(2)
+    assert made.image.partitions[TopicPartition("orders", 0)].elr == (2,)
+    made.log.commit([ConfigRecord(BROKER_CONFIG, "", "min.insync.replicas", None)])
+    assert made.image.broker_configs == {}

@@ -8,17 +8,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+import networkx
 import numpy as np
 import pytest
 from conftest import Command, Explore
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_tla import tlc
 
 from kafka_spec.diagrams.chart import chart_of, claim_of
 from kafka_spec.diagrams.mermaid import chart_mermaid
 from kafka_spec.diagrams.sequence import chart_svg
+from kafka_spec.diagrams.tla.fairness import FAIR_SPEC
+from kafka_spec.diagrams.tla.files import spec_files
 from kafka_spec.model_check.check import Expectation, check
 from kafka_spec.model_check.code.graph_code import Components, Numbering
 from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding, resident_bytes
@@ -28,9 +32,21 @@ from kafka_spec.model_check.report.plain import model_plain, result_plain
 from kafka_spec.model_check.report.text import model_text, result_text, story_text, trace_text
 from kafka_spec.model_check.search import embedded
 from kafka_spec.model_check.traces.counterexample import trace_of
+from kafka_spec.spec.kraft.fixed import FIXED as KRAFT
 from kafka_spec.spec.language.domain import Bound, Range, field
 from kafka_spec.spec.vocabulary import trace as traces
-from kafka_spec.spec.vocabulary.table import Property, Rule, Spec, SpecError, leads_to
+from kafka_spec.spec.vocabulary.table import (
+    Fairness,
+    Property,
+    Rule,
+    Spec,
+    SpecError,
+    anywhere,
+    eventually,
+    eventually_always,
+    leads_to,
+)
+from kafka_spec.spec.zookeeper.fixed import FIXED
 from tests import sample_specs
 
 Golden = Callable[[str, str], None]
@@ -63,6 +79,160 @@ def test_a_lock(explore: Explore, spec: Spec, granted: str, freed: str) -> None:
     for name in result.violated:
         trace = trace_of(result, name)
         assert trace is not None and traces.from_json(trace.to_json()) == trace
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Fair as a whole, or to each binding
+
+
+@dataclass
+class Coin:
+    """A thick coin that is tossed again and again, on whose rim it may land, too; and whether somebody was paid."""
+
+    side: int = field(Range(0, 2))
+    paid: int = field(Range(0, 1))
+
+
+def toss(s: Coin, side: int) -> None:
+    """It falls on a side."""
+    s.side = side
+
+
+def nobody_was_paid(s: Coin) -> bool:
+    """Nobody was paid."""
+    return s.paid == 0
+
+
+def is_its_side(s: Coin, side: int) -> bool:
+    """The coin shows this side, and nobody was paid."""
+    return s.side == side and s.paid == 0
+
+
+def pay(s: Coin, side: int) -> None:
+    """Who bet on this side is paid."""
+    s.paid = 1
+
+
+def it_shows_one(s: Coin) -> bool:
+    """The coin shows 1."""
+    return s.side == 1
+
+
+def it_shows_zero(s: Coin) -> bool:
+    """The coin shows 0."""
+    return s.side == 0
+
+
+def somebody_was_paid(s: Coin) -> bool:
+    """Somebody was paid."""
+    return s.paid == 1
+
+
+SIDE = {"side": Range(0, 2)}
+TOSS = Rule("Toss", "player", "the coin shows {side}", "", (toss,), SIDE, (nobody_was_paid,), fairness="none")
+PAY = Rule("Pay", "bank", "who bet on {side} is paid", "", (pay,), SIDE, (is_its_side,))
+COIN = Spec(
+    "coin",
+    "a coin, and who bet on a side",
+    Coin,
+    (TOSS, PAY),
+    (leads_to("Paid", nobody_was_paid, somebody_was_paid, "somebody is paid"),),
+    final=anywhere,
+)
+
+
+@pytest.mark.parametrize(
+    ("fairness", "paid"),
+    [("none", "violated"), ("weak", "holds"), ("weak each", "violated"), ("strong", "holds"), ("strong each", "holds")],
+)
+def test_a_rule_is_fair_as_a_whole_or_to_each_binding(explore: Explore, fairness: Fairness, paid: str) -> None:
+    """Pay can always be done for some side, and for no side it stays so: as in TLA+, WF of the rule pays."""
+    spec = dataclasses.replace(COIN, rules=(TOSS, dataclasses.replace(PAY, fairness=fairness)))
+    result = explore(spec, {}, everything=True)
+
+    assert result.verdict_of("Paid") == paid
+    assert (trace_of(result, "Paid") is None) == (paid == "holds")
+
+
+@pytest.mark.parametrize(("fairness", "shown"), [("weak", "violated"), ("weak each", "holds"), (None, "violated")])
+def test_a_choice_of_a_parameter_is_promised_by_fairness_to_each(explore: Explore, fairness: Fairness | None, shown: str) -> None:
+    """A coin that is tossed forever need not show 1 if tossing is fair as a whole, the default; it does if each outcome is."""
+    claim = leads_to("Shown", it_shows_zero, it_shows_one, "1 is shown")
+    spec = dataclasses.replace(COIN, rules=(dataclasses.replace(TOSS, fairness=fairness, guards=()),), properties=(claim,))
+
+    assert explore(spec, {}).verdict_of("Shown") == shown
+
+
+def test_a_spec_says_what_its_rules_assume() -> None:
+    """`Spec.fairness` is what rules of the protocol assume that do not say it themselves."""
+    each = dataclasses.replace(COIN, fairness="weak each")
+
+    assert [COIN.fairness_of(rule) for rule in COIN.rules] == ["none", "weak"]
+    assert [each.fairness_of(rule) for rule in each.rules] == ["none", "weak each"]
+    assert FIXED.fairness == KRAFT.fairness == "weak each"
+
+
+def the_side_is_not_one(s: Coin) -> bool:
+    """The coin does not show 1."""
+    return s.side != 1
+
+
+@pytest.mark.parametrize(
+    ("made", "predicate", "fairness", "verdict"),
+    [
+        (eventually, somebody_was_paid, "weak", "holds"),
+        (eventually, somebody_was_paid, "none", "violated"),
+        (eventually, it_shows_one, "weak", "violated"),
+        (eventually_always, somebody_was_paid, "weak", "holds"),
+        (eventually_always, the_side_is_not_one, "weak", "violated"),
+    ],
+)
+def test_what_happens_eventually(
+    explore: Explore, made: Callable[..., Property], predicate: Any, fairness: Fairness, verdict: str
+) -> None:
+    """`<>P` and `<>[]P`: somebody is paid, and stays so; the coin may show 1 in the end, and need never show it."""
+    spec = dataclasses.replace(
+        COIN, rules=(TOSS, dataclasses.replace(PAY, fairness=fairness)), properties=(made("Claim", predicate, "it is so"),)
+    )
+    result = explore(spec, {}, everything=True)
+
+    assert result.verdict_of("Claim") == verdict
+    trace = trace_of(result, "Claim")
+    assert (trace is None) == (verdict == "holds")
+    assert trace is None or "here the antecedent is met" not in trace_text(trace, spec)
+
+
+def versions() -> Iterator[Spec]:
+    """Yield specs with each fairness, and with each kind of property that has to happen eventually."""
+    both = (eventually("OneAtLast", it_shows_one, "1 is shown"), eventually_always("NotOne", the_side_is_not_one, "1 goes away"))
+    for fairness in get_args(Fairness):
+        name, pay = f"coin {fairness}", dataclasses.replace(PAY, fairness=fairness)
+        yield dataclasses.replace(COIN, name=name, rules=(TOSS, pay), properties=(*COIN.properties, *both))
+    always = dataclasses.replace(TOSS, fairness="weak", guards=())
+    yield dataclasses.replace(COIN, name="tossed", rules=(always,), properties=both)
+    yield dataclasses.replace(COIN, name="tossed each", rules=(dataclasses.replace(always, fairness="weak each"),), properties=both)
+    yield from sample_specs.FAIR
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spec", list(versions()), ids=lambda spec: spec.name)
+def test_tlc_says_the_same(spec: Spec, tmp_path: Path) -> None:
+    """TLC, which reads the exported WF and SF, gives each property that has to happen eventually our verdict."""
+    result = check(spec, everything=True)
+    for name, text in spec_files(spec, "Exported", {}).items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    for claim in spec.properties:
+        (tmp_path / "Exported.cfg").write_text(f"SPECIFICATION {FAIR_SPEC}\nPROPERTIES\n  {claim.name}\n", encoding="utf-8")
+        reported = tlc(tmp_path, "Exported")
+        violated = "Temporal properties were violated" in reported
+        assert violated or "No error has been found" in reported, reported[-2000:]
+        assert violated == (result.verdict_of(claim.name) == "violated"), claim.name
+
+
+def test_what_happens_eventually_has_no_antecedent() -> None:
+    """An antecedent belongs to leads_to."""
+    with pytest.raises(SpecError, match="it has no antecedent, since it begins in the initial states; write leads_to"):
+        Property("P", "eventually", it_shows_zero, "", "", it_shows_one)
 
 
 def test_the_circle_is_the_one_that_is_meant(explore: Explore) -> None:
@@ -136,7 +306,10 @@ def test_claims_are_checked() -> None:
         Property("P", "leads-to", sample_specs.first_has, "", "")
     with pytest.raises(SpecError, match="a rule of kind fault happens finitely often and has no fairness"):
         dataclasses.replace(sample_specs.GET, kind="fault", fairness="weak")
-    assert [rule.assumed for rule in sample_specs.OPERATED_LOCK.rules] == ["none", "weak", "weak", "none"]
+    lock = sample_specs.OPERATED_LOCK
+    assert [lock.fairness_of(rule) for rule in lock.rules] == ["none", "weak each", "weak each", "none"]
+    with pytest.raises(SpecError, match="fairness must be 'none' or 'weak' or 'strong' or 'weak each' or 'strong each'"):
+        dataclasses.replace(lock, fairness="just")  # type: ignore[arg-type]
 
 
 def test_budgets(explore: Explore) -> None:
@@ -229,7 +402,26 @@ def is_paid(s: Node, k: Any) -> bool:
 
 
 ANY_NODE = Range(0, NODES - 1)
-WAYS = {"weak": weak_leads, "strong": strong_leads, "free": free_leads, "fault": fault_leads}
+
+
+def weak_each_leads(s: Node, k: Any, to: int) -> bool:
+    """There is an edge of the rule of which each binding is weakly fair."""
+    return k.weak_each >> (5 * s.at + to) & 1 == 1
+
+
+def strong_each_leads(s: Node, k: Any, to: int) -> bool:
+    """There is an edge of the rule of which each binding is strongly fair."""
+    return k.strong_each >> (5 * s.at + to) & 1 == 1
+
+
+WAYS = {
+    "weak": weak_leads,
+    "weak_each": weak_each_leads,
+    "strong_each": strong_each_leads,
+    "strong": strong_leads,
+    "free": free_leads,
+    "fault": fault_leads,
+}
 TO = {"to": ANY_NODE}
 GRAPH = Spec(
     "graph",
@@ -238,10 +430,17 @@ GRAPH = Spec(
     (
         Rule("Weak", "world", "", "", (go,), TO, (weak_leads,), (is_not_cut,)),
         Rule("Strong", "world", "", "", (go,), TO, (strong_leads,), (is_not_cut,), fairness="strong"),
+        Rule("WeakEach", "world", "", "", (go,), TO, (weak_each_leads,), (is_not_cut,), fairness="weak each"),
+        Rule("StrongEach", "world", "", "", (go,), TO, (strong_each_leads,), (is_not_cut,), fairness="strong each"),
         Rule("Free", "world", "", "", (go,), TO, (free_leads,), (is_not_cut,), fairness="none"),
         Rule("Fault", "world", "", "", (go,), TO, (fault_leads,), (is_not_cut,), kind="fault"),
     ),
-    (leads_to("Paid", is_owed, is_paid, "", ""), leads_to("Never", is_owed, nothing, "", "")),
+    (
+        leads_to("Paid", is_owed, is_paid, "", ""),
+        leads_to("Never", is_owed, nothing, "", ""),
+        eventually("AtLast", is_paid, ""),
+        eventually_always("Stays", is_paid, ""),
+    ),
     start=Rule("Start", "world", "", "", (start_here,), {"at": ANY_NODE}, (starts_here,)),
     more_bounds=(
         Bound("starts", 1, 2**NODES - 1, "where to start"),
@@ -275,15 +474,35 @@ def closure(edges: set[Edge], nodes: set[int]) -> set[int]:
 
 
 def stays(some: tuple[int, ...], edges: set[Edge]) -> bool:
-    """Whether a fair behaviour can visit exactly these nodes infinitely often: by the definition."""
+    """Whether a fair behaviour can visit exactly these nodes infinitely often: by the definition.
+
+    They are strongly connected, and it takes all steps among them infinitely often. Of a rule that is fair as a whole the nodes
+    are enabled where one of its actions is, of one that is fair to each binding where that action is.
+    """
     inside = {(node, action, to) for node, action, to in edges if node in some and to in some}
-    if any(closure(inside, {node}) != set(some) for node in some):
+    graph = networkx.DiGraph([(node, to) for node, _, to in inside])
+    graph.add_nodes_from(some)
+    if not networkx.is_strongly_connected(graph):
         return False
-    enabled = {node: {action for source, action, _ in edges if source == node} for node in some}
-    taken = {action for _, action, _ in inside}
-    weak = {action for action in enabled[some[0]] if action[0] == "weak" and all(action in enabled[node] for node in some)}
-    strong = {action for node in some for action in enabled[node] if action[0] == "strong"}
+
+    def owed_to(action: tuple[str, int]) -> tuple[str, int]:
+        return action if action[0].endswith("each") else (action[0], -1)
+
+    enabled = {node: {owed_to(action) for source, action, _ in edges if source == node} for node in some}
+    taken = {owed_to(action) for _, action, _ in inside}
+    weak = {one for one in enabled[some[0]] if one[0].startswith("weak") and all(one in enabled[node] for node in some)}
+    strong = {one for node in some for one in enabled[node] if one[0].startswith("strong")}
     return weak | strong <= taken
+
+
+def resting_places(bounds: dict[str, int]) -> Iterator[tuple[int, ...]]:
+    """Yield the sets of reached nodes that a fair path may visit infinitely often, and no others: by the definition."""
+    edges = edges_of(bounds, cut=False)
+    reached = closure(edges, {node for node in range(NODES) if bounds["starts"] >> node & 1})
+    undecided = {node for node, (rule, _), _ in edges_of(bounds, cut=True) if rule != "fault"}
+    lasting = {edge for edge in edges if edge[1][0] != "fault"}
+    calm = sorted(reached - undecided)
+    yield from (some for size in range(1, NODES + 1) for some in combinations(calm, size) if stays(some, lasting))
 
 
 def violating(bounds: dict[str, int], paid: int) -> Iterator[int]:
@@ -309,6 +528,8 @@ GRAPHS = st.fixed_dictionaries(
         "nodes": st.sampled_from([3, 4, NODES, NODES, NODES]),
         "weak": EDGE_SETS,
         "strong": st.just(0) | EDGE_SETS,
+        "weak_each": st.just(0) | EDGE_SETS,
+        "strong_each": st.just(0) | EDGE_SETS,
         "free": EDGE_SETS,
         "fault": st.just(0) | EDGE_SETS,
         "cut": st.just(0) | st.just(0) | EDGE_SETS,
@@ -337,14 +558,22 @@ def test_random_graphs(bounds: dict[str, int]) -> None:
 
     assert one.complete and other.complete
     assert (one.findings, one.tested, one.undecided_by) == (other.findings, other.tested, other.undecided_by)
-    for claim, paid in (("Paid", bounds["paid"]), ("Never", 0)):
-        wrong = set(violating(bounds, paid))
+    starts = bounds["starts"]
+    cases = (("Paid", bounds["paid"], bounds["owed"]), ("Never", 0, bounds["owed"]), ("AtLast", bounds["paid"], starts))
+    for claim, paid, owed in cases:
+        initial = {node for node in range(NODES) if starts >> node & 1} if claim == "AtLast" else set(range(NODES))
+        wrong = set(violating({**bounds, "owed": owed}, paid)) & initial
         assert (claim in one.findings) == bool(wrong)
         if wrong:
             found = one.findings[claim]
             nodes = states_of(one, found)
             assert nodes[found.met] in wrong and nodes[-1] == nodes[found.back]
             assert trace_of(other, claim) is not None, "the replay agrees"
+    restless = {node for some in resting_places(bounds) for node in some if not bounds["paid"] >> node & 1}
+    assert ("Stays" in one.findings) == bool(restless)
+    if restless:
+        found = one.findings["Stays"]
+        assert states_of(one, found)[found.back] in restless and trace_of(other, "Stays") is not None
 
 
 @pytest.mark.parametrize("change", ["met", "back", "circle", "start"])
@@ -376,7 +605,8 @@ def test_components(nodes: int, edges: int, seed: int) -> None:
     order, starts = np.argsort(sources, kind="stable"), np.cumsum([0, *np.bincount(sources, minlength=nodes)])
     parts = Components((starts, targets[order], actions[order]), lasting, left)
     labels, weak, strong = parts.parts, np.array([True, False, False, False]), np.array([False, True, False, False])
-    unfair, avoided = parts.demands(weak, strong)
+    groups = np.array([[0, 1, 2, 3], [0, 1, 1, 3], [0, 0, 2, 3]][seed % 3], np.uint32)
+    unfair, avoided = parts.demands(groups, weak, strong)
 
     counts = lasting[actions] & left[sources] & left[targets]
     reach = np.eye(nodes, dtype=bool)
@@ -385,7 +615,7 @@ def test_components(nodes: int, edges: int, seed: int) -> None:
         reach |= np.outer(reach[:, middle], reach[middle])
     assert (np.equal.outer(labels, labels) == (reach & reach.T))[np.ix_(left, left)].all() and not labels[~left].any()
     assert sorted(set(labels[left].tolist())) == list(range(1, parts.found + 1))
-    steps = list(zip(sources.tolist(), targets.tolist(), actions.tolist(), strict=True))
+    steps = list(zip(sources.tolist(), targets.tolist(), groups[actions].tolist(), strict=True))
     for part in range(1, parts.found + 1):
         inside = set(np.flatnonzero(labels == part).tolist())
         taken = {action for a, b, action in steps if a in inside and b in inside}
@@ -451,8 +681,10 @@ def test_json() -> None:
 
     assert (plain["kind"], plain["antecedent"], plain["verdict"]) == ("leads-to", "first_waits", "violated")
     assert trace.lasso is not None and plain["trace"]["lasso"] == {"met": 1, "back": trace.lasso.back}
-    assert [rule["fairness"] for rule in model_plain(sample_specs.STRONG_LOCK)["rules"]] == ["none", "strong", "weak", "none"]
-    assert "Get(client), protocol, strong fairness" in model_text(sample_specs.STRONG_LOCK)
+    assert [rule["fairness"] for rule in model_plain(sample_specs.STRONG_LOCK)["rules"]] == [
+        "none", "strong each", "weak each", "none",
+    ]  # fmt: skip
+    assert "Get(client), protocol, strong each fairness" in model_text(sample_specs.STRONG_LOCK)
     assert Expectation("violated", traces={"Granted": trace.states}).unmet(result) == []
 
 

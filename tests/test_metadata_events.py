@@ -97,6 +97,16 @@ def test_operations_of_the_controllers_log() -> None:
     assert list(operations_in(lines)) == [(7, "completeActivation[1]")]
 
 
+def test_what_kafka_dump_log_prints_says_the_same(inside: Command) -> None:
+    """The text that kafka-dump-log of 4.1.2 printed of a log is explained as the log is, with the same violations."""
+    binary = LOGS / "f412-cancellation-elects-cleanly" / "node-100" / "00000000000000000000.log"
+    text = LOGS / "dump-412-cancellation-elects-cleanly.txt.gz"
+    one, other = (json.loads(inside("validate", str(path), "-q", "--format", "json").stdout) for path in (binary, text))
+    for part in ("verdict", "records", "changes", "batches", "kinds", "epochs", "events", "releases", "tested", "bugs"):
+        assert one[part] == other[part]
+    assert [each["kind"] for each in one["violations"]] == [each["kind"] for each in other["violations"]]
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Questions
 

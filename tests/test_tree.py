@@ -171,6 +171,21 @@ def test_nodes_stand_where_they_are_written(function: Any) -> None:
     assert {node.line for node in found} == lines
 
 
+def asks_below(a: int) -> int:
+    """Ask on the line below."""
+    if (  # fmt: skip
+        a == 1 or a == 2
+    ):
+        return 1
+    return 0
+
+
+def test_an_if_has_the_line_of_its_test() -> None:
+    """An `if` whose test begins on the next line has that line, which is the one that Python reports when it runs."""
+    (asked, _) = source_of(asks_below).body
+    assert asked.line == asks_below.__code__.co_firstlineno + 3
+
+
 def test_names_are_resolved() -> None:
     """A name outside the function stands for its value, a function for itself, a machine for its table."""
     nodes = list(tree.walk(*source_of(every_expression).body, *source_of(every_statement).body))

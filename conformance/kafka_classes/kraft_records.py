@@ -31,6 +31,7 @@ from kafka_spec.impl.kraft.records import (
     BrokerEndpoint,
     BrokerFeature,
     BrokerRegistrationChangeRecord,
+    ClearElrRecord,
     ConfigRecord,
     FeatureLevelRecord,
     MetadataRecord,
@@ -91,6 +92,8 @@ def some_record(random: Random) -> MetadataRecord:
             return PartitionChangeRecord(small, topic_id, isr, leader, replicas, removing, adding, recovery, **lists)
         case "RemoveTopicRecord":
             return RemoveTopicRecord(topic_id)
+        case "ClearElrRecord":
+            return ClearElrRecord(word)
         case "FeatureLevelRecord":
             return FeatureLevelRecord(word, small)
         case _:

@@ -95,7 +95,7 @@ class ReferencePage:
         """Return a rule: its sentence, its parameters, links to its guards and effects, its source."""
         dead = " · unreachable in this version" if rule.name in self.spec.unreachable_rules else ""
         most = f" · at most {' and '.join(limit.name for limit in rule.limits)} times" if rule.limits else ""
-        fairness = f" · {rule.assumed} fairness" if rule.kind == "protocol" else ""
+        fairness = f" · {self.spec.fairness_of(rule)} fairness" if rule.kind == "protocol" else ""
         parts = [
             _row("needs", self.links(rule.guards)),
             _row("bound_guards", self.links(rule.bound_guards)),

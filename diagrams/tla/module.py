@@ -7,14 +7,50 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from kafka_spec.diagrams.tla.fairness import (
+    FAIR_SPEC,
+    FAIRNESS,
+    conjunction,
+    finitely_often,
+    formula,
+    of_each_binding,
+    of_whole_rule,
+)
 from kafka_spec.diagrams.tla.frames import walked
 from kafka_spec.diagrams.tla.operators import Operators
 from kafka_spec.diagrams.tla.shortened import both, either, negated
 from kafka_spec.diagrams.tla.sorts import Record, Unordered, constant_name, limit, plus_number
-from kafka_spec.diagrams.tla.terms import COMPARE, IMPLIES, RANGE, TRUE, Access, Apply, Atom, Bind, Except, Infix, Term, number
+from kafka_spec.diagrams.tla.terms import (
+    COMPARE,
+    IMPLIES,
+    RANGE,
+    SETS,
+    TRUE,
+    Access,
+    Apply,
+    Atom,
+    Bind,
+    Enumerated,
+    Except,
+    Infix,
+    Term,
+    number,
+)
 from kafka_spec.diagrams.tla.text import comment
 from kafka_spec.spec.language.domain import Subset
-from kafka_spec.spec.vocabulary.table import Among, ElementOf, ItemOf, Property, Ranks, Rule, Spec, SpecError, first_line
+from kafka_spec.spec.vocabulary.table import (
+    EVENTUAL,
+    Among,
+    ElementOf,
+    ItemOf,
+    Parameter,
+    Property,
+    Ranks,
+    Rule,
+    Spec,
+    SpecError,
+    first_line,
+)
 
 HEAD = """\
 {summary}
@@ -51,6 +87,8 @@ class Module:
         self.state: dict[str, Term] = {"s": Atom("state")}
         self.possible: list[Term] = []
         """For each rule whether its guards hold for some parameters."""
+        self.fair: list[Term] = []
+        """What is assumed of each rule."""
 
     def write(self) -> str:
         """Return the whole module."""
@@ -63,6 +101,8 @@ class Module:
         self.start(root)
         self.text.define("Next", (), either(*names) if len(names) > 1 else names[0])
         self.text.definitions.append("Spec == Init /\\ [][Next]_state")
+        if any(claim.kind in EVENTUAL for claim in self.spec.properties):
+            self.fairness(names)
         self.text.heading("What is claimed")
         summary = "Each field stays in its domain."
         self.text.define("TypeInvariant", (), Infix("\\in", Atom("state"), Atom(f"{root}Type"), COMPARE), summary)
@@ -124,7 +164,44 @@ class Module:
         self.define_action(rule.name, list(parameters.values()), guards, within, Apply("Step", (after,)))
         self.possible.append(self.chosen(rule, parameters, both(*guards)))
         action = Apply(rule.name, tuple(Atom(name) for name in parameters.values()))
+        if any(claim.kind in EVENTUAL for claim in self.spec.properties):
+            self.assume(rule, parameters, action)
         return self.chosen(rule, parameters, action)
+
+    def assume(self, rule: Rule, parameters: Mapping[str, str], action: Term) -> None:
+        """Note what is assumed of a rule."""
+        kind, _, each = self.spec.fairness_of(rule).partition(" ")
+        if kind == "none":
+            return
+        if not each:
+            self.fair.append(of_whole_rule(kind, self.chosen(rule, parameters, action)))
+            return
+        every = [(parameters[name], self.every(name, parameter, rule)) for name, parameter in rule.params.items()]
+        now = [
+            (parameters[name], self.domain(name, parameter, parameters, rule))
+            for name, parameter in rule.params.items()
+            if isinstance(parameter, ItemOf | Among)
+        ]
+        self.fair.append(of_each_binding(kind, action, every, now))
+
+    def fairness(self, actions: Sequence[Term]) -> None:
+        """Write what is assumed of rules, and the behaviours that meet it."""
+        kinds = [rule.kind == "protocol" for rule in self.spec.rules]
+        if not all(kinds):
+            self.fair.append(finitely_often([action for action, of_protocol in zip(actions, kinds, strict=True) if of_protocol]))
+        lines = conjunction(self.fair) or ["  TRUE"]
+        self.text.definitions.append("\n".join([f"{FAIRNESS} ==", *lines]))
+        self.text.definitions.append(f"{FAIR_SPEC} == Spec /\\ {FAIRNESS}")
+
+    def every(self, name: str, parameter: Parameter, rule: Rule) -> Term:
+        """Return all values that a parameter that is not an element of a set may ever have."""
+        if isinstance(parameter, ItemOf):
+            domain = self.operators.shapes.domains(self.spec.state)[parameter.field]
+            return Infix("..", number(0), plus_number(limit(getattr(domain, "capacity", 0)), -1), RANGE)
+        if isinstance(parameter, Among):
+            values = self.values_of(parameter.domain, rule)
+            return Infix("\\cup", values, Enumerated((number(-1),)), SETS) if parameter.or_none else values
+        return self.values_of(parameter, rule)
 
     def guard(self, term: Term) -> Term:
         """Return a guard as part of an action."""
@@ -153,21 +230,22 @@ class Module:
     def chosen(self, rule: Rule, parameters: Mapping[str, str], body: Term) -> Term:
         """Return a formula quantified existentially over a rule's parameters."""
         for name, parameter in reversed(list(rule.params.items())):
-            if isinstance(parameter, ItemOf):
-                last = plus_number(Apply("Len", (Access(Atom("state"), parameter.field),)), -1)
-                domain: Term = Infix("..", number(0), last, RANGE)
-            elif isinstance(parameter, ElementOf):
-                domain = walked(Atom("state"), self.steps(parameter, parameters))
-                sort = self.operators.shapes.at(parameter.steps)
-                assert isinstance(sort, Unordered)
-                if sort.repeats:
-                    domain = self.operators.values.apply("BagMembers", domain)
-            elif isinstance(parameter, Among):
-                domain = self.among(parameter, name, parameters, rule)
-            else:
-                domain = self.values_of(parameter, rule)
-            body = Bind(f"\\E {parameters[name]} \\in {domain.flat()} :", body)
+            body = Bind(f"\\E {parameters[name]} \\in {self.domain(name, parameter, parameters, rule).flat()} :", body)
         return body
+
+    def domain(self, name: str, parameter: Parameter, parameters: Mapping[str, str], rule: Rule) -> Term:
+        """Return the values of a parameter in a state."""
+        if isinstance(parameter, ItemOf):
+            last = plus_number(Apply("Len", (Access(Atom("state"), parameter.field),)), -1)
+            return Infix("..", number(0), last, RANGE)
+        if isinstance(parameter, ElementOf):
+            elements = walked(Atom("state"), self.steps(parameter, parameters))
+            sort = self.operators.shapes.at(parameter.steps)
+            assert isinstance(sort, Unordered)
+            return self.operators.values.apply("BagMembers", elements) if sort.repeats else elements
+        if isinstance(parameter, Among):
+            return self.among(parameter, name, parameters, rule)
+        return self.values_of(parameter, rule)
 
     def among(self, parameter: Among, name: str, parameters: Mapping[str, str], rule: Rule) -> Term:
         """Return those values of a domain that a predicate admits."""
@@ -265,9 +343,6 @@ class Module:
         if claim.kind == "reachable":
             self.goal(claim, summary)
             return
-        if claim.kind != "invariant":
-            self.text.definitions.append("\n".join(comment(f"{claim.name} is left out: a {claim.kind} property. {summary}")))
-            return
         self.text.define(claim.name, (), self.judged(claim, self.state), summary)
 
     def goal(self, claim: Property, summary: str) -> None:
@@ -288,6 +363,8 @@ class Module:
         arguments: dict[str, Term] = {name: Atom(as_name) for name, as_name in names.items()}
         when = TRUE if claim.when is None else self.operators.predicate(claim.when, states, arguments)
         predicate = self.operators.predicate(claim.predicate, states, arguments)
+        if claim.kind in EVENTUAL:
+            return self.for_each(claim, formula(claim.kind, when, predicate))
         return self.for_each(claim, predicate if when == TRUE else Infix("=>", when, predicate, IMPLIES))
 
     def things(self, claim: Property) -> dict[str, str]:
@@ -344,6 +421,8 @@ def configuration(spec: Spec, bounds: Mapping[str, int], summary: str = "", goal
     lines += ["PROPERTIES", *(f"  {name}" for name in steps)] if steps else []
     lines += ["CONSTRAINT", f"  {CONSTRAINT}"] if spec.constraint is not None else []
     lines += ["VIEW", f"  {VIEW}"] if spec.view else []
+    if later := [claim.name for claim in spec.properties if claim.kind in EVENTUAL]:
+        lines += comment(f"What has to happen eventually: SPECIFICATION {FAIR_SPEC} and PROPERTIES " + " ".join(later))
     if left := [name for name in names if name not in never]:
         lines += comment("Goals, each reached where TLC finds it violated: INVARIANTS " + " ".join(left))
     return "\n".join([*lines, ""])

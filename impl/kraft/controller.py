@@ -77,7 +77,9 @@ class KRaftController:
     # Changes of partitions
 
     def _config(self, partition: TopicPartition, name: str, usual: str) -> str:
-        return self.image.configs.get((partition.topic, name), usual)
+        """Return a setting of a topic, or else the cluster's default."""
+        known = self.image.configs.get((partition.topic, name))
+        return self.image.broker_configs.get(("", name), usual) if known is None else known
 
     def min_isr(self, partition: TopicPartition) -> int:
         """Return min.insync.replicas of a partition's topic."""

@@ -14,12 +14,14 @@ from types import MappingProxyType
 from uuid import UUID
 
 from kafka_spec.impl.kraft.records import (
+    BROKER_CONFIG,
     FENCED,
     NO_LEADER_CHANGE,
     NO_RECOVERY_CHANGE,
     TOPIC_CONFIG,
     UNCHANGED,
     BrokerRegistrationChangeRecord,
+    ClearElrRecord,
     ConfigRecord,
     FeatureLevelRecord,
     MetadataRecord,
@@ -120,6 +122,8 @@ class ClusterImage:
     partitions: Mapping[TopicPartition, RegisteredPartition] = field(default_factory=lambda: MappingProxyType({}))
     configs: Mapping[tuple[str, str], str] = field(default_factory=lambda: MappingProxyType({}))
     features: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    broker_configs: Mapping[tuple[str, str], str] = field(default_factory=lambda: MappingProxyType({}))
+    """Settings of brokers by broker id and name; those of no broker are the defaults of the cluster."""
 
     @property
     def active(self) -> BrokerSet:
@@ -161,10 +165,11 @@ class _Delta:
         self._partitions = dict(before.partitions)
         self._configs = dict(before.configs)
         self._features = dict(before.features)
+        self._broker_configs = dict(before.broker_configs)
 
     def image(self) -> ClusterImage:
         """Return the image after all records."""
-        parts = (self._brokers, self._topics, self._partitions, self._configs, self._features)
+        parts = (self._brokers, self._topics, self._partitions, self._configs, self._features, self._broker_configs)
         return ClusterImage(self._end, *(MappingProxyType(part) for part in parts))
 
     def apply(self, record: MetadataRecord) -> None:
@@ -194,6 +199,8 @@ class _Delta:
                 self._remove(record)
             case ConfigRecord():
                 self._configure(record)
+            case ClearElrRecord():
+                self._clear_elr(record)
             case FeatureLevelRecord():
                 self._features[record.name] = record.feature_level
 
@@ -224,9 +231,19 @@ class _Delta:
         self._brokers[record.broker_id] = replace(known, fenced=fenced, in_controlled_shutdown=stops)
 
     def _configure(self, record: ConfigRecord) -> None:
-        if record.resource_type != TOPIC_CONFIG:
+        if record.resource_type not in (TOPIC_CONFIG, BROKER_CONFIG):
             raise InconsistentLog(f"offset {self._end - 1} configures a resource of the unknown type {record.resource_type}")
+        configs = self._configs if record.resource_type == TOPIC_CONFIG else self._broker_configs
         if record.value is None:
-            self._configs.pop((record.resource_name, record.name), None)
+            configs.pop((record.resource_name, record.name), None)
         else:
-            self._configs[record.resource_name, record.name] = record.value
+            configs[record.resource_name, record.name] = record.value
+
+    def _clear_elr(self, record: ClearElrRecord) -> None:
+        """Empty the ELR and the last known leader where there is one; each is a change of the partition (TopicDelta)."""
+        if record.topic_name and record.topic_name not in self._topics.values():
+            raise InconsistentLog(f"offset {self._end - 1} names the unknown topic {record.topic_name}")
+        for name, held in self._partitions.items():
+            if record.topic_name in ("", name.topic) and (held.elr or held.last_known != NONE):
+                epoch = held.partition_epoch + 1
+                self._partitions[name] = replace(held, elr=(), last_known=NONE, partition_epoch=epoch)

@@ -16,8 +16,8 @@ NO_LEADER_CHANGE = -2
 NO_RECOVERY_CHANGE = -1
 FENCED, UNFENCED, UNCHANGED = 1, -1, 0
 """Values of `fenced` in a BrokerRegistrationChangeRecord."""
-TOPIC_CONFIG = 2
-"""The resource type of a topic in a ConfigRecord."""
+TOPIC_CONFIG, BROKER_CONFIG = 2, 4
+"""The resource types of a topic and of a broker in a ConfigRecord; a broker without a name is the default of all."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class PartitionRecord(_WithElr):
 
 @dataclass(frozen=True)
 class ConfigRecord:
-    """A value of a topic's configuration; None removes it."""
+    """A value of a topic's or a broker's configuration; None removes it."""
 
     key: ClassVar[int] = 4
     version: ClassVar[int] = 0
@@ -161,6 +161,16 @@ class BrokerRegistrationChangeRecord:
     in_controlled_shutdown: int = UNCHANGED
 
 
+@dataclass(frozen=True)
+class ClearElrRecord:
+    """The ELR and the last known leader of a topic's partitions are emptied, of all topics if it names none (KAFKA-16540)."""
+
+    key: ClassVar[int] = 28
+    version: ClassVar[int] = 0
+
+    topic_name: str = ""
+
+
 MetadataRecord: TypeAlias = (
     RegisterBrokerRecord
     | TopicRecord
@@ -170,6 +180,7 @@ MetadataRecord: TypeAlias = (
     | RemoveTopicRecord
     | FeatureLevelRecord
     | BrokerRegistrationChangeRecord
+    | ClearElrRecord
 )
 RECORDS: tuple[type[MetadataRecord], ...] = (
     RegisterBrokerRecord,
@@ -180,5 +191,6 @@ RECORDS: tuple[type[MetadataRecord], ...] = (
     RemoveTopicRecord,
     FeatureLevelRecord,
     BrokerRegistrationChangeRecord,
+    ClearElrRecord,
 )
 """The records that are written and read."""

@@ -48,6 +48,8 @@ class Shape:
     """The number of predicates and antecedents of claims about paths, which the judge evaluates in every state."""
     paths: tuple[int, ...] = ()
     """For each claim about paths the place of its antecedent among those, or -1; its predicate has the number of the claim."""
+    all_steps: bool = False
+    """Whether a property of paths needs the steps out of all states."""
 
 
 class Code:

@@ -58,7 +58,7 @@ def _call(name: str, *given: npt.NDArray[Any] | int) -> int:
     return result
 
 
-def review(meets: Flags, places: Numbers, leading: Flags) -> tuple[Flags, Flags, list[int]]:
+def review(meets: Flags, places: Numbers, leading: npt.NDArray[np.uint8]) -> tuple[Flags, Flags, list[int]]:
     """Return which states are open for some leads-to claim, which lack a recoverable one, and how many owe each claim."""
     open_, lacking = np.zeros(len(meets), np.bool_), np.zeros(len(meets), np.bool_)
     owing = np.zeros(len(places), np.int64)
@@ -126,11 +126,10 @@ class Components:
         self.found = _call("components", *graph, lasting, count, *rest)
         self.parts = ~rank
 
-    def demands(self, weak: Flags, strong: Flags) -> tuple[Flags, Flags]:
-        """Return which components weak fairness of actions rules out, and which states strong fairness rules out."""
+    def demands(self, groups: Numbers, weak: Flags, strong: Flags) -> tuple[Flags, Flags]:
+        """Return which components weak fairness of groups of actions rules out, and which states strong fairness rules out."""
         unfair, avoided = np.zeros(self.found + 1, np.bool_), np.zeros(len(self.parts), np.bool_)
-        enabled, taken = np.zeros(len(weak), np.uint32), np.zeros(len(weak), np.bool_)
-        _call(
-            "demand", *self.graph, weak, strong, self.parts, self.members, self.firsts, self.found, enabled, taken, unfair, avoided,
-        )  # fmt: skip
+        enabled, taken, seen = (np.zeros(len(weak), kind) for kind in (np.uint32, np.bool_, np.uint32))
+        counted = enabled, taken, seen, unfair, avoided
+        _call("demand", *self.graph, groups, weak, strong, self.parts, self.members, self.firsts, self.found, *counted)
         return unfair, avoided

@@ -14,11 +14,13 @@ def review(meets, count, ways, claims, places, leading, open_, lacking, owing):
     """Mark the states that are open for some leads-to claim, and those that lack a recoverable one; count those that owe each.
 
     Each state has `ways` flags in `meets`, those of the claims first. `places` has the place of each claim's antecedent among them;
-    where that is `ways`, all states meet it.
+    where that is `ways`, all states meet it, and where it is more, none does. All states are open for what is `leading` by 2.
     """
     for i in range(count):
         row = i * ways
         for claim in range(claims):
+            if leading[claim] == 2:
+                open_[i] = 1
             if meets[row + claim] == 0:
                 if leading[claim] != 0:
                     open_[i] = 1
@@ -26,7 +28,7 @@ def review(meets, count, ways, claims, places, leading, open_, lacking, owing):
                     lacking[i] = 1
                 if places[claim] == ways:
                     owing[claim] = owing[claim] + 1
-                else:
+                elif places[claim] < ways:
                     owing[claim] = owing[claim] + meets[row + places[claim]]
     return 0
 
@@ -206,42 +208,37 @@ def components(starts, targets, actions, lasting, count, rank, members, firsts, 
     return found
 
 
-def demand(starts, targets, actions, weak, strong, parts, members, firsts, found, enabled, taken, unfair, avoided):
+def demand(starts, targets, actions, groups, weak, strong, parts, members, firsts, found, enabled, taken, seen, unfair, avoided):
     """Mark the components that weak fairness makes `unfair`, and the states that strong fairness makes `avoided`.
 
-    An action that is taken within a component demands nothing there. Otherwise a weakly fair one that all states of the component
-    enable rules it out, and a strongly fair one rules out the states that enable it. `enabled` and `taken` have a zero for each
-    action. An action leads from a state to one state, so a single state takes only what leads to itself.
+    `groups` has for each action the group that is fair together. A group of which an action is taken within a component demands
+    nothing there. Otherwise a weakly fair one that all states of the component enable rules it out, and a strongly fair one rules
+    out the states that enable it. `enabled`, `taken` and `seen` have a zero for each group; `seen` is the last state that was found
+    to enable it.
     """
     for part in range(1, found + 1):
         begin = firsts[part - 1]
         end = firsts[part]
-        if end - begin == 1:
-            for step in range(starts[members[begin]], starts[members[begin] + 1]):
-                if targets[step] != members[begin]:
-                    if weak[actions[step]] != 0:
-                        unfair[part] = 1
-                    if strong[actions[step]] != 0:
-                        avoided[members[begin]] = 1
-            begin = end
         for i in range(begin, end):
             for step in range(starts[members[i]], starts[members[i] + 1]):
-                action = actions[step]
-                enabled[action] = enabled[action] + 1
+                group = groups[actions[step]]
+                if seen[group] != i + 1:
+                    seen[group] = i + 1
+                    enabled[group] = enabled[group] + 1
                 if parts[targets[step]] == part:
-                    taken[action] = 1
+                    taken[group] = 1
         for i in range(begin, end):
             for step in range(starts[members[i]], starts[members[i] + 1]):
-                action = actions[step]
-                if taken[action] == 0:
-                    if weak[action] != 0 and enabled[action] == end - begin:
+                group = groups[actions[step]]
+                if taken[group] == 0:
+                    if weak[group] != 0 and enabled[group] == end - begin:
                         unfair[part] = 1
-                    if strong[action] != 0:
+                    if strong[group] != 0:
                         avoided[members[i]] = 1
         for i in range(begin, end):
             for step in range(starts[members[i]], starts[members[i] + 1]):
-                enabled[actions[step]] = 0
-                taken[actions[step]] = 0
+                enabled[groups[actions[step]]] = 0
+                taken[groups[actions[step]]] = 0
     return 0
 
 
@@ -254,6 +251,6 @@ SIGNATURES: dict[Callable[..., Any], tuple[int | str, ...]] = {
     spread: (8, 64, 32, 32, 8, 32, "int", "int", "int"),
     trim: (8, 64, 32, 32, 8, 8, 32, "int", "int", "int", 8),
     components: (64, 32, 32, 8, "int", 32, 32, 32, 32, 64, 32, 32),
-    demand: (64, 32, 32, 8, 8, 32, 32, 32, "int", 32, 8, 8, 8),
+    demand: (64, 32, 32, 32, 8, 8, 32, 32, 32, "int", 32, 8, 32, 8, 8),
 }
 """The kinds of each function's arguments: bits of an array's items, or "int"."""

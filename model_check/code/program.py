@@ -73,9 +73,9 @@ class Program(Code):
         counts = actions.count, actions.bits, len(spec.rules), len(plan.bound_names), len(plan.states), len(plan.steps)
         tests = len(plan.state_tests), len(plan.step_tests)
         paths = tuple(-1 if claim.when is None else plan.ways.index(claim.antecedents) for claim in plan.on_graph)
-        shape = Shape(
-            layout.size, *counts, *tests, tuple(vars(k).values()), seed, layout.most, bool(layout.wide), len(plan.ways), paths
-        )
+        ways, all_steps = len(plan.ways), any(claim.kind == "eventually always" for claim in plan.on_graph)
+        values, light = tuple(vars(k).values()), bool(layout.wide)
+        shape = Shape(layout.size, *counts, *tests, values, seed, layout.most, light, ways, paths, all_steps)
         super().__init__(self.written.code, shape, fresh, tier)
         self.tallied = self._entry("tallied", None, [ctypes.c_void_p]) if covering else None
         self.seconds = time.perf_counter() - began

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kafka_spec.model_check.check import ENGINES, Expectation, Outcome, judged_by_spec
+from kafka_spec.model_check.check import Expectation, Outcome, judged_by_spec
 from kafka_spec.model_check.command.asked import Asked
 from kafka_spec.model_check.command.find import Models
 from kafka_spec.model_check.command.grow import run_grow
@@ -36,6 +36,7 @@ from kafka_spec.model_check.command.options import (
 )
 from kafka_spec.model_check.command.side_by_side import cheapest_first, outcomes
 from kafka_spec.model_check.command.simulate import add_simulate_options, refuse_without_simulate, run_simulate
+from kafka_spec.model_check.engines import ENGINES
 from kafka_spec.model_check.exploration import Budget, Distribution, Exploration, Progress
 from kafka_spec.model_check.manifest import Manifest, NamedCheck, judged_without, manifest_of
 from kafka_spec.model_check.report.ci import Draw, github_text, junit_text, markdown_text

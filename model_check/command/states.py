@@ -7,9 +7,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from kafka_spec.model_check.check import need
 from kafka_spec.model_check.command.find import Models
 from kafka_spec.model_check.command.options import AS_EXPECTED, VIOLATED, add_output_options, outputs, positive, write
+from kafka_spec.model_check.engines import need
 from kafka_spec.model_check.exploration import Exploration
 from kafka_spec.model_check.report.escape import plain
 from kafka_spec.model_check.report.text import states_text, trace_text

@@ -16,14 +16,29 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
-
-from kafka_spec.spec.vocabulary.table import Fairness
 
 Step: TypeAlias = tuple[int, int]
 """The number of an action, and that of its target state."""
 Steps: TypeAlias = Callable[[int], Sequence[Step]]
 """Returns the steps out of a state, in the order of their actions."""
+
+
+@dataclass(frozen=True)
+class Fair:
+    """The fairness of actions: the group of each action, by its number, and the kind of fairness of each group."""
+
+    groups: Sequence[int]
+    kinds: Sequence[str]
+
+    def of(self, action: int) -> str:
+        """Return the fairness of the group of an action."""
+        return self.kinds[self.groups[action]]
+
+    def enabled(self, steps: Sequence[Step]) -> set[int]:
+        """Return the groups to which something is owed where these steps lead on."""
+        return {self.groups[action] for action, _ in steps if self.of(action) != "none"}
 
 
 def components(nodes: Collection[int], steps: Steps) -> list[set[int]]:
@@ -63,21 +78,21 @@ def _visited(root: int, edges: dict[int, list[int]], known: set[int]) -> list[in
     return left
 
 
-def fair_parts(nodes: Collection[int], steps: Steps, fairness: Sequence[Fairness]) -> list[set[int]]:
-    """Return the maximal components of a graph in which a fair behaviour can stay forever; `fairness` is that of each action.
+def fair_parts(nodes: Collection[int], steps: Steps, fairness: Fair) -> list[set[int]]:
+    """Return the maximal components of a graph in which a fair behaviour can stay forever.
 
     `steps` are the protocol steps. A step out of `nodes` makes its action enabled, but does not belong to any component.
     """
     found, left = [], components(nodes, steps)
     while left:
         part = left.pop()
-        enabled = Counter(action for node in part for action, _ in steps(node) if fairness[action] != "none")
-        owed = enabled.keys() - {action for node in part for action, to in steps(node) if to in part}
-        if any(fairness[action] == "weak" and enabled[action] == len(part) for action in owed):
+        enabled = Counter(group for node in part for group in fairness.enabled(steps(node)))
+        owed = enabled.keys() - {fairness.groups[action] for node in part for action, to in steps(node) if to in part}
+        if any(fairness.kinds[group] == "weak" and enabled[group] == len(part) for group in owed):
             continue
-        strong = {action for action in owed if fairness[action] == "strong"}
+        strong = {group for group in owed if fairness.kinds[group] == "strong"}
         if strong:
-            left += components([node for node in part if not any(action in strong for action, _ in steps(node))], steps)
+            left += components([node for node in part if not fairness.enabled(steps(node)) & strong], steps)
         else:
             found.append(part)
     return found
@@ -107,25 +122,27 @@ def way(start: int, steps: Steps, inside: Callable[[int], bool], ends: Callable[
     raise AssertionError("there is no such way")
 
 
-def cycle(start: int, steps: Steps, inside: Callable[[int], bool], fairness: Sequence[Fairness]) -> list[Step]:
+def cycle(start: int, steps: Steps, inside: Callable[[int], bool], fairness: Fair) -> list[Step]:
     """Return a cycle from a state of a fair component whose infinite repetition is fair; empty if the behaviour may stutter there.
 
     `steps` are the protocol steps; `inside` is true of the states of the component.
     """
 
     def enabled(node: int) -> set[int]:
-        return {action for action, _ in steps(node) if fairness[action] != "none"}
+        return fairness.enabled(steps(node))
 
     owed = enabled(start)
-    if "strong" in fairness:
-        owed |= {action for node in _reached(start, steps, inside) for action in enabled(node) if fairness[action] == "strong"}
+    if "strong" in fairness.kinds:
+        found = {group for node in _reached(start, steps, inside) for group in enabled(node)}
+        owed |= {group for group in found if fairness.kinds[group] == "strong"}
     walked: list[Step] = []
     here = start
     while owed:
 
         def paid(action: int, to: int) -> set[int]:
-            """Return the obligations that a step discharges: its action, and weakly fair actions not enabled after it."""
-            return {one for one in owed if one == action or (fairness[one] == "weak" and one not in enabled(to))}  # noqa: B023
+            """Return the obligations that a step discharges: its group, and weakly fair groups not enabled after it."""
+            mine, after = fairness.groups[action], enabled(to)
+            return {one for one in owed if one == mine or (fairness.kinds[one] == "weak" and one not in after)}  # noqa: B023
 
         more = way(here, steps, inside, lambda action, to: bool(paid(action, to)))
         for step in more:
@@ -149,7 +166,7 @@ def lasso(
     start: int,
     steps: Steps,
     protocol: Sequence[bool],
-    fairness: Sequence[Fairness],
+    fairness: Fair,
     open_: Callable[[int], bool],
     part: Callable[[int], int],
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.spec.language.domain import OutOfBound, OutOfDomain, show_value
-from kafka_spec.spec.vocabulary.table import Property, Rule, Spec, SpecError
+from kafka_spec.spec.vocabulary.table import EVENTUAL, Property, Rule, Spec, SpecError
 from kafka_spec.spec.vocabulary.table.symmetry import Renaming, number_of_members, renamed
 
 MOST_RENAMINGS = 24
@@ -45,7 +45,7 @@ def refuse_properties(spec: Spec, claims: Iterable[Property]) -> None:
     if spec.symmetry is None:
         return
     for claim in claims:
-        if claim.kind == "leads-to":
+        if claim.kind in EVENTUAL:
             raise SpecError(
                 f"{spec.name}: {claim.name} asks what is fair to each of the {spec.symmetry.of.name}, and a search that takes them "
                 "as interchangeable cannot tell them apart; leave the property out, or search all states"

@@ -9,13 +9,9 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from kafka_spec.model_check.exploration import Budget
-from kafka_spec.model_check.graph.lasso import Step, fair_parts, lasso
+from kafka_spec.model_check.graph.lasso import Fair, Step, fair_parts, lasso
 from kafka_spec.model_check.record.layout import Actions
-from kafka_spec.spec.vocabulary.table import Fairness, Property
-
-ON_GRAPH = ("recoverable", "leads-to")
-"""The kinds of properties that need the graph."""
-
+from kafka_spec.spec.vocabulary.table import ABOUT_PATHS, Property
 
 Judged: TypeAlias = tuple[str, int, tuple[int, ...], tuple[int, ...]]
 """Why a claim could not be checked, or ""; the number of a violating state, or -1; the actions of a path on, and of a cycle."""
@@ -25,9 +21,9 @@ class Graph:
     """The states and steps of a search, and which states meet the predicates and antecedents of some claims."""
 
     def __init__(self, claims: Sequence[Property], actions: Actions) -> None:
-        self.claims = [claim for claim in claims if claim.kind in ON_GRAPH]
+        self.claims = [claim for claim in claims if claim.kind in ABOUT_PATHS]
         self.protocol = [rule.kind == "protocol" for rule in actions.rules]
-        self.fairness: list[Fairness] = [rule.assumed for rule in actions.rules]
+        self.fairness = Fair(*actions.fairness)
         self.places: list[tuple[int, int]] = []
         """Level and index of each state."""
         self.numbers: dict[object, int] = {}
@@ -75,7 +71,9 @@ class Graph:
 
     def judge(self, claim: Property, budget: Budget) -> Judged:
         """Return the first state that violates a claim, with the actions of its finding; or why the budget does not allow it."""
-        return self.lost(claim, budget) if claim.kind == "recoverable" else self.violation(claim, budget)
+        if claim.kind == "recoverable":
+            return self.lost(claim, budget)
+        return self.unrest(claim) if claim.kind == "eventually always" else self.violation(claim, budget)
 
     def lost(self, claim: Property, budget: Budget) -> Judged:
         """Check a recoverable claim: find a state that meets its antecedent and from which its predicate cannot be reached."""
@@ -83,17 +81,31 @@ class Graph:
         reason = spread(safe, self.sources(set(range(len(self.places))), protocol=True), budget)
         return reason, -1 if reason else min(self.owes[claim.name] - safe, default=-1), (), ()
 
+    def forward(self, node: int) -> list[Step]:
+        """Return the steps out of a state."""
+        return [(action, self.numbers[target]) for action, target in self.steps[node]]
+
+    def of_protocol(self, node: int) -> list[Step]:
+        """Return the protocol steps out of a state."""
+        return [(action, to) for action, to in self.forward(node) if self.protocol[action]]
+
+    def unrest(self, claim: Property) -> Judged:
+        """Check an eventually-always property: find a state that does not meet it, which a fair path may visit again and again."""
+        parts = fair_parts(sorted(set(range(len(self.places))) - self.cut), self.of_protocol, self.fairness)
+        part = {node: number for number, nodes in enumerate(parts, 1) for node in nodes}
+        first = min(set(part) - self.meets[claim.name], default=-1)
+        if first < 0:
+            return "", -1, (), ()
+
+        def number_of(node: int) -> int:
+            return part.get(node, 0)
+
+        return "", first, *lasso(first, self.forward, self.protocol, self.fairness, part.__contains__, number_of)
+
     def violation(self, claim: Property, budget: Budget) -> Judged:
         """Check a leads-to claim: find a state that meets its antecedent, after which its predicate may never be met."""
         open_ = set(range(len(self.places))) - self.meets[claim.name]
-
-        def steps(node: int) -> list[Step]:
-            return [(action, self.numbers[target]) for action, target in self.steps[node]]
-
-        def of_protocol(node: int) -> list[Step]:
-            return [(action, to) for action, to in steps(node) if self.protocol[action]]
-
-        parts = fair_parts(sorted(open_ - self.cut), of_protocol, self.fairness)
+        parts = fair_parts(sorted(open_ - self.cut), self.of_protocol, self.fairness)
         part = {node: number for number, nodes in enumerate(parts, 1) for node in nodes}
         never = set(part)
         if reason := spread(never, self.sources(open_, protocol=False), budget):
@@ -101,7 +113,11 @@ class Graph:
         first = min(never & self.owes[claim.name], default=-1)
         if first < 0:
             return "", -1, (), ()
-        return "", first, *lasso(first, steps, self.protocol, self.fairness, open_.__contains__, lambda node: part.get(node, 0))
+        return (
+            "",
+            first,
+            *lasso(first, self.forward, self.protocol, self.fairness, open_.__contains__, lambda node: part.get(node, 0)),
+        )
 
 
 def spread(found: set[int], back: Sequence[Sequence[int]], budget: Budget) -> str:

@@ -21,6 +21,7 @@ from kafka_spec.model_check.within import limited
 from kafka_spec.spec.language.domain import OutOfBound, OutOfDomain
 from kafka_spec.spec.vocabulary import table
 from kafka_spec.spec.vocabulary.table import (
+    EVENTUAL,
     Property,
     Rule,
     Spec,
@@ -122,7 +123,10 @@ class _Search:
             self.graph.add_level([self.world.key(state) for _, state in self.frontier])
         for claim in self.graph.claims:
             for _, state in self.frontier:
-                meets, owes = self.world.meets(claim, state), self.world.tests(claim, s=state)
+                meets, owes = (
+                    self.world.meets(claim, state),
+                    self.world.tests(claim, s=state) and (start or claim.kind != "eventually"),
+                )
                 self.result.tested[claim.name] += self.graph.judged(claim, self.world.key(state), meets, owes)
 
     def judge_graph(self, budget: Budget) -> str:
@@ -133,7 +137,7 @@ class _Search:
                 return reason
             if first >= 0:
                 self.found(claim.name, *self.graph.places[first])
-                if claim.kind == "leads-to":
+                if claim.kind in EVENTUAL:
                     self.result.findings[claim.name] = self.result.findings[claim.name].going_on(lead, cycle)
         return ""
 

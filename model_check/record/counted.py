@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from kafka_spec.model_check.record.bound_names import bound_names
 from kafka_spec.model_check.record.seen_spec import SeenSpec
-from kafka_spec.spec.vocabulary.table import Property, Question, Spec
+from kafka_spec.spec.vocabulary.table import ABOUT_PATHS, Property, Question, Spec
 
 DIGEST, FAULT, FAULT_STATE, FAULT_ACTION, STUCK, UNTYPED, UNTYPED_ACTION, UNTYPED_FAULT, STEPS, HEADER = range(10)
 """The first counters of the successor function; those of step invariants and rules follow."""
@@ -27,7 +27,7 @@ class Plan:
         self.spec, self.rules = spec, spec.rules
         self.states = [claim for claim in claims if claim.kind in ("invariant", "reachable")]
         """The claims that the judge decides, in the judge's order."""
-        self.on_graph: Sequence[Property] = [claim for claim in claims if claim.kind in ("recoverable", "leads-to")]
+        self.on_graph: Sequence[Property] = [claim for claim in claims if claim.kind in ABOUT_PATHS]
         self.steps = [claim for claim in claims if claim.kind == "step invariant"]
         """The claims that the successor function decides: step invariants, and those on states if not all states are kept."""
         if spec.checks_successors:

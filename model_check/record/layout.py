@@ -283,6 +283,19 @@ class Actions(ActionNumbers):
         return ranges
 
     @property
+    def fairness(self) -> tuple[list[int], list[str]]:
+        """For each action the group with which it shares fairness, and for each group its kind: weak, strong or none.
+
+        The group of a rule as a whole has the number of its first action; where each binding is fair, an action is its own.
+        """
+        groups, kinds = list[int](), list[str]()
+        for rule, first, end in zip(self.spec.rules, self.first, self.first[1:], strict=False):
+            kind, _, each = self.spec.fairness_of(rule).partition(" ")
+            groups += range(first, end) if each else [first] * (end - first)
+            kinds += [kind] * (end - first)
+        return groups, kinds
+
+    @property
     def rules(self) -> list[Rule]:
         """The rule of each action."""
         return [

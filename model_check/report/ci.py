@@ -5,6 +5,7 @@ The caller passes the function that draws a counterexample.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -107,7 +108,15 @@ def _place(manifest: Path, name: str) -> str:
     stated = re.compile(rf"""\s*name\s*=\s*["']{re.escape(name)}["']\s*(#.*)?""")
     found = [number for number, line in enumerate(lines, 1) if stated.fullmatch(line)]
     found += [number for number, line in enumerate(lines, 1) if re.match(r"checks\s*=", line)]
-    return f"file={_parameter(str(manifest))},line={found[0]}," if found else ""
+    return f"file={_parameter(_from_root(manifest))},line={found[0]}," if found else ""
+
+
+def _from_root(file: Path) -> str:
+    """Return the path of a file from the root of its repository, as GitHub reads it; as it is where there is no repository."""
+    full = file.resolve()
+    checked_out = [Path(given).resolve()] if (given := os.environ.get("GITHUB_WORKSPACE")) else []
+    roots = [*(root for root in checked_out if root in full.parents), *(at for at in full.parents if (at / ".git").exists())]
+    return full.relative_to(roots[0]).as_posix() if roots else str(file)
 
 
 def _message(text: str) -> str:

@@ -90,7 +90,7 @@ def model_plain(spec: Spec) -> dict[str, Any]:
             {
                 "name": rule.name,
                 "kind": rule.kind,
-                "fairness": rule.assumed,
+                "fairness": spec.fairness_of(rule),
                 "actor": rule.actor,
                 "summary": rule.summary,
                 "parameters": list(rule.params),

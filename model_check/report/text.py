@@ -11,7 +11,17 @@ from typing import Any
 from kafka_spec.model_check.check import Expectation
 from kafka_spec.model_check.exploration import Exploration, peak_bytes
 from kafka_spec.model_check.report.files import of_user
-from kafka_spec.spec.vocabulary.table import DEADLOCK, TYPE_INVARIANT, Machine, Property, Ranks, Spec, Symmetric, first_line
+from kafka_spec.spec.vocabulary.table import (
+    DEADLOCK,
+    EVENTUAL,
+    TYPE_INVARIANT,
+    Machine,
+    Property,
+    Ranks,
+    Spec,
+    Symmetric,
+    first_line,
+)
 from kafka_spec.spec.vocabulary.trace import MessageItem, Step, Trace
 
 
@@ -81,7 +91,8 @@ def _by(result: Exploration, rule: str) -> str:
 def _ways(result: Exploration) -> str:
     """Return which paths are assumed to exist from undecided states."""
     kinds = {claim.kind for claim in result.properties}
-    return " or ".join(way for way, kind in (("back", "recoverable"), ("out of a circle", "leads-to")) if kind in kinds)
+    ways = (("back", {"recoverable"}), ("out of a circle", set(EVENTUAL)))
+    return " or ".join(way for way, those in ways if those & kinds)
 
 
 def verdict_text(result: Exploration) -> str:
@@ -200,7 +211,7 @@ def trace_text(trace: Trace, spec: Spec, full: bool = False, reached: bool = Fal
     lines += ["", f"  1. {trace.start.summary}", *(f"       {name} is {value}" for name, value in trace.start.shows)]
     lines += _state_lines(trace.start) if full else [f"       {c.path} = {c.shown[1]}  [{c.kept_by}]" for c in trace.start.written]
     for number, step in enumerate(trace.steps, 2):
-        lines += [f"     -- {mark}" for mark in marks(trace, number - 2)]
+        lines += [f"     -- {mark}" for mark in marks(trace, number - 2, claim)]
         lines.append(f"{number:>3}. {step.summary}")
         lines.append(f"     {step.action}")
         lines += [
@@ -213,7 +224,7 @@ def trace_text(trace: Trace, spec: Spec, full: bool = False, reached: bool = Fal
             lines += _state_lines(step)
         else:
             lines += _changes(step, {message.channel for message in (*step.sent, *step.received)})
-    lines += [f"     -- {mark}" for mark in marks(trace, len(trace.steps))]
+    lines += [f"     -- {mark}" for mark in marks(trace, len(trace.steps), claim)]
     if end := ending_note(trace, claim):
         lines += ["", f"  {end}"]
     elif trace.shows == DEADLOCK:
@@ -245,7 +256,7 @@ def story_text(trace: Trace, spec: Spec) -> str:
     lines = [f"      {headline(trace)}"]
     for number, step in enumerate((trace.start, *trace.steps), 1):
         lines.append(f"      {number:>3}. {step.summary}")
-        lines += [f"           -- {mark}" for mark in marks(trace, number - 1)]
+        lines += [f"           -- {mark}" for mark in marks(trace, number - 1, _claim(trace, spec))]
     if end := ending_note(trace, _claim(trace, spec)):
         lines.append(f"           {end}")
     return "\n".join(lines)
@@ -266,25 +277,26 @@ def headline(trace: Trace, reached: bool = False) -> str:
     return f"{trace.shows} is violated: a way of {trace.lasso.back + 1} states leads {end}"
 
 
-def marks(trace: Trace, steps: int) -> list[str]:
+def marks(trace: Trace, steps: int, claim: Property | None = None) -> list[str]:
     """Return the notes on the state after this many steps of a trace that continues forever."""
     lasso = trace.lasso
-    owed = ["here the antecedent is met"] if lasso is not None and steps == lasso.met else []
+    begins = lasso is not None and steps == lasso.met and (claim is None or claim.when is not None)
+    owed = ["here the antecedent is met"] if begins else []
     return owed + (["it goes round from here"] if lasso is not None and trace.cycle and steps == lasso.back else [])
 
 
 def ending_note(trace: Trace, claim: Property | None) -> str:
     """Return the note on the last state of a trace, or ""."""
+    never = "never meets what is claimed"
+    if claim is not None and claim.kind == "eventually always":
+        never = "does not keep what is claimed"
     if trace.lasso is not None and trace.cycle:
         states = (trace.start, *trace.steps)
         again = states[-1].fingerprint == states[trace.lasso.back].fingerprint
         like = f"is state {trace.lasso.back + 1} again" if again else f"has the normal form of state {trace.lasso.back + 1}"
-        return (
-            f"State {len(trace.steps) + 1} {like}. To go round forever is fair to every rule of the "
-            "protocol, and never meets what is claimed."
-        )
+        return f"State {len(trace.steps) + 1} {like}. To go round forever is fair to every rule of the protocol, and {never}."
     if trace.lasso is not None:
-        return "No step is enabled here that fairness asks for: it may stay so forever, and never meets what is claimed."
+        return f"No step is enabled here that fairness asks for: it may stay so forever, and {never}."
     if claim is None or claim.kind != "recoverable":
         return ""
     return "From here no steps of the protocol alone lead to what is claimed."
@@ -358,7 +370,7 @@ def model_text(spec: Spec) -> str:
     for rule in spec.rules:
         most = f", at most {' and '.join(limit.name for limit in rule.limits)} times" if rule.limits else ""
         reach = "; unreachable in this version" if rule.name in spec.unreachable_rules else ""
-        fairness = f", {rule.fairness} fairness" if rule.fairness else ""
+        fairness = f", {spec.fairness_of(rule)} fairness" if rule.fairness else ""
         lines.append(f"    {rule.name}({', '.join(rule.params)}), {rule.kind}{fairness}{most}{reach}")
         lines += [f"      {rule.summary}", f"      source: {rule.reference}"]
     if spec.machines:

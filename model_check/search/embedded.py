@@ -96,7 +96,7 @@ class Search:
         """How the states of each level were reached; None where that is not kept."""
         self.firsts = np.zeros((result.threads, world.actions.count), np.int64)
         """How many states of the next level each action reached first, by the slices that they were found in."""
-        self.paths = PathProperties(self.program, world.actions.rules)
+        self.paths = PathProperties(self.program, world.actions)
         self.renamings = Renamings.of(world, self.program, self.layout)
         self.threads = Threads(result.threads)
 

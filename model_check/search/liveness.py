@@ -11,7 +11,7 @@ the first, and again, as long as that takes most of what is left. Only the rest 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,7 @@ import numpy as np
 from kafka_spec.model_check.code import graph_code
 from kafka_spec.model_check.code.arrays import Flags, Numbers
 from kafka_spec.model_check.code.graph_code import Components
-from kafka_spec.model_check.graph.lasso import lasso
+from kafka_spec.model_check.graph.lasso import Fair, lasso
 from kafka_spec.model_check.search.edge_log import Exhausted, RecordedSteps
 from kafka_spec.model_check.search.recovery import PIECE, backwards, spread
 from kafka_spec.spec.vocabulary.table import Rule
@@ -42,17 +42,21 @@ class LeadsToViolation:
 class Liveness:
     """Decides leads-to claims on recorded steps."""
 
-    def __init__(self, steps: RecordedSteps, rules: Sequence[Rule]) -> None:
-        """Take the steps, and the rule of each number of an action."""
-        self.steps = steps
-        self.fairness = [rule.assumed for rule in rules]
+    def __init__(self, steps: RecordedSteps, rules: Sequence[Rule], fairness: Fair) -> None:
+        """Take the steps, and the rule and the fairness of each number of an action."""
+        self.steps, self.fairness = steps, fairness
         self.protocol: Flags = np.array([rule.kind == "protocol" for rule in rules], np.bool_)
-        self.weak, self.strong = (np.array([kind == which for kind in self.fairness], np.bool_) for which in ("weak", "strong"))
+        self.groups: Numbers = np.array(fairness.groups, np.uint32)
+        """The group of each action, and of which groups weak or strong fairness is assumed, each by its number."""
+        self.weak, self.strong = (np.array([kind == which for kind in fairness.kinds], np.bool_) for which in ("weak", "strong"))
 
     def judge(
-        self, claims: Sequence[int], open_for: Column, owing: Column, exhausted: Exhausted
+        self, claims: Sequence[int], lasting: Collection[int], open_for: Column, owing: Column, exhausted: Exhausted
     ) -> tuple[str, list[LeadsToViolation | None]]:
-        """Return "" and for each claim its violation, or None; the text is the reason if the budget does not allow it."""
+        """Return "" and for each claim its violation, or None; the text is the reason if the budget does not allow it.
+
+        A property of `lasting` is violated where a fair path may visit an open state again and again.
+        """
         # what is in no fair component of the states that are open for some claim is in none of those that are open for this one
         calm = np.concatenate(self.steps.open) & ~np.concatenate(self.steps.cuts)
         reason, hopeful = self.fair_parts(calm, exhausted)
@@ -64,6 +68,10 @@ class Liveness:
                 found.append(None)
                 continue
             open_ = open_for(claim)
+            if claim in lasting:
+                lost = open_ & (hopeful > 0)
+                found.append(self.violation(int(np.argmax(lost)), hopeful > 0, hopeful) if lost.any() else None)
+                continue
             reason, parts = self.fair_parts(open_ & (hopeful > 0), exhausted)
             never = parts > 0
             reason = reason or spread(never, open_ & ~never, self.steps.graph, np.ones(len(self.protocol), np.bool_), exhausted)
@@ -86,7 +94,7 @@ class Liveness:
             if not left.any():
                 break
             parts = Components(self.steps.graph, self.protocol, left)
-            unfair, avoided = parts.demands(self.weak, self.strong)
+            unfair, avoided = parts.demands(self.groups, self.weak, self.strong)
             again = np.zeros(parts.found + 1, np.bool_)
             again[parts.parts[avoided]] = True
             again &= ~unfair
@@ -98,7 +106,7 @@ class Liveness:
 
     def trim(self, left: Flags, exhausted: Exhausted) -> tuple[str, Numbers]:
         """Take states that are components by themselves out of `left`; return "" and those in which a fair behaviour may rest."""
-        resting, fair = np.zeros(len(left), np.bool_), self.weak | self.strong
+        resting, fair = np.zeros(len(left), np.bool_), (self.weak | self.strong)[self.groups]
         waiting = backwards(left)
         while len(waiting):
             kept = 0

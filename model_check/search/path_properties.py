@@ -6,7 +6,7 @@ Spark engine reads them from its levels (spark/paths.py). recovery.py and livene
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,12 @@ from kafka_spec.model_check.code import graph_code
 from kafka_spec.model_check.code.arrays import Flags, Numbers, Words
 from kafka_spec.model_check.code.program import Program
 from kafka_spec.model_check.exploration import Exploration
+from kafka_spec.model_check.graph.lasso import Fair
+from kafka_spec.model_check.record.layout import Actions
 from kafka_spec.model_check.search.edge_log import Exhausted, RecordedSteps
 from kafka_spec.model_check.search.liveness import Liveness
 from kafka_spec.model_check.search.recovery import spread
-from kafka_spec.spec.vocabulary.table import Rule
+from kafka_spec.spec.vocabulary.table import EVENTUAL
 
 Found = Callable[[str, int, int], None]
 """Records the shortest path to the state with an index in a level as the finding of a claim."""
@@ -28,13 +30,17 @@ Found = Callable[[str, int, int], None]
 class PathProperties:
     """The claims on the graph of a search, and what is recorded for them."""
 
-    def __init__(self, program: Program, rules: Sequence[Rule]) -> None:
-        """Begin to record; `rules` has the rule of each number of an action."""
-        self.claims, self.rules = program.plan.on_graph, rules if program.plan.on_graph else []
+    def __init__(self, program: Program, actions: Actions) -> None:
+        """Begin to record."""
+        self.claims, self.rules = program.plan.on_graph, actions.rules if program.plan.on_graph else []
+        self.actions = actions
         self.recoverable = [number for number, claim in enumerate(self.claims) if claim.kind == "recoverable"]
-        self.leading = [number for number, claim in enumerate(self.claims) if claim.kind == "leads-to"]
+        self.leading = [number for number, claim in enumerate(self.claims) if claim.kind in EVENTUAL]
         """The indices of both kinds of claims."""
-        self.leads = np.array([claim.kind == "leads-to" for claim in self.claims], np.bool_)
+        self.leads = np.array([1 + (c.kind == "eventually always") if c.kind in EVENTUAL else 0 for c in self.claims], np.uint8)
+        """For each property 0 if it is recoverable, 2 if it needs the steps out of all states, else 1."""
+        self.later = np.array([claim.kind == "eventually" for claim in self.claims], np.bool_)
+        """For each property whether no state but an initial one owes it."""
         ways = program.plan.ways
         self.whens = np.array([len(ways) if c.when is None else ways.index(c.antecedents) for c in self.claims], np.uint32)
         """For each claim the place of its antecedent among the predicates that the judge tells of; their number if it has none."""
@@ -53,7 +59,8 @@ class PathProperties:
         Return for each claim how many states owe what it claims.
         """
         assert self.steps is not None
-        open_, lacking, owing = graph_code.review(meets, self.whens, self.leads)
+        whens = self.whens + (self.later & bool(self.meets)).astype(np.uint32)
+        open_, lacking, owing = graph_code.review(meets, whens, self.leads)
         self.meets.append(meets)
         self.steps.add_level(marks, open_, lacking)
         return owing
@@ -90,8 +97,11 @@ class PathProperties:
         )
 
     def owing(self, claim: int) -> Flags:
-        """Return which states meet the antecedent of a claim."""
-        return self.column(int(self.whens[claim]))
+        """Return which states meet the antecedent of a property, or are initial where it begins there."""
+        owing = self.column(int(self.whens[claim]))
+        if self.later[claim]:
+            owing[len(self.meets[0]) :] = False
+        return owing
 
     def judge(self, result: Exploration, exhausted: Exhausted, found: Found) -> str:
         """Judge the claims on the recording, which this frees; return "", or why the budget does not allow it."""
@@ -107,8 +117,9 @@ class PathProperties:
             if not safe.all() and (lost := self.owing(claim) & ~safe).any():
                 found(self.claims[claim].name, *place_of(result, int(np.argmax(lost))))
         if self.leading:
-            live = Liveness(steps, self.rules)
-            reason, violations = live.judge(self.leading, lambda claim: ~self.column(claim), self.owing, exhausted)
+            live = Liveness(steps, self.rules, Fair(*self.actions.fairness))
+            lasting = {number for number in self.leading if self.claims[number].kind == "eventually always"}
+            reason, violations = live.judge(self.leading, lasting, lambda claim: ~self.column(claim), self.owing, exhausted)
             if reason:
                 return reason
             for claim, violation in zip(self.leading, violations, strict=True):

@@ -75,7 +75,7 @@ def write(
             raise Damaged(f"{storage.place}: level {piece.level} has states that the search did not expand")
         cuts[begin:end] = room.cuts[: end - begin]
         parents, targets, actions = room.steps
-        chosen = matter[actions] & ~meets[parents, :claims].all(axis=1)
+        chosen = matter[actions] & (code.shape.all_steps | ~meets[parents, :claims].all(axis=1))
         steps.append((parents[chosen], targets[chosen], actions[chosen]))
     columns = [np.concatenate(column) for column in zip(*steps, strict=True)]
     content = io.BytesIO()

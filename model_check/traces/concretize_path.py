@@ -14,7 +14,7 @@ from typing import Any
 from kafka_spec.model_check.exploration import EngineError, Finding
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.spec.language.domain import OutOfBound, OutOfDomain
-from kafka_spec.spec.vocabulary.table import DEADLOCK, TYPE_INVARIANT, Property, Rule
+from kafka_spec.spec.vocabulary.table import ABOUT_PATHS, DEADLOCK, TYPE_INVARIANT, Property, Rule
 
 MOST = 20_000
 """The most states of one normal form that are searched for the next step."""
@@ -71,7 +71,7 @@ class _Run:
     def shows(self, before: Any, after: Any) -> bool:
         """Whether the last step shows what the finding claims of a step or of a state."""
         stated = self.stated
-        if stated is None or stated.kind in ("recoverable", "leads-to"):
+        if stated is None or stated.kind in ABOUT_PATHS:
             return True
         if stated.kind == "step invariant":
             return not self.world.judge_step(stated, before, after)

@@ -134,7 +134,9 @@ class Replay:
             states.append(world.formed(world.apply(rule, states[-1], binding)))
         keys = [world.key(state) for state in states]
         wrong = ""
-        if not world.tests(stated, s=states[finding.met]) or any(world.meets(stated, state) for state in states[finding.met :]):
+        unmet = states[back : back + 1] if stated.kind == "eventually always" else states[finding.met :]
+        begins = stated.kind != "eventually" or finding.met == 0
+        if not begins or not world.tests(stated, s=states[finding.met]) or any(world.meets(stated, state) for state in unmet):
             wrong = "judges its states otherwise"
         if keys[-1] != keys[back] or any(one == other for one, other in zip(keys[back:], keys[back + 1 :], strict=False)):
             wrong = "sees no circle"
@@ -142,11 +144,13 @@ class Replay:
         taken = set(finding.actions[back:])
         if not taken <= set().union(*(changing for changing, _ in moves)) or any(cut for _, cut in moves):
             wrong = "says that the protocol cannot go on so"
-        for action in set().union(*(changing for changing, _ in moves)) - taken:
-            rule, binding = world.actions.decode(action)
-            stays = [action in changing for changing, _ in moves]
-            if (rule.assumed == "weak" and all(stays)) or rule.assumed == "strong":
-                wrong = f"says that the circle is not fair to {rule.name}{binding}"
+        groups, kinds = world.actions.fairness
+        enabled = [{groups[action] for action in changing} for changing, _ in moves]
+        for group in set().union(*enabled) - {groups[action] for action in taken}:
+            if kinds[group] == "strong" or (kinds[group] == "weak" and all(group in those for those in enabled)):
+                rule, binding = world.actions.decode(group)
+                each = "each" in world.spec.fairness_of(rule)
+                wrong = f"says that the circle is not fair to {rule.name}{binding if each else ''}"
         if wrong:
             raise EngineError(f"{claim}: the trace replays, but the oracle {wrong}; an engine is wrong")
 

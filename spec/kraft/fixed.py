@@ -31,6 +31,7 @@ FIXED = Spec(
     machines=MACHINES,
     abstractions=ABSTRACTIONS,
     bound_sets=KRAFT,
+    fairness="weak each",  # each broker, controller and channel gets its turn
     final=anywhere,  # a quiet cluster waits for its environment; that the protocol gets there is what RECOVERS and PROGRESS claim
     reference="facts about Apache Kafka 3.9 to 4.2",
 )

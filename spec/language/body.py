@@ -70,7 +70,7 @@ class BodyReader:
                 condition = self.expressions.whole(test, known)
                 (yes, after), (no, otherwise) = self.block(body, known), self.block(orelse, known)
                 both = otherwise if after is None else after if otherwise is None else after & otherwise
-                return tree.If(condition, yes, no, line=line), both
+                return tree.If(condition, yes, no, line=test.lineno), both  # as Python counts: `if (` may stand above its test
             case ast.For(target=ast.Name(id=name), iter=over, body=body):
                 if node.orelse:
                     self.reading.refuse(node, "loops are without else")

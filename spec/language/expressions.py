@@ -79,7 +79,7 @@ class ExpressionReader:
         reading, line = self.reading, node.lineno
         match node:
             case ast.Constant(value=int() as number):
-                if number > LARGEST:
+                if number > LARGEST and reading.extended is None:
                     reading.refuse(node, f"{number} is too large; numbers have 64 bits")
                 return tree.Number(number, line=line)
             case ast.Name(id=name):

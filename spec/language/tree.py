@@ -301,7 +301,7 @@ class Change(Node):
 
 @dataclass(frozen=True, slots=True)
 class If(Node):
-    """`if test: ... else: ...`."""
+    """`if test: ... else: ...`; its line is that of the test, as in Python."""
 
     test: Expression
     body: Block

@@ -77,6 +77,7 @@ FIXED = Spec(
     unreachable_rules=unreachable(DECISIONS, NEEDS),
     normal_form=NORMAL_FORM,
     normal_form_without=(DELETIONS, LATE_STOPS),
+    fairness="weak each",  # each broker, controller and channel gets its turn
     final=anywhere,  # a quiet cluster waits for its environment; that the protocol gets there is what RECOVERS and PROGRESS claim
     reference="facts about Apache Kafka 2.8.2 at inter.broker.protocol 2.6",
 )

@@ -578,7 +578,7 @@ WAYS_BACK = (
     ),
     mutant(
         "nobody-owes", "no state owes a way back where there is an antecedent", PATHS,
-        "return self.column(int(self.whens[claim]))", "return self.column(int(self.whens[claim])) & (self.whens[claim] == self.meets[0].shape[1])", WHEN + "test_a_claim_is_made_of_what_meets_its_antecedent",
+        "owing = self.column(int(self.whens[claim]))", "owing = self.column(int(self.whens[claim])) & (self.whens[claim] == self.meets[0].shape[1])", WHEN + "test_a_claim_is_made_of_what_meets_its_antecedent",
     ),
     mutant(
         "undecided-is-lost", "a state from which a bound cuts a way off has none", PATHS,
@@ -645,15 +645,37 @@ LIVENESS = (
     ),
     mutant(
         "weak-is-strong", "weak fairness counts as strong", GRAPHS,
-        "if strong[action] != 0:", "if strong[action] + weak[action] != 0:", LEADS + "test_a_lock",
+        "if strong[group] != 0:", "if strong[group] + weak[group] != 0:", LEADS + "test_a_lock",
     ),
     mutant(
         "undecided-parts", "a part that a bound cuts off may last for ever", "model_check/search/liveness.py",
         " & ~np.concatenate(self.steps.cuts)", "", LEADS + "test_a_bounded_step_leaves_it_undecided",
     ),
     mutant(
+        "each-is-the-whole", "fairness to each binding is that of the rule", "model_check/record/layout.py",
+        "groups += range(first, end) if each else [first] * (end - first)", "groups += [first] * (end - first)",
+        LEADS + "test_a_rule_is_fair_as_a_whole_or_to_each_binding",
+    ),
+    mutant(
+        "the-whole-is-each", "fairness of a rule is fairness to each binding", "model_check/record/layout.py",
+        "groups += range(first, end) if each else [first] * (end - first)", "groups += range(first, end)",
+        LEADS + "test_a_rule_is_fair_as_a_whole_or_to_each_binding",
+    ),
+    mutant(
+        "enabled-twice", "a state counts as often as it enables a rule", GRAPHS,
+        "if seen[group] != i + 1:", "if seen[group] != i + 2:", LEADS + "test_components", LEADS + "test_random_graphs",
+    ),
+    mutant(
+        "eventually-from-anywhere", "what happens eventually has to happen from every state", PATHS,
+        "owing[len(self.meets[0]) :] = False", "pass", LEADS + "test_random_graphs",
+    ),
+    mutant(
+        "always-is-once", "what is always so eventually needs to be so once", "model_check/search/liveness.py",
+        "if claim in lasting:", "if False:", LEADS + "test_random_graphs",
+    ),
+    mutant(
         "hopeless-for-one", "a state is given up if it meets some claim about paths", GRAPHS,
-        "open_[i] = 1", "open_[i] = 1 - meets[row]", LEADS + "test_a_lock",
+        "!= 0:\n                    open_[i] = 1", "!= 0:\n                    open_[i] = 1 - meets[row]", LEADS + "test_a_lock",
     ),
     mutant(
         "components-run-together", "a strongly connected part takes in what waits before it", GRAPHS,

@@ -19,11 +19,15 @@ from kafka_spec.spec.vocabulary.table.machines import Machine, Row
 from kafka_spec.spec.vocabulary.table.normal_forms import Ranks, bring_into_form
 from kafka_spec.spec.vocabulary.table.parameters import Among, ElementOf, ItemOf, Parameter, arguments, elements_of, numbers_of
 from kafka_spec.spec.vocabulary.table.properties import (
+    ABOUT_PATHS,
     DEADLOCK,
+    EVENTUAL,
     TYPE_INVARIANT,
     Property,
     PropertyKind,
     Question,
+    eventually,
+    eventually_always,
     invariant,
     leads_to,
     reachable,
@@ -35,9 +39,10 @@ from kafka_spec.spec.vocabulary.table.spec import Spec, anywhere
 from kafka_spec.spec.vocabulary.table.symmetry import Symmetric
 
 __all__ = [
-    "DEADLOCK", "TYPE_INVARIANT", "Abstraction", "Among", "Attempt", "BoundSet", "Check", "ChoiceTable", "Constants",
-    "Decision", "ElementOf", "Fairness", "ItemOf", "Machine", "Name", "Overlap", "Parameter", "Property", "PropertyKind",
-    "Question", "Ranks", "Row", "Rule", "RuleKind", "Spec", "SpecError", "Symmetric", "Untestable", "anywhere",
-    "arguments", "beginning_with", "bring_into_form", "call", "check_name", "elements_of", "family", "fire", "first_line",
-    "invariant", "leads_to", "name_of", "numbers_of", "reachable", "recoverable", "step_invariant",
+    "ABOUT_PATHS", "DEADLOCK", "EVENTUAL", "TYPE_INVARIANT", "Abstraction", "Among", "Attempt", "BoundSet", "Check",
+    "ChoiceTable", "Constants", "Decision", "ElementOf", "Fairness", "ItemOf", "Machine", "Name", "Overlap", "Parameter",
+    "Property", "PropertyKind", "Question", "Ranks", "Row", "Rule", "RuleKind", "Spec", "SpecError", "Symmetric",
+    "Untestable", "anywhere", "arguments", "beginning_with", "bring_into_form", "call", "check_name", "elements_of",
+    "eventually", "eventually_always", "family", "fire", "first_line", "invariant", "leads_to", "name_of", "numbers_of",
+    "reachable", "recoverable", "step_invariant",
 ]  # fmt: skip

@@ -20,7 +20,13 @@ from kafka_spec.spec.vocabulary.table.former_names import accepts_former_names
 from kafka_spec.spec.vocabulary.table.functions import Name, check_function, check_pure
 from kafka_spec.spec.vocabulary.table.kinds import check_kinds
 
-PropertyKind: TypeAlias = Literal["invariant", "step invariant", "reachable", "recoverable", "leads-to"]
+PropertyKind: TypeAlias = Literal[
+    "invariant", "step invariant", "reachable", "recoverable", "leads-to", "eventually", "eventually always"
+]
+EVENTUAL: tuple[PropertyKind, ...] = ("leads-to", "eventually", "eventually always")
+"""The kinds of what has to happen under fairness."""
+ABOUT_PATHS: tuple[PropertyKind, ...] = ("recoverable", *EVENTUAL)
+"""The kinds that need the graph of states and steps."""
 
 Things: TypeAlias = Mapping[Name, Bound]
 """The parameters that name one of several things, and the bounds that say how many there are."""
@@ -43,7 +49,8 @@ class Property:
     An *invariant* holds in every state; a *step invariant* takes `before` and `after` and holds on every edge, those to
     known states included; a *reachable* is a goal that some state must meet; a *recoverable* is a goal to which rules of kind
     protocol alone lead from every state; a *leads-to* claims that from where its antecedent is met its predicate is met at last,
-    whatever fair protocol steps do.
+    whatever fair protocol steps do. An *eventually* asks that from the initial states, and an *eventually always* that it stays so
+    from some state on.
 
     With an antecedent `when`, a function of the same parameters, the claim covers only the states or steps that meet it. Their
     number is reported: a property that was never tested has proved nothing.
@@ -70,6 +77,8 @@ class Property:
         check_kinds(self, where, dict.fromkeys(("name", "summary", "reference"), str))
         if self.when is not None and self.kind == "reachable":
             raise SpecError(f"{where}: a goal has no antecedent; make {self.when.__name__} a part of its predicate")
+        if self.when is not None and self.kind in ("eventually", "eventually always"):
+            raise SpecError(f"{where}: it has no antecedent, since it begins in the initial states; write leads_to")
         if self.when is None and self.kind == "leads-to":
             raise SpecError(f"{where}: it must say what leads to {self.predicate.__name__}; give it an antecedent")
         functions = (self.predicate, *((self.when,) if self.when is not None else ()))
@@ -216,6 +225,25 @@ def leads_to(
     states that meet the antecedent and not the predicate.
     """
     return Property(name, "leads-to", predicate, summary, reference, when, () if each is None else each)
+
+
+def eventually(name: Name, predicate: Function, summary: str, reference: str = "", *, each: Things | None = None) -> Property:
+    """Require that every fair path from an initial state reaches one that satisfies the predicate of (s, k): TLA+'s `<>P`.
+
+    Fairness, faults and bounds count as in `leads_to`. It is tested in the initial states that do not satisfy the predicate.
+    """
+    return Property(name, "eventually", predicate, summary, reference, None, () if each is None else each)
+
+
+def eventually_always(
+    name: Name, predicate: Function, summary: str, reference: str = "", *, each: Things | None = None
+) -> Property:
+    """Require that every fair path satisfies the predicate of (s, k) in all states from some state on: TLA+'s `<>[]P`.
+
+    Fairness, faults and bounds count as in `leads_to`. It is violated by a fair cycle, or a state that may stay as it is, with a
+    state that does not satisfy the predicate. It is tested in such states.
+    """
+    return Property(name, "eventually always", predicate, summary, reference, None, () if each is None else each)
 
 
 TYPE_INVARIANT = "TypeInvariant"

@@ -23,7 +23,8 @@ from kafka_spec.spec.vocabulary.table.kinds import check_choice, check_kinds
 from kafka_spec.spec.vocabulary.table.parameters import Among, Parameter, check_params
 
 RuleKind: TypeAlias = Literal["protocol", "operator", "fault"]
-Fairness: TypeAlias = Literal["none", "weak", "strong"]
+Fairness: TypeAlias = Literal["none", "weak", "strong", "weak each", "strong each"]
+"""What is assumed of a protocol rule: of the rule as a whole, or with `each` of every binding of its parameters."""
 
 
 @accepts_former_names
@@ -41,9 +42,12 @@ class Rule:
     message the rule reads, a path with parameters in braces: `channels[{broker}].requests`; traces show it as received.
     `asks` is whom the actor asks, a template as `actor`, where request and answer are one step; charts show it as an arrow.
 
-    `fairness` is the assumption of `leads_to` about each instance of a protocol rule. Weak, the default: an instance that stays
-    enabled is eventually taken. Strong: an instance that is enabled infinitely often is eventually taken. None: it may never be
-    taken. Rules of other kinds have no fairness; they fire finitely often.
+    `fairness` is what properties about what happens eventually assume of a protocol rule; if it says nothing, the spec does
+    (`Spec.fairness`). Weak: the rule is eventually taken if it stays enabled, that is, if in every state from some point on it can
+    fire with some binding, and change the state. Strong: it is eventually taken if it is enabled infinitely often. So say TLA+'s WF
+    and SF of the action with its parameters under an existential quantifier. "weak each" and "strong each" say it of every binding
+    by itself: each broker gets its turn, and also each outcome that a parameter chooses. None: it need never be taken. Rules of
+    other kinds have no fairness; they fire finitely often.
     """
 
     name: Name
@@ -115,11 +119,6 @@ class Rule:
                     "where it is evaluated: guards run in their order, each as soon as its parameters have values"
                 )
             depth = needs
-
-    @property
-    def assumed(self) -> Fairness:
-        """The fairness that is assumed of each instance of this rule."""
-        return self.fairness or ("weak" if self.kind == "protocol" else "none")
 
     def without_guard(self, guard: Name) -> Rule:
         """Return the rule weakened by one guard, to see which property notices."""

@@ -7,7 +7,7 @@ import enum
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from kafka_spec.spec.language import Function
 from kafka_spec.spec.language.domain import Bound, Domain, Space, SpecError, domain_of
@@ -15,13 +15,13 @@ from kafka_spec.spec.vocabulary.table.assumptions import Abstraction, BoundSet, 
 from kafka_spec.spec.vocabulary.table.firing import Attempt, Constants
 from kafka_spec.spec.vocabulary.table.former_names import accepts_former_names
 from kafka_spec.spec.vocabulary.table.functions import Name, module_of_caller
-from kafka_spec.spec.vocabulary.table.kinds import check_kinds, check_tuples
+from kafka_spec.spec.vocabulary.table.kinds import check_choice, check_kinds, check_tuples
 from kafka_spec.spec.vocabulary.table.machines import Machine
 from kafka_spec.spec.vocabulary.table.normal_forms import Part as NormalFormPart
 from kafka_spec.spec.vocabulary.table.normal_forms import check_normal_form
 from kafka_spec.spec.vocabulary.table.parameters import Among
 from kafka_spec.spec.vocabulary.table.properties import Property
-from kafka_spec.spec.vocabulary.table.rules import Rule
+from kafka_spec.spec.vocabulary.table.rules import Fairness, Rule
 from kafka_spec.spec.vocabulary.table.spec_checks import (
     check_bound_sets,
     check_constants,
@@ -84,6 +84,8 @@ class Spec:
     constraint: Function | None = None
     view: tuple[NormalFormPart, ...] = ()
     reference: str = ""
+    fairness: Fairness = "weak"
+    """What is assumed of protocol rules that do not say it themselves."""
     base: Spec | None = field(default=None, compare=False, repr=False)
     """The spec of which this is a version."""
     declared_in: Name = field(init=False, compare=False, repr=False)
@@ -159,6 +161,10 @@ class Spec:
         if self.reduced and (without := [bound.name for bound in self.normal_form_without if bounds.get(bound.name, 0) > 0]):
             raise SpecError(f"{self.name}: its normal form does not cover {without[0]}={bounds[without[0]]}; search all its states")
         return Space(self.state, bounds, self.counted)
+
+    def fairness_of(self, rule: Rule) -> Fairness:
+        """Return what is assumed of a rule."""
+        return "none" if rule.kind != "protocol" else rule.fairness or self.fairness
 
     def rule(self, name: Name) -> Rule:
         """Return a rule by its name."""
@@ -304,7 +310,8 @@ def _check_spec(spec: Spec) -> None:
     space = spec.space({bound.name: bound.low for bound in spec.bounds.values()})
     for rule in (*spec.rules, spec.start):
         check_parameters(rule, space, where)
-    check_fairness(spec.rules, spec.properties, where)
+    check_choice(spec.fairness, get_args(Fairness), f"{where}: fairness")
+    check_fairness({rule.name: spec.fairness_of(rule) for rule in spec.rules}, spec.rules, spec.properties, where)
     check_fired((*spec.rules, spec.start), spec.machines, where)
     for machine in spec.machines:
         check_machine(machine, space, where)

@@ -25,7 +25,7 @@ from kafka_spec.spec.vocabulary.table.functions import Name, check_function, che
 from kafka_spec.spec.vocabulary.table.machines import Machine
 from kafka_spec.spec.vocabulary.table.normal_forms import Part
 from kafka_spec.spec.vocabulary.table.parameters import Among, ElementOf, ItemOf, Parameter
-from kafka_spec.spec.vocabulary.table.properties import DEADLOCK, TYPE_INVARIANT, Property
+from kafka_spec.spec.vocabulary.table.properties import ABOUT_PATHS, DEADLOCK, EVENTUAL, TYPE_INVARIANT, Property
 from kafka_spec.spec.vocabulary.table.rules import Rule
 
 
@@ -58,7 +58,7 @@ def check_predicate(predicate: Function | None, where: str, that: str) -> None:
 
 def check_view(view: tuple[Part, ...], properties: tuple[Property, ...], where: str) -> None:
     """Refuse a view beside claims about ways: states that it takes for one may go on differently."""
-    if view and (ways := [claim.name for claim in properties if claim.kind in ("recoverable", "leads-to")]):
+    if view and (ways := [claim.name for claim in properties if claim.kind in ABOUT_PATHS]):
         raise SpecError(
             f"{where}: {ways[0]} is about ways, and the view takes states for one that may go on differently; leave one of them out"
         )
@@ -93,18 +93,20 @@ def _check_named(space: Space, rule: Rule, name: str, where: str) -> None:
         raise SpecError(f"{where}; {of} has {'the fields ' + ', '.join(known) if known else 'no fields'}")
 
 
-def check_fairness(rules: tuple[Rule, ...], properties: tuple[Property, ...], where: str) -> None:
+def check_fairness(fairness: Mapping[str, str], rules: tuple[Rule, ...], properties: tuple[Property, ...], where: str) -> None:
     """Refuse a leads-to claim where fairness would be about elements of a set.
 
     In a binding an element is its number among the elements of that state. So "the same action stays enabled" would mean another
     element in another state, and a claim could hold by a fairness that nobody assumes.
     """
-    claims = [claim.name for claim in properties if claim.kind == "leads-to"]
+    claims = [claim.name for claim in properties if claim.kind in EVENTUAL]
     for rule in rules if claims else ():
-        if rule.assumed != "none" and (names := [name for name, of in rule.params.items() if isinstance(of, ElementOf)]):
+        names = [name for name, of in rule.params.items() if isinstance(of, ElementOf)]
+        if fairness[rule.name].endswith("each") and names:
             raise SpecError(
                 f"{where}: {claims[0]} needs to know what is fair to rule {rule.name}, and its parameter {names[0]} is an element "
-                'of a set, which has no name from one state to the next; say fairness="none", or choose it by numbers and ask has()'
+                'of a set, which has no name from one state to the next; say fairness="weak", of the whole rule, or choose it by '
+                "numbers and ask has()"
             )
 
 
