@@ -173,7 +173,7 @@ def test_a_property_that_is_named_twice_is_judged_once() -> None:
 @pytest.mark.parametrize("value", ["3", None, 3.0, 3.5])
 def test_a_bound_that_is_no_integer_is_refused(value: Any) -> None:
     """A value of another type is refused by name, before anything is searched."""
-    with pytest.raises(SpecError, match=r"bound limit=.* is no integer"):
+    with pytest.raises(SpecError, match=r"bound limit=.* is not an integer"):
         check(sample_specs.GRID, {"limit": value})
 
 

@@ -312,7 +312,7 @@ def test_wrong_constraints_and_views_are_refused() -> None:
         ({"view": (count_up,)}, "count_up takes which, which spec bad, view does not have"),
         (
             {"view": (forget_last,), "properties": (recoverable("Returns", starts, "the start is reached again"),)},
-            "Returns is about ways, and the view takes states for one that may go on differently",
+            "Returns is about paths, and the view identifies states that may continue differently",
         ),
     ):
         with pytest.raises(SpecError, match=message):

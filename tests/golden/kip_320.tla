@@ -531,7 +531,7 @@ ALeaderWasElected(s) == s.quorum.leader_epoch # NO_EPOCH
 
 \* A goal: TLC reaches it where it finds that NeverElected is violated. A leader gets elected.
 \*
-\* Source: guards against an empty proof
+\* Source: goal
 NeverElected == ~ALeaderWasElected(state)
 
 \* Some leader of an ISR of at least two exposes a record.
@@ -543,7 +543,7 @@ ARecordIsCommitted(s) ==
 \* A goal: TLC reaches it where it finds that NeverCommitted is violated. A record gets committed on two
 \* replicas.
 \*
-\* Source: guards against an empty proof
+\* Source: goal
 NeverCommitted == ~ARecordIsCommitted(state)
 
 ==============================================================================================================

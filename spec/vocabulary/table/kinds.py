@@ -1,4 +1,4 @@
-"""Checks that what a constructor was given is of the right kind; the message says what stands where and what belongs there."""
+"""Checks that what a constructor was given is of the right kind; the message names the place, the value, and what belongs there."""
 
 from __future__ import annotations
 
