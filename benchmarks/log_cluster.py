@@ -93,6 +93,9 @@ class Cluster:
         """Elect the controller, and create all partitions."""
         elected = "0 successfully elected as the controller. Epoch incremented to 1 and epoch zk version is now 1"
         self.line(CONTROLLER_LOG, "INFO", f"[Controller id=0] {elected}", "kafka.controller.KafkaController")
+        for machine, name in (("replica", "ReplicaStateMachine"), ("partition", "PartitionStateMachine")):
+            start = f"[{name} controllerId=0] Started {machine} state machine with initial state -> HashMap()"
+            self.line(CONTROLLER_LOG, "DEBUG", start, f"kafka.controller.Zk{name}")
         for some in self._batches(self._partitions):
             for p in some:
                 self.new(p)

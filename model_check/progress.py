@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 PLAIN_INTERVAL = 2.0
 """Seconds between two lines if stderr is not a terminal."""
+MANIFEST_INTERVAL = 15.0
+"""The same, of lines about a manifest, whose results come meanwhile."""
 
 
 def line(result: Exploration, seconds: float) -> str:
@@ -35,6 +37,45 @@ def walks_line(walked: Walked) -> str:
         f"{walked.found.spec.name}  walks {walked.count:>11,}  steps {walked.steps:>13,}  different {walked.different:>13,}  "
         f"{rate:>11,.0f} steps/s  {resident_bytes() / 2**20:>7,.0f} MiB"
     )
+
+
+def manifest_line(done: int, total: int, seconds: float) -> str:
+    """Return how many checks of a manifest are done, and an estimate of the time left."""
+    left = seconds / done * (total - done) if done else 0.0
+    about = f"{left / 60:.0f} min" if left >= 90 else f"{left:.0f} s"
+    return f"{done} of {total} checks, about {about} left"
+
+
+class ManifestDisplay:
+    """Shows on stderr how many checks of a manifest are done: on a terminal below the results, elsewhere in a line now and then."""
+
+    def __init__(self, total: int, enabled: bool) -> None:
+        self.total, self.done, self.enabled = total, 0, enabled
+        self.terminal = sys.stderr.isatty()
+        self.begun = self.last = time.perf_counter()
+
+    def clear(self) -> None:
+        """Make room for a result."""
+        if self.enabled and self.terminal:
+            self._write("\r\033[K")
+
+    def show(self) -> None:
+        """Count one more check, and show how many are left."""
+        self.done += 1
+        now = time.perf_counter()
+        text = manifest_line(self.done, self.total, now - self.begun)
+        if self.enabled and self.terminal and self.done < self.total:
+            self._write(text)
+        elif self.enabled and not self.terminal and now - self.last > MANIFEST_INTERVAL:
+            self.last = now
+            self._write(f"{text}\n")
+
+    def _write(self, text: str) -> None:
+        try:
+            sys.stderr.write(text)
+            sys.stderr.flush()
+        except OSError:  # nobody reads it
+            self.enabled = False
 
 
 class Display:

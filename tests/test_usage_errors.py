@@ -22,7 +22,7 @@ from kafka_spec.spec.vocabulary.table import Among, BoundSet, Decision, ElementO
 MISTAKES: dict[str, tuple[list[str], str]] = {
     "explore a model that is not there": (["explore", "zookeeper/fixd"], "perhaps zookeeper/fixed"),
     "check a file": (["check", "./lock.py"], "name its module and a spec in it, such as lock:SPEC"),
-    "draw a name that is not there": (["draw", "test_mistakes:SPECK"], "has no SPECK; it has test_mistakes:SPEC\n"),
+    "draw a name that is not there": (["draw", "test_usage_errors:SPECK"], "has no SPECK; it has test_usage_errors:SPEC\n"),
     "explore along a binary file": (
         ["explore", "zookeeper/fixed", "--trace", "binary", "--terminal"],
         "`trace --output json:FILE`",
@@ -246,7 +246,7 @@ def test_a_module_is_told_by_what_it_has(
     """What stands behind a name of a user's module, or in the way of its import, is told with its place."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    (tmp_path / "mine.py").write_text("from test_mistakes import RULE, SPEC\n", encoding="utf-8")
+    (tmp_path / "mine.py").write_text("from test_usage_errors import RULE, SPEC\n", encoding="utf-8")
     (tmp_path / "broken.py").write_text("x = 1\ndef f(:\n", encoding="utf-8")
     (tmp_path / "typo.py").write_text("import os\nos.nope\n", encoding="utf-8")
 

@@ -7,6 +7,7 @@ Independent of log texts. Events of a partition go to its views, which other mod
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
@@ -128,6 +129,16 @@ class Claims:
     elections: dict[int, tuple[int, str]] = field(default_factory=dict)
     """Epochs: the controller that logs its election, and when."""
     violations: list[Violation] = field(default_factory=list)
+    started: set[tuple[int, str]] = field(default_factory=set)
+    """Controller epochs and machines whose states at the start-up are logged."""
+    arrived: dict[tuple[int, int], Counter[int]] = field(default_factory=dict)
+    """By controller epoch and broker: how often a request with a number was followed by another one on its channel."""
+    answered: dict[tuple[int, int], Counter[int]] = field(default_factory=dict)
+    """By controller epoch and broker: how often the controller got an answer to a request with a number."""
+    answered_logged: dict[tuple[int, int], Counter[int]] = field(default_factory=dict)
+    """The same, of requests that a broker's log shows in any case: an UpdateMetadata without partitions is in none."""
+    all_arrived: dict[tuple[int, int], Counter[int]] = field(default_factory=dict)
+    """By controller epoch and broker: how often a request with a number arrived."""
     missing: list[tuple[int, str]] = field(default_factory=list)
     """Lines that other lines say must be here: the place where one is missed, and which."""
     missing_at_trace: list[tuple[int, str]] = field(default_factory=list)
@@ -252,6 +263,13 @@ class ControllerLog:
             summary = f"of {wanted}, {reported[0]} and {reported[1]} are here"
             self._actors.misses(summary, at_trace=reported == [0, 0])
 
+    def answered(self, broker: int, correlation: int, is_logged: bool) -> None:
+        """A request was answered; `is_logged`: a broker's log shows all of this kind."""
+        claims = self._actors.claims
+        claims.answered.setdefault((self.epoch, broker), Counter())[correlation] += 1
+        if is_logged:
+            claims.answered_logged.setdefault((self.epoch, broker), Counter())[correlation] += 1
+
     def announces_stops(self, broker: int, count: int) -> None:
         """A StopReplica was sent to a broker with so many partitions."""
         self._announces = True
@@ -303,7 +321,7 @@ class BrokerLog:
     """The lines of a broker: the gate for whole requests."""
 
     __slots__ = (
-        "_actors", "_announces", "_last", "_metadata", "_numbers", "_seen", "_stops", "_taken", "_views", "channels",
+        "_actors", "_announces", "_last", "_metadata", "_numbers", "_seen", "_stopping", "_stops", "_taken", "_views", "channels",
         "listeners", "number", "requests", "stale",
     )  # fmt: skip
 
@@ -315,11 +333,13 @@ class BrokerLog:
         self.listeners = Listeners(lambda name: actors.views.of_broker(number, partition_name(name)))
         self._views = self.listeners.current
         self.channels: dict[int, ChannelEvents] = {}
-        self.requests = BrokerRequests(number, actors.misses, self._differs)
+        self.requests = BrokerRequests(number, actors.misses, self._differs, lambda: actors.trace)
         self._announces = False
         """This version says at the end of an UpdateMetadata how many partitions it has (2.4 and later)."""
         self._metadata = [0, 0]
         """Partitions that the last UpdateMetadata has changed and deleted so far."""
+        self._stopping: set[bytes] = set()
+        """The partitions of the last StopReplica."""
         self._stops: list[int] | None = None
         """Of the last StopReplica: controller, correlation id, partitions that it announces, partitions so far."""
         self._seen = 0
@@ -360,12 +380,25 @@ class BrokerLog:
         """A StopReplica of so many partitions arrives."""
         self._next(controller, correlation)
         self._stops = [controller, correlation, count, 0]
+        self._stopping.clear()
 
-    def stops(self, controller: int, correlation: int) -> None:
+    def refuses_stop(self, controller: int, epoch: int, correlation: int, name: bytes) -> None:
+        """A partition of a StopReplica is refused, in a line that names its request."""
+        stops, sender = self._stops, self._last
+        same = sender is not None and (sender.controller, sender.epoch, sender.number & LAST_BITS) == (
+            controller,
+            epoch,
+            correlation,
+        )
+        if stops is not None and (stops[:2] != [controller, correlation] or not same or name not in self._stopping):
+            self._actors.misses("the request of a StopReplica that is refused", at_trace=True)
+
+    def stops(self, controller: int, correlation: int, name: bytes) -> None:
         """A partition of a StopReplica arrived."""
         stops = self._stops
         if stops is not None and stops[:2] == [controller, correlation]:
             stops[3] += 1
+            self._stopping.add(name)
         elif self.requests.announces:
             self._actors.misses("the beginning of a StopReplica request")
 
@@ -427,16 +460,21 @@ class BrokerLog:
             self._actors.name(controller, epoch, f"broker {self.number}")
             before = 0
         life = before >> LIFE_BITS
+        key = (controller, correlation)
+        stops = self._stops
         if correlation < before & LAST_BITS:
             life += 1
-            self.requests.new_channel((controller, correlation))
-            self._stops = self._stops if self._stops is not None and self._stops[:2] == [controller, correlation] else None
-        elif self._stops is None or self._stops[:2] != [controller, correlation]:
-            self._next(controller, correlation)
+            self.requests.new_channel(key)
+            self._stops = stops if stops is not None and stops[:2] == [*key] else None
         else:
-            self.requests.next((controller, correlation))
+            if last is not None and last[:2] == (controller, epoch):
+                self._actors.claims.arrived.setdefault((epoch, self.number), Counter())[last.number & LAST_BITS] += 1
+            self.requests.next(key)
+            if stops is not None and stops[:2] != [*key]:
+                self._end_stops()
         number = life << LIFE_BITS | correlation
         self._numbers[epoch, controller] = number
+        self._actors.claims.all_arrived.setdefault((epoch, self.number), Counter())[correlation] += 1
         self._last = sender = Sender(controller, epoch, number)
         return sender
 

@@ -26,6 +26,8 @@ class BrokerView:
         self._current = -1
         self._exchanges: dict[int, Exchange] = {}
         self._cached: dict[int, tuple[int, int]] = {}
+        self._sees_stops = False
+        """A StopReplica was seen to arrive, and no line is missing since."""
         self._sees_all = False
         """The broker logs at TRACE, so its log would show a deletion and a new creation."""
         self._stop: tuple[int, str, int, bool] | None = None
@@ -70,11 +72,17 @@ class BrokerView:
             self._stopped()
         exchange = self._of.exchange("StopReplica", sender.epoch, self.broker)
         exchange.receive(message, sender.number, self._cursor.place, self._cursor.line[1:24])
+        self._sees_stops = True
         self._stop = (self._cursor.place, self._cursor.when, epoch, delete)
 
-    def stop_ignored(self, epoch: int, current: int | None) -> None:
-        """Check a refusal with the strictest gate of Kafka, that of 2.6 to 3.4."""
-        self._stop = None
+    def stop_ignored(self, epoch: int, current: int | None, deletes: bool | None) -> None:
+        """Check a refusal with the strictest gate of Kafka, that of 2.6 to 3.4, and with the request."""
+        stop, self._stop = self._stop, None
+        if stop is not None and (stop[2] != epoch or deletes not in (None, stop[3])):
+            what = f"leader epoch {epoch} is refused" + ("" if deletes is None else f", which deletes: {deletes}")
+            self._tell("told-otherwise", f"a StopReplica with {what}, and the request had leader epoch {stop[2]}, {stop[3]}")
+        elif stop is None and self._sees_stops:
+            self._tell("told-otherwise", f"a StopReplica with leader epoch {epoch} is refused that did not arrive")
         if current is not None and answer_to_stop_replica(epoch, current, StopReplicaEpoch.LARGER) == ErrorCode.NONE:
             self._tell("wrong-refusal", f"a StopReplica with leader epoch {epoch} is refused while the current one is {current}")
 
@@ -118,6 +126,7 @@ class BrokerView:
     def gap(self) -> None:
         """Forget what lines that are missing may have changed."""
         self._stop = None
+        self._sees_stops = False
         self._current = -1
         self._cached.clear()
         self._of.receiver_gap(self.broker)

@@ -24,6 +24,8 @@ class Handled:
     """One request, as far as the log shows it."""
 
     announced: int = -1
+    epoch: int = -1
+    """The controller's epoch, once a line says it."""
     received: dict[bytes, LeaderAndIsr] = field(default_factory=dict)
     refused: set[bytes] = field(default_factory=set)
     roles: dict[bytes, str] = field(default_factory=dict)
@@ -36,8 +38,11 @@ class Handled:
 class BrokerRequests:
     """The LeaderAndIsr requests of one broker that are being handled."""
 
-    def __init__(self, broker: int, missing: Callable[[str], None], differs: Callable[[bytes, str], None]) -> None:
+    def __init__(
+        self, broker: int, missing: Callable[[str], None], differs: Callable[[bytes, str], None], trace: Callable[[], bool]
+    ) -> None:
         """`missing` is told of a line that is not here or stands twice, `differs` of one that contradicts the request."""
+        self._trace = trace
         self._broker = broker
         self._missing = missing
         self._differs = differs
@@ -50,6 +55,8 @@ class BrokerRequests:
     def handles(self, key: Key, count: int) -> None:
         """A request of so many partitions arrives."""
         self.announces = True
+        if key in self._open and not self._open[key].received:
+            self._missing("the beginning of a LeaderAndIsr request stands twice")
         self._last = self._open[key] = Handled(count)
 
     def new_channel(self, key: Key | None = None) -> None:
@@ -69,54 +76,83 @@ class BrokerRequests:
         """Whether the log ends within a request."""
         return self._last is not None
 
-    def _of(self, key: Key) -> Handled | None:
+    def _of(self, key: Key, epoch: int = -1) -> Handled | None:
         found = self._open.get(key)
         if found is None and self.announces:
             self._missing("the beginning of a LeaderAndIsr request")
+        elif found is not None and epoch >= 0:
+            if found.epoch not in (-1, epoch):
+                self._missing(f"a line of a LeaderAndIsr request in controller epoch {epoch}, which is of epoch {found.epoch}")
+            found.epoch = epoch
         self._last = found
         return found
 
-    def received(self, key: Key, name: bytes, now: LeaderAndIsr) -> None:
+    def mentions(self, key: Key, epoch: int, name: bytes | None, role: str, count: int) -> None:
+        """A line that says nothing else about a request: how many of its partitions have a role by now, or about one of them."""
+        handled = self._of(key, epoch)
+        if handled is None or not handled.roles:
+            return
+        if name is not None and name not in handled.roles:
+            self._missing(f"what a broker does with {name.decode('utf-8', 'replace')}")
+        if count >= 0:
+            has = sum(one == role for one in handled.roles.values())
+            has -= len(handled.excused) if role == FOLLOWER else 0
+            if count != has:
+                self._missing(f"{count} partitions become {role}, and {has} are here")
+
+    def received(self, key: Key, epoch: int, name: bytes, now: LeaderAndIsr) -> None:
         """A partition of a request."""
         handled = self._last = self._open.get(key)
         if handled is None:
             if self.announces:
                 self._of(key)
             return
+        handled.epoch = epoch
         if name in handled.received:
             self._missing(f"{name.decode('utf-8', 'replace')} is in one request twice")
         handled.received[name] = now
 
-    def refuses(self, key: Key, name: bytes, epoch: int) -> None:
-        """The broker ignores a partition of a request."""
-        handled = self._of(key)
+    def refuses(self, key: Key, of: int, name: bytes, epoch: int) -> None:
+        """The broker ignores a partition of a request of a controller epoch, for this leader epoch."""
+        handled = self._of(key, of)
         if handled is None:
             return
         if name in handled.refused or name in handled.roles:
             self._missing("what a broker did with one partition of a request stands twice")
         handled.refused.add(name)
         reported = handled.received.get(name)
+        if reported is None and self._trace():
+            self._missing("a partition of a LeaderAndIsr request")
         if reported is not None and reported.epoch != epoch:
             self._differs(name, f"leader epoch {epoch} is refused, and the request has {reported}")
 
-    def starts(self, key: Key, name: bytes, role: str, leader: int | None) -> None:
+    def starts(self, key: Key, epoch: int, name: bytes, role: str, leader: int | None) -> None:
         """The broker starts to become leader or follower, of this leader if the line names one."""
-        handled = self._of(key)
+        handled = self._of(key, epoch)
         if handled is None:
             return
         if name in handled.refused or name in handled.roles:
             self._missing("what a broker did with one partition of a request stands twice")
         handled.roles[name] = role
         reported = handled.received.get(name)
+        if reported is None:
+            self._missing("a partition of a LeaderAndIsr request")
         if reported is not None and (role == LEADER) != (reported.leader == self._broker):
             self._differs(name, f"it becomes {role}, and the request has {reported}")
         if reported is not None and leader is not None and leader != reported.leader:
             self._differs(name, f"it follows broker {leader}, and the request has {reported}")
 
-    def excuses(self, key: Key, name: bytes) -> None:
+    def excuses(self, key: Key, epoch: int, name: bytes, leader: int) -> None:
         """The leader that a follower should follow is not available."""
-        if (handled := self._of(key)) is not None:
-            handled.excused.add(name)
+        handled = self._of(key, epoch)
+        if handled is None:
+            return
+        if name in handled.excused or (handled.roles and name not in handled.roles):
+            self._missing("what a broker did with one partition of a request")
+        handled.excused.add(name)
+        reported = handled.received.get(name)
+        if reported is not None and reported.leader != leader:
+            self._differs(name, f"leader {leader} is not available, and the request has {reported}")
 
     def begins(self, name: bytes, role: str, epoch: int, isr: tuple[int, ...] | None, version: int | None) -> None:
         """The partition starts at a leader epoch, with this ISR and version if the line names them."""
@@ -126,6 +162,8 @@ class BrokerRequests:
         if name in handled.begun:
             self._missing("the beginning of one leader epoch stands twice")
         handled.begun.add(name)
+        if name not in handled.roles and self._trace():
+            self._missing("a broker's start to become leader or follower")
         reported = handled.received.get(name)
         if reported is None:
             return
@@ -138,14 +176,19 @@ class BrokerRequests:
         if version is not None and version != reported.version >= 0:
             self._differs(name, f"it starts at version {version}, and the request has {reported}")
 
-    def completes(self, key: Key, name: bytes, role: str) -> None:
-        """The broker has become leader or follower."""
-        handled = self._of(key)
+    def completes(self, key: Key, epoch: int, name: bytes, role: str, leader: int | None) -> None:
+        """The broker has become leader or follower, of this leader if the line names one."""
+        handled = self._of(key, epoch)
         if handled is None:
             return
         if name in handled.completed:
             self._missing("the completion of one partition stands twice")
         handled.completed.add(name)
+        if name not in handled.begun | handled.excused or name not in handled.roles:
+            self._missing("the beginning of a leader epoch")
+        reported = handled.received.get(name)
+        if reported is not None and leader not in (None, reported.leader):
+            self._differs(name, f"it follows broker {leader}, and the request has {reported}")
         if handled.roles.get(name, role) != role:
             self._differs(name, f"it has become {role}, and was to become {handled.roles[name]}")
 

@@ -13,7 +13,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from kafka_spec.conformance.metadata.recognise import holds_a_metadata_log
+from kafka_spec.conformance.metadata.recognise import CONTROLLER as KRAFT_CONTROLLER
+from kafka_spec.conformance.metadata.recognise import holds_a_metadata_log, kind_of
 from kafka_spec.conformance.validate.embedded import Results
 from kafka_spec.conformance.validate.files import Source, find_sources
 from kafka_spec.conformance.validate.once import readable_again
@@ -115,10 +116,21 @@ def _run(options: argparse.Namespace, names: Mapping[str, str]) -> int:
     if options.partition:
         raise SpecError("--partition is for --replay")
     results = _results(options, sources, era, any(form == "html" for form, _ in wanted))
-    outcome = put_together(results, files, era, options.level)
+    outcome = put_together(results, files, era, options.level, _foreign(sources, files))
     for form, file in wanted:
         write(_as(form, outcome), file)
     return EXIT[outcome.verdict]
+
+
+def _foreign(sources: Sequence[Source], files: Sequence[str]) -> list[str]:
+    """Return which files are those of a KRaft controller, by their content."""
+    return [
+        f"{files[number]} is the log of a KRaft controller, whose decisions are in its metadata log: name the folder "
+        "__cluster_metadata-0, or the text of kafka-dump-log"
+        for source in sources
+        for number, path in source.files
+        if kind_of(path) == KRAFT_CONTROLLER
+    ]
 
 
 def _replay(

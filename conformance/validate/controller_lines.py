@@ -12,11 +12,13 @@ import re
 from kafka_spec.conformance.validate.actors import Actors, ControllerLog
 from kafka_spec.conformance.validate.states import PARTITION_NUMBERS, REPLICA_NUMBERS
 
-ELECTED = re.compile(rb"\[Controller id=(\d+)\] \d+ successfully elected as the controller. Epoch incremented to (\d+) ")
-ELECTED_0_10 = re.compile(rb"\[Controller (\d+)\]: Controller \d+ incremented epoch to (\d+) ")
+ELECTED = re.compile(rb"\[Controller id=(\d+)\] (\d+) successfully elected as the controller. Epoch incremented to (\d+) ")
+ELECTED_0_10 = re.compile(rb"\[Controller (\d+)\]: Controller (\d+) incremented epoch to (\d+) ")
 STARTED = re.compile(rb"Started (?:partition|replica) state machine with initial state -> \w*\((.*)\) \(")
 OF_REPLICA = re.compile(rb"\[Topic=([^,\]]*),Partition=(\d+),Replica=(\d+)\] -> (\w+)")
 OF_PARTITION = re.compile(rb"(?:\[([^,\]]*),(\d+)\]|([^\s,(\[]+)) -> (\w+Partition)\b")
+WRITER = re.compile(rb"\[\w+(?: \w+)*[ =](\d+)\]")
+"""Who writes a line."""
 DELETION = re.compile(rb"Deletion of topic (\S+) (\(re\)started|successfully completed) \(")
 
 
@@ -39,7 +41,9 @@ class ControllerLogLines:
         new = ELECTED.search(line, 26)
         match = new or ELECTED_0_10.search(line, 26)
         if match is not None:
-            controller, epoch = int(match[1]), int(match[2])
+            controller, epoch = int(match[1]), int(match[3])
+            if int(match[2]) != controller:
+                return False  # it contradicts itself
             self._elected = ControllerLog(controller, epoch, new is None, self._actors)
             self._actors.claims.elections[epoch] = (controller, self._actors.cursor.when)
             self._actors.name(controller, epoch, f"controller {controller}")
@@ -60,6 +64,10 @@ class ControllerLogLines:
         if self._elected is None:
             return True
         log = self._elected
+        writer = WRITER.search(line, 26)
+        if writer is not None and int(writer[1]) != log.number:
+            return False
+        self._actors.claims.started.add((log.epoch, "replica" if b"Started replica" in line else "partition"))
         for topic, partition, replica, state in OF_REPLICA.findall(match[1]):
             number = REPLICA_NUMBERS.get(state)
             if number is not None:

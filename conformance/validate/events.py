@@ -144,8 +144,8 @@ class BrokerEvents(Protocol):
     def stop_received(self, sender: Sender, epoch: int, delete: bool, message: Message) -> None:
         """A StopReplica arrived."""
 
-    def stop_ignored(self, epoch: int, current: int | None) -> None:
-        """A StopReplica is refused for its leader epoch."""
+    def stop_ignored(self, epoch: int, current: int | None, deletes: bool | None) -> None:
+        """A StopReplica is refused for its leader epoch; whether it deletes, if the line says so."""
 
     def stop_skipped(self) -> None:
         """A StopReplica is refused for another reason."""

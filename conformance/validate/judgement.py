@@ -7,6 +7,7 @@ every property that was asked for is judged in full. Independent of log texts an
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -102,6 +103,7 @@ def holes_of(
     written = {number for one in claims for number in one.brokers}
     if absent := sorted({number for one in claims for number in one.receivers} - written):
         found.append(Hole(BROKER, f"{_numbered('broker', absent)}: its log is not here: what was sent to it could not be followed"))
+    found += _of_answers(claims, epochs)
     found += _of_requests(epochs, followed, claims, written)
     found += [Hole(ENDED, f"{summary} where the log ends") for one in claims for summary in one.unfinished]
     found += [Hole(ENDED, f"{one.subject}: {one.summary} where the log ends") for one in unfinished]
@@ -126,7 +128,10 @@ def _of_epochs(epochs: Sequence[EpochOutcome]) -> Iterator[Hole]:
     if late := [one.epoch for one in seen if not one.begun]:
         yield Hole(BEGUN, f"{_numbered('controller epoch', late)}: its beginning is not in the log: seeds are not checked")
     if unelected := [one.epoch for one in seen if not one.elected]:
-        yield Hole(ELECTION, f"{_numbered('controller epoch', unelected)}: no controller.log shows its election")
+        yield Hole(
+            ELECTION,
+            f"{_numbered('controller epoch', unelected)}: no controller.log shows its election and the states at its start",
+        )
 
 
 def _of_requests(
@@ -153,6 +158,30 @@ def _of_requests(
         yield Hole(UNTIL, f"{_numbered('broker', sorted(late))}: requests were sent to it after the last one that its log shows")
     if across:
         yield Hole(READ, f"{_numbered('broker', sorted(across))}: requests to it were sent or arrived where lines are missing")
+
+
+def _of_answers(claims: Sequence[Claims], epochs: Sequence[EpochOutcome]) -> Iterator[Hole]:
+    """Yield where a request was answered that its broker's log does not show, or arrived, was followed and never answered."""
+    at_trace = {one.epoch for one in epochs if one.seen and one.trace}
+    arrived, followed, answered, logged = ({} for _ in range(4))  # type: ignore[var-annotated]
+    for claim in claims:
+        for found, given in (
+            (arrived, claim.all_arrived), (followed, claim.arrived), (answered, claim.answered), (logged, claim.answered_logged),
+        ):  # fmt: skip
+            for key, counts in given.items():
+                found[key] = found.get(key, Counter()) + counts
+    for key in sorted(set(arrived) & set(answered)):
+        epoch, broker = key
+        if epoch not in at_trace:
+            continue
+        for correlation in sorted(logged.get(key, Counter()) - arrived[key]):
+            request = f"request {correlation} of controller epoch {epoch}"
+            yield Hole(READ, f"{request} was answered by broker {broker}, whose log does not show it so often")
+            break
+        for correlation in sorted(followed.get(key, Counter()) - answered[key]):
+            request = f"request {correlation} of controller epoch {epoch}"
+            yield Hole(UNTIL, f"{request} arrived at broker {broker}, and its answer is not in the log")
+            break
 
 
 def _numbered(what: str, numbers: Iterable[int]) -> str:

@@ -27,6 +27,7 @@ STOPPED = re.compile(
     rb".ending StopReplica request \w+(\(.*leaderEpoch=(-?\d+), deletePartition=(\w+)\)) to broker (\d+) for partition "
     rb"(\S+) \("
 )
+ANSWERED = re.compile(rb" for request (\w+) with correlation id (\d+) sent to broker [^ ]+ \(id: (\d+) rack: ")
 ANNOUNCED = re.compile(
     rb"Sending LeaderAndIsr request to broker (\d+) with (\d+) become-leader and (\d+) become-follower partitions \("
 )
@@ -34,11 +35,12 @@ ANNOUNCED_STOPS = re.compile(rb"Sending StopReplica request for (\d+) replicas t
 FLUSHED = re.compile(rb".ending UpdateMetadata request to brokers \w+\(([\d, ]*)\) for (\d+) partitions")
 FLUSHED_ONE = re.compile(rb".ending UpdateMetadata request .* to brokers \w+\(([\d, ]*)\) for partition ")
 MOVES = re.compile(
-    rb"Sent LeaderAndIsr request (\(.*?\)) with new replica assignment (.*) to leader -?\d+ for partition being "
+    rb"Sent LeaderAndIsr request (\(.*?\)) with new replica assignment (.*) to leader (-?\d+) for partition being "
     rb"reassigned (\S+) \("
 )
+REPLICAS = re.compile(rb"replicas=([\d,]*)")
 REFUSED = re.compile(
-    rb"(?:Controller \d+ epoch \d+ )?(?:failed to change state|initiated state change of replica (\d+)) for partition "
+    rb"(?:Controller (\d+) epoch (\d+) )?(?:failed to change state|initiated state change of replica (\d+)) for partition "
     rb"(\S+) from (\w+) to (\w+)"
 )
 RECEIVED = re.compile(rb" correlation id (\d+) from controller (\d+) epoch (\d+)(?: for partition (\S+))? \(")
@@ -57,18 +59,27 @@ BEGINS = re.compile(
 )
 ISR = re.compile(rb" ISR \[([\d,]*)\]")
 HANDLED = re.compile(
-    rb".andling LeaderAndIsr request correlationId (\d+) from controller (\d+)(?: epoch \d+)? "
+    rb".andling LeaderAndIsr request correlationId (\d+) from controller (\d+)(?: epoch (\d+))? "
     rb"(?:for (\d+) partitions \(|starting the become-(leader|follower) transition for partition (\S+)(?: with leader (-?\d+))? \()"
 )
 COMPLETED = re.compile(
-    rb".ompleted LeaderAndIsr request correlationId (\d+) from controller (\d+) epoch \d+ for the become-(leader|follower) "
-    rb"transition for partition (\S+?)(?: with leader -?\d+)? \("
+    rb".ompleted LeaderAndIsr request correlationId (\d+) from controller (\d+) epoch (\d+) for the become-(leader|follower) "
+    rb"transition for partition (\S+?)(?: with leader (-?\d+))? \("
 )
 OLD_COMPLETED = re.compile(rb".ompleted (?:LeaderAndIsr|StopReplica) ")
 FINISHED = re.compile(rb".inished LeaderAndIsr request in \d+ms correlationId (\d+) from controller (\d+) for (\d+) partitions \(")
 HANDLED_STOPS = re.compile(rb".andling StopReplica request correlationId (\d+) from controller (\d+) for (\d+) partitions \(")
 UNAVAILABLE = re.compile(
-    rb".eceived LeaderAndIsrRequest with correlation id (\d+) from controller (\d+) epoch \d+ for partition (\S+) "
+    rb".eceived LeaderAndIsrRequest with correlation id (\d+) from controller (\d+) epoch (\d+) for partition (\S+) "
+    rb".*new leader (-?\d+)"
+)
+FETCHERS = re.compile(
+    rb".topped fetchers as part of (?:LeaderAndIsr request correlationId (\d+) from controller (\d+) epoch (\d+) as part of the "
+    rb"become-leader transition|become-follower request from controller (\d+) epoch (\d+) with correlation id (\d+)) for (\d+) "
+)
+SKIPPED = re.compile(
+    rb".kipped the .*become-(leader|follower) state change .*with correlation id (\d+) from controller (\d+) epoch (\d+) for "
+    rb"partition (\S+)"
 )
 OLD = re.compile(
     rb".gnoring (?:LeaderAndIsr|StopReplica) request from controller (\d+) with correlation id (\d+) since its controller "
@@ -79,7 +90,8 @@ OLD_METADATA = re.compile(
     rb"known controller epoch is (\d+)"
 )
 IGNORED = re.compile(
-    rb".gnoring (LeaderAndIsr|StopReplica) request .*from controller (\d+) with correlation id (\d+) .*for partition (\S+) "
+    rb".gnoring (LeaderAndIsr|StopReplica) request (?:\(delete=(\w+)\) )?from controller (\d+) with correlation id (\d+) "
+    rb"epoch (\d+) for partition (\S+) "
     rb"(?:since its associated leader epoch (-?\d+) "
     rb"(?:(?:is smaller than|is not higher than) the current leader epoch (-?\d+)|(matches)))?"
 )
@@ -136,7 +148,7 @@ class ControllerMessages:
             b"ontroller": self._refused,
             b"nitiated ": self._refused,
             b"ending Le": self._announced,
-            b"eceived r": None,
+            b"eceived r": self._answered,
         }
 
     def _replica_changed(self, line: bytes, start: int, log: ControllerLog) -> bool:
@@ -179,13 +191,20 @@ class ControllerMessages:
         end = self._told_to.read(line[cut:]) if dump < cut and line[start + 1 : dump] in BECOMING else None
         if end is None:
             return False
-        now = self._dumps.read(line[dump + 22 : cut])[0]
-        if now is None:
-            return False
+        now, own = self._dumps.read(line[dump + 22 : cut])
         broker, name = end
+        if now is None or (own is not None and own != name):
+            return False
         view = log.sending(name)
         log.counts(broker, line[start + 15 : start + 16] == b"l")
         view.reported(broker, now)
+        return True
+
+    def _answered(self, line: bytes, start: int, log: ControllerLog) -> bool:
+        at = line.rfind(b" for request ")
+        match = ANSWERED.match(line, at) if at > 0 else None
+        if match is not None:
+            log.answered(int(match[3]), int(match[2]), match[1] != b"UPDATE_METADATA")
         return True
 
     def _announced(self, line: bytes, start: int, log: ControllerLog) -> bool:
@@ -223,14 +242,19 @@ class ControllerMessages:
         match = MOVES.match(line, start)
         if match is None or (now := self._dumps.read(match[1])[0]) is None:
             return False
-        log.telling(match[3]).moves(now)
+        if int(match[3]) != now.leader:
+            return False
+        replicas = REPLICAS.search(match[2])
+        log.telling(match[4]).moves(now if replicas is None else now._replace(replicas=brokers_in(replicas[1])))
         return True
 
     def _refused(self, line: bytes, start: int, log: ControllerLog) -> bool:
         match = REFUSED.match(line, start)
         if match is None:
             return True
-        replica, name, source, target = match.groups()
+        controller, epoch, replica, name, source, target = match.groups()
+        if controller is not None and (int(controller), int(epoch)) != (log.number, log.epoch):
+            return False  # it contradicts itself
         numbers = PARTITION_NUMBERS if replica is None else REPLICA_NUMBERS
         before, after = numbers.get(source), numbers.get(target)
         if before is None or after is None:
@@ -257,8 +281,8 @@ class BrokerMessages:
             b"gnoring S": self._ignored,
             b"ompleted ": self._completed,
             b"inished L": self._finished,
-            b"topped fe": None,
-            b"kipped th": None,
+            b"topped fe": self._fetchers,
+            b"kipped th": self._skipped,
             b"andling S": self._stops_announced,
         }
 
@@ -266,7 +290,7 @@ class BrokerMessages:
         if line.startswith(b"eceived LeaderAndIsrR", start + 1):
             match = UNAVAILABLE.match(line, start)
             if match is not None:
-                log.requests.excuses((int(match[2]), int(match[1])), match[3])
+                log.requests.excuses((int(match[2]), int(match[1])), int(match[3]), match[4], int(match[5]))
             return match is not None
         cut = line.rfind(b" correlation id ")
         end = self._received_from.read(line[cut:]) if line.startswith(b"eceived LeaderAndIsr request ", start + 1) else None
@@ -276,10 +300,10 @@ class BrokerMessages:
         now, named = self._dumps.read(line[start + 30 : cut])
         sender = log.arrives(controller, epoch, correlation)
         name = name or named
-        if name is None:
+        if name is None or (named is not None and named != name and not name.startswith(b"[")):
             return False
         if now is not None:
-            log.requests.received((controller, correlation), name, now)
+            log.requests.received((controller, correlation), epoch, name, now)
             log.view(name).received(sender, now)
         return True
 
@@ -292,7 +316,9 @@ class BrokerMessages:
         name = line[named + 15 : cut]
         if b" " in name or not name:
             return False
-        now = self._dumps.read(line[start + 19 : named])[0]
+        now, own = self._dumps.read(line[start + 19 : named])
+        if own is not None and own != name:
+            return False  # it contradicts itself
         controller, epoch, correlation = end
         sender = log.takes(controller, epoch, correlation, 0)
         if now is not None:
@@ -312,20 +338,21 @@ class BrokerMessages:
         match = HANDLED.match(line, start)
         if match is None:
             return False
-        correlation, controller, count, role, name, leader = match.groups()
+        correlation, controller, epoch, count, role, name, leader = match.groups()
         key = (int(controller), int(correlation))
         if count is not None:
             log.requests.handles(key, int(count))
         elif role is not None:
             if log.stale:
                 log.acts(*key)
-            log.requests.starts(key, name, role.decode(), None if leader is None else int(leader))
+            log.requests.starts(key, int(epoch or -1), name, role.decode(), None if leader is None else int(leader))
         return True
 
     def _completed(self, line: bytes, start: int, log: BrokerLog) -> bool:
         match = COMPLETED.match(line, start)
         if match is not None:
-            log.requests.completes((int(match[2]), int(match[1])), match[4], match[3].decode())
+            leader = None if match[6] is None else int(match[6])
+            log.requests.completes((int(match[2]), int(match[1])), int(match[3]), match[5], match[4].decode(), leader)
         return match is not None or OLD_COMPLETED.match(line, start) is not None
 
     def _finished(self, line: bytes, start: int, log: BrokerLog) -> bool:
@@ -333,6 +360,21 @@ class BrokerMessages:
         if match is not None:
             log.requests.finishes((int(match[2]), int(match[1])), int(match[3]))
         return match is not None
+
+    def _fetchers(self, line: bytes, start: int, log: BrokerLog) -> bool:
+        match = FETCHERS.match(line, start)
+        if match is not None:
+            leads = match[1] is not None
+            correlation, controller, epoch = match.group(1, 2, 3) if leads else match.group(6, 4, 5)
+            role = "leader" if leads else "follower"
+            log.requests.mentions((int(controller), int(correlation)), int(epoch), None, role, int(match[7]))
+        return True
+
+    def _skipped(self, line: bytes, start: int, log: BrokerLog) -> bool:
+        match = SKIPPED.match(line, start)
+        if match is not None:
+            log.requests.mentions((int(match[3]), int(match[2])), int(match[4]), match[5], match[1].decode(), -1)
+        return True
 
     def _stops_announced(self, line: bytes, start: int, log: BrokerLog) -> bool:
         match = HANDLED_STOPS.match(line, start)
@@ -346,7 +388,7 @@ class BrokerMessages:
             return False
         dump, leader_epoch, delete, correlation, controller, epoch, name = match.groups()
         sender = log.arrives(int(controller), int(epoch), int(correlation))
-        log.stops(int(controller), int(correlation))
+        log.stops(int(controller), int(correlation), name)
         log.view(name).stop_received(sender, int(leader_epoch), delete == b"true", self._dumps.stop(dump))
         return True
 
@@ -367,15 +409,17 @@ class BrokerMessages:
         match = IGNORED.match(line, start)
         if match is None:
             return False
-        request, sender, number, name, leader_epoch, current, _ = match.groups()
+        request, deletes, sender, number, of, name, leader_epoch, current, _ = match.groups()
         view = log.view(name)
         if request == b"StopReplica":
+            log.refuses_stop(int(sender), int(of), int(number), name)
             if leader_epoch is None:
                 view.stop_skipped()
             else:
-                view.stop_ignored(int(leader_epoch), None if current is None else int(current))
+                now = None if current is None else int(current)
+                view.stop_ignored(int(leader_epoch), now, None if deletes is None else deletes == b"true")
         elif leader_epoch is not None:
-            log.requests.refuses((int(sender), int(number)), name, int(leader_epoch))
+            log.requests.refuses((int(sender), int(number)), int(of), name, int(leader_epoch))
             view.ignored(int(leader_epoch), None if current is None else int(current))
         return True
 

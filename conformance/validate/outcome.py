@@ -13,7 +13,18 @@ from dataclasses import dataclass
 from kafka_spec.conformance.validate.actors import Epoch
 from kafka_spec.conformance.validate.embedded import Results
 from kafka_spec.conformance.validate.events import file_and_line
-from kafka_spec.conformance.validate.findings import BEGUN, ELECTION, KINDS, READ, TRACE, UNTIL, Refusal, Unfinished, Violation
+from kafka_spec.conformance.validate.findings import (
+    BEGUN,
+    CONTROLLER,
+    ELECTION,
+    KINDS,
+    READ,
+    TRACE,
+    UNTIL,
+    Refusal,
+    Unfinished,
+    Violation,
+)
 from kafka_spec.conformance.validate.judgement import EpochOutcome, Hole, Judgement, Verdict, holes_of, judgements, verdict_of
 from kafka_spec.conformance.validate.partition_record import RowCounts
 from kafka_spec.conformance.validate.partitions import PartitionResult
@@ -77,8 +88,8 @@ class Outcome:
         return f"{self.files[file]}:{line}"
 
 
-def put_together(results: Results, files: Sequence[str], era: str | None, level: str) -> Outcome:
-    """Return the outcome of all results."""
+def put_together(results: Results, files: Sequence[str], era: str | None, level: str, foreign: Sequence[str] = ()) -> Outcome:
+    """Return the outcome of all results; `foreign` says which files are no logs of this kind."""
     epochs = _epochs(results)
     by_number = {one.epoch: one for one in epochs}
     violations = [*_two_controllers(results)]
@@ -100,7 +111,8 @@ def put_together(results: Results, files: Sequence[str], era: str | None, level:
     order = list(KINDS)
     unfinished = _unfinished(results)
     claims = [source.claims for source in results.sources]
-    holes = holes_of(epochs, followed, claims, unfinished, rows.total(), _unread(results, files))
+    holes = [Hole(CONTROLLER, text) for text in foreign]
+    holes += holes_of(epochs, followed, claims, unfinished, rows.total(), _unread(results, files))
     return Outcome(
         files=list(files),
         sources=len(results.sources),
@@ -151,6 +163,11 @@ def _unread(results: Results, files: Sequence[str]) -> list[str]:
             others = f", and {len(more)} more like that" if more else ""
             found.append(f"a line is missing or stands twice before {files[file]}:{line}: {which}{others}")
         found += [f"{files[file]} is damaged, and could not be read to its end" for file in counts.broke_off]
+    for partition in results.partitions:
+        for place, which in partition.missing[:1]:
+            file, line = file_and_line(place)
+            others = f", and {len(partition.missing) - 1} more like that" if len(partition.missing) > 1 else ""
+            found.append(f"{partition.name}: a line is missing or stands twice before {files[file]}:{line}: {which}{others}")
     return found
 
 
@@ -172,7 +189,8 @@ def _epochs(results: Results) -> list[EpochOutcome]:
             min((one.when for one, _, _ in seen.get(epoch, ())), default=""),
             max((last for _, _, last in seen.get(epoch, ())), default=""),
             any(one.torn for one, _, _ in seen.get(epoch, ())),
-            any(epoch in source.claims.elections for source in results.sources),
+            any(epoch in source.claims.elections for source in results.sources)
+            and {of for source in results.sources for at, of in source.claims.started if at == epoch} == {"partition", "replica"},
         )
         for epoch in sorted(named)
     ]

@@ -42,6 +42,8 @@ class ControllerView:
         self._started: list[tuple[int, int, int, str]] = []
         self.torn = False
         """Lines are missing, so an entity that is met for the first time may have been elsewhere before."""
+        self._born = False
+        """A replica was created before a line said so of the partition."""
         self._unknown = False
         """Lines are missing, and no leadership was seen since."""
         self._assigned: tuple[int, ...] = ()
@@ -49,6 +51,10 @@ class ControllerView:
         """All replicas so far: a reassignment takes its former ones out of the ISR after it has changed the assignment."""
         self._removed: dict[int, tuple[LeaderAndIsr, LeaderAndIsr | None]] = {}
         self._moving = False
+        self._unwritten: tuple[int, str] | None = None
+        """A request shows a leader epoch that no line has written: the place, and what."""
+        self._of_brackets = tables.era != "0.10"
+        """The lines are those of a version that logs each write."""
         self._batch = Batch()
         self._exchanges: dict[int, Exchange] = {}
         self._at = 0
@@ -63,6 +69,8 @@ class ControllerView:
 
     def partition_changed(self, source: int, target: int, now: LeaderAndIsr | None, assigned: tuple[int, ...]) -> None:
         """Check the pair against the table, and the leadership against the previous one."""
+        if source == PartitionState.NEW and self._partition is None and self._born:
+            self._of.missing.append((self._cursor.place, "the creation of the partition"))
         before, known = self.last, self._knows()
         rows = self._step(self._tables.partition, -1, self._partition, source, target)
         self._partition = target
@@ -82,6 +90,8 @@ class ControllerView:
 
     def replica_changed(self, replica: int, source: int, target: int) -> None:
         """Check the pair against the table."""
+        if source == ReplicaState.NON_EXISTENT and target == ReplicaState.NEW and self._partition is None:
+            self._born = not self.torn
         rows = self._step(self._tables.replica, replica, self._replicas.get(replica), source, target)
         self._replicas[replica] = target
         now, before = (self._removed.pop(replica, None) if self._removed else None) or (None, self.last)
@@ -159,6 +169,8 @@ class ControllerView:
     def removed(self, replica: int, now: LeaderAndIsr) -> None:
         """Check the result of a removal against the previous leadership."""
         before = self.last
+        if self._batch.removed.get(replica) == now:
+            self._of.missing.append((self._cursor.place, f"the removal of replica {replica} stands twice"))
         self._sound(now)
         if replica in now.isr and len(now.isr) > 1:
             self._tell("wrong-removal", f"replica {replica} is still in the ISR: {now}")
@@ -171,6 +183,7 @@ class ControllerView:
             elif now.epoch > before.epoch and 0 <= now.version <= before.version:
                 self._tell("version-back", f"the removal of replica {replica} leads from {before} to {now}")
         self._removed[replica] = (now, before)
+        self._batch.removed[replica] = now
         self._learn(now)
         self._moment(f"without replica {replica}", now)
 
@@ -179,6 +192,10 @@ class ControllerView:
         self._batch.excused = True
         self._sound(now)
         self._not_back(now, "a reassignment")
+        for broker, sent in self._batch.reported.items():
+            others = now.replicas and sent.replicas and now.replicas != sent.replicas
+            if others or (sent.leader, sent.epoch, sent.isr) != (now.leader, now.epoch, now.isr):
+                self._tell("two-contents", f"a reassignment has {now}, and broker {broker} was sent {sent}")
         self._learn(now)
         self._moment("is being reassigned", now)
 
@@ -195,10 +212,16 @@ class ControllerView:
     def reported(self, broker: int, now: LeaderAndIsr) -> None:
         """Record a sent request for the batch and for the comparison with the receiver's log."""
         if now is not self.last:
+            if self.last is not None and now.epoch > self.last.epoch and not self._unwritten:
+                self._unwritten = (self._cursor.place, f"a write of {now}")
             self._sound(now)
             self._not_back(now, f"the LeaderAndIsr to broker {broker}")
             self._learn(now)
             self._assigned = now.replicas or self._assigned
+        first = next(iter(self._batch.reported.values()), now)
+        if first.replicas != now.replicas and first[:4] == now[:4]:
+            replicas = " and of ".join(",".join(map(str, one.replicas)) for one in (first, now))
+            self._tell("two-contents", f"one batch tells brokers of replicas {replicas}")
         self._moving = now.moving
         self._batch.reported[broker] = now
         cursor = self._cursor
@@ -222,7 +245,10 @@ class ControllerView:
         if current is not None and current != source:
             summary = f"a change from {known.names[source]} failed, and the state was {known.names[current]}"
             self._tell("discontinuity", summary, (TRACE,))
-        self._of.refusals[Refusal(known.machine.name, source, target, (source, target) in known.rows)] += 1
+        refusal = Refusal(known.machine.name, source, target, (source, target) in known.rows)
+        self._of.refusals[refusal] += 1
+        first = self._of.refused_at.setdefault(refusal, self._cursor.place)
+        self._of.refused_at[refusal] = min(first, self._cursor.place)
 
     def started(self, replica: int, state: int) -> None:
         """Record the state that a machine reports after its start-up."""
@@ -241,6 +267,9 @@ class ControllerView:
     def flushed(self, registered: frozenset[int] | None, alive: frozenset[int] | None, whole: bool) -> None:
         """Check the batch: each row that it fired must have sent its requests."""
         batch, self._batch = self._batch, Batch()
+        unwritten, self._unwritten = self._unwritten, None
+        if unwritten is not None and whole and not batch.excused and self._of_brackets:
+            self._of.missing.append(unwritten)
         batch.alive = alive
         counts = self._of.rows
         may = batch.excused
@@ -289,6 +318,9 @@ class ControllerView:
         for replica, state in sorted(self._replicas.items()):
             if state in DELETING:
                 found.append(Unfinished(self._of.name, f"replica {replica} is left in {names[state]}", self._at))
+        states = set(self._replicas.values())
+        if states == {int(ReplicaState.NON_EXISTENT)} and self._partition not in (None, int(PartitionState.NON_EXISTENT)):
+            found.append(Unfinished(self._of.name, "its replicas are deleted, and the partition is not", self._at))
         if self._moving:
             found.append(Unfinished(self._of.name, "it is being reassigned", self._at))
         return found

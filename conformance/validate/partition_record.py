@@ -21,7 +21,10 @@ class PartitionRecord(Protocol):
     keeps_moments: bool
     rows: RowCounts
     refusals: Counter[Refusal]
+    refused_at: dict[Refusal, int]
     violations: list[Violation]
+    missing: list[tuple[int, str]]
+    """Lines that others show to be missing: the place where they are missed, and which."""
     uncached: set[int]
     """Controller epochs in which the partition was deleted, according to brokers."""
 

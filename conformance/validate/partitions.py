@@ -52,7 +52,10 @@ class PartitionResult:
     name: str
     rows: RowCounts
     refusals: Counter[Refusal]
+    refused_at: dict[Refusal, int]
+    """The place of the first of each."""
     violations: list[Violation]
+    missing: list[tuple[int, str]]
     followed: list[Followed]
     unfinished: list[Unfinished]
     moments: list[Moment]
@@ -71,7 +74,9 @@ class PartitionCheck:
         self.keeps_moments = keeps_moments
         self.rows: RowCounts = Counter()
         self.refusals: Counter[Refusal] = Counter()
+        self.refused_at: dict[Refusal, int] = {}
         self.violations: list[Violation] = []
+        self.missing: list[tuple[int, str]] = []
         self.uncached: set[int] = set()
         """Controller epochs in which the partition was deleted, according to brokers."""
         self.cursor = cursor
@@ -135,8 +140,10 @@ class PartitionCheck:
         self.leads(epoch, now.epoch, now.leader)
         if now.version < 0:
             return
-        key = (epoch, now.version)
-        content = (now.leader, now.epoch, tuple(sorted(now.isr)))
+        self._has((epoch, now.version), (now.leader, now.epoch, tuple(sorted(now.isr))))
+
+    def _has(self, key: tuple[int, int], content: tuple[int, int, tuple[int, ...]]) -> None:
+        """Record what a line shows of a version of the state znode."""
         known = self._contents.get(key)
         if known is None:
             self._contents[key] = {content: [1, self.cursor.place, self.cursor.when]}
@@ -192,7 +199,9 @@ class PartitionCheck:
             self.name,
             self.rows,
             self.refusals,
+            self.refused_at,
             sorted(self.violations),
+            sorted(self.missing),
             followed,
             views[-1].unfinished() if views else [],
             [

@@ -13,6 +13,7 @@ from kafka_spec.conformance.validate.outcome import Outcome
 from kafka_spec.conformance.validate.partition_record import RowCounts
 from kafka_spec.conformance.validate.partitions import PartitionResult
 from kafka_spec.conformance.validate.states import Known
+from kafka_spec.model_check.report.escape import one_line, plain
 
 MOST_SHOWN = 20
 """Maximum number of violations of one kind, and of partitions, in a text; JSON contains all."""
@@ -22,7 +23,7 @@ MOST_REASONS = 3
 
 def text_of(outcome: Outcome) -> str:
     """Return the outcome as text."""
-    return "\n".join(_text(outcome)) + "\n"
+    return plain("\n".join(_text(outcome)) + "\n")
 
 
 def _text(outcome: Outcome) -> Iterator[str]:
@@ -31,7 +32,7 @@ def _text(outcome: Outcome) -> Iterator[str]:
     yield f"  read: {outcome.lines:,} lines, {size}, from {len(outcome.files)} files of {outcome.sources} logs"
     yield f"  lines that could not be read: {outcome.broken:,}{_where(outcome)}; of stack traces: {outcome.continued:,}"
     for place, line, differs in outcome.examples[:MOST_SHOWN]:
-        yield f"    {outcome.at(place)}: {line}"
+        yield f"    {outcome.at(place)}: {one_line(line)}"
         yield f"      {differs}"
     for layout in outcome.layouts:
         yield f"  lines are laid out as {layout}"
@@ -76,7 +77,7 @@ def _not_judged(outcome: Outcome) -> Iterator[str]:
         yield "\nnot judged, or not in full"
     for why, kinds in list(reasons.items())[:MOST_SHOWN]:
         yield f"  {why}"
-        yield f"      {', '.join(kinds)}"
+        yield f"      {'all properties' if len(kinds) == len(outcome.judged) else ', '.join(kinds)}"
     yield from _more(len(reasons))
     if not_asked := [one.kind for one in outcome.judged if one.state == "not asked"]:
         yield f"\nnot asked for: {', '.join(not_asked)}"
@@ -119,8 +120,15 @@ def _refusals(outcome: Outcome) -> Iterator[str]:
         yield "\nattempts that the controller refused or gave up"
     for refusal, count in sorted(outcome.refusals.items()):
         known = outcome.tables.partition if refusal.machine == "Partition" else outcome.tables.replica
-        why = "a guard did not hold" if refusal.legal else "no row allows it"
+        rows = [row for _, row in known.rows.get((refusal.source, refusal.target), ())]
+        guards = list(dict.fromkeys(name for row in rows for name in row.conditions))
+        why = f"one of {', '.join(guards)} did not hold" if guards else "a guard did not hold" if rows else "no row allows it"
         yield f"  {count:>8,}  {known.names[refusal.source]} to {known.names[refusal.target]}: {why}"
+        those = [(one.name, one.refusals[refusal], one.refused_at[refusal]) for one in outcome.partitions if one.refusals[refusal]]
+        for name, times, place in those[:MOST_REASONS]:
+            yield f"            {name}: {times:,}, first at {outcome.at(place)}"
+        if len(those) > MOST_REASONS:
+            yield f"            and {len(those) - MOST_REASONS:,} partitions more, see --format json"
 
 
 def _partitions(outcome: Outcome) -> Iterator[str]:
@@ -234,6 +242,17 @@ def _plain_partition(partition: PartitionResult, outcome: Outcome) -> dict[str, 
         "rows": [row for known in (outcome.tables.partition, outcome.tables.replica) for row in _seen(known, partition.rows)],
         "arrived": sum(one.fates.arrived for one in partition.followed),
         "violations": sum(one.subject == partition.name for one in outcome.violations),
+        "refused": [
+            {
+                "machine": refusal.machine,
+                "source": known.names[refusal.source],
+                "target": known.names[refusal.target],
+                "count": count,
+                "first_at": outcome.at(partition.refused_at[refusal]),
+            }
+            for refusal, count in sorted(partition.refusals.items())
+            for known in [outcome.tables.partition if refusal.machine == "Partition" else outcome.tables.replica]
+        ],
     }
 
 

@@ -61,6 +61,8 @@ class Batch:
     stopped: dict[int, tuple[int, bool]] = field(default_factory=dict)
     alive: frozenset[int] | None = None
     """The brokers that are registered, as far as the controller's last requests show."""
+    removed: dict[int, LeaderAndIsr] = field(default_factory=dict)
+    """What was left after each removal of a replica from the ISR."""
     excused: bool = False
     """A LeaderAndIsr was sent for a reassignment, without a row."""
 

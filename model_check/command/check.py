@@ -34,7 +34,7 @@ from kafka_spec.model_check.command.options import (
     warn,
     write,
 )
-from kafka_spec.model_check.command.side_by_side import outcomes
+from kafka_spec.model_check.command.side_by_side import cheapest_first, outcomes
 from kafka_spec.model_check.command.simulate import add_simulate_options, refuse_without_simulate, run_simulate
 from kafka_spec.model_check.engines import ENGINES
 from kafka_spec.model_check.exploration import Budget, Distribution, Exploration, Progress
@@ -155,7 +155,7 @@ def run_check(options: argparse.Namespace, models: Models, charts: Mapping[str, 
     wanted = outputs(options)
     if options.accept:
         _refuse_to_accept(options, named)
-    checks = [_check_of(name, named, options, models) for name in options.models] or list(named.values())
+    checks = [_check_of(name, named, options, models) for name in options.models] or cheapest_first(list(named.values()))
     alone = len(options.models) == 1 and options.models[0] not in named
     asked = Asked(checks)
     report = Report(options, asked, alone, charts)
@@ -163,17 +163,21 @@ def run_check(options: argparse.Namespace, models: Models, charts: Mapping[str, 
     processes = min(processes, len(checks))
     if processes > 1:
         options.threads = max(1, options.threads // processes)
-        options.quiet = True
     as_it_comes = ("text", None) in wanted and not alone
+    with needing("check"):
+        from kafka_spec.model_check.progress import ManifestDisplay
+    display = ManifestDisplay(len(checks), enabled=processes > 1 and not options.quiet)
+    options.quiet = options.quiet or processes > 1  # of the searches themselves
     for outcome in outcomes(checks, lambda check: _run(options, check), processes):
         asked.add(outcome)
+        display.clear()
         if alone or not outcome.expected.all_properties_tested:
             _warn_of_untested(outcome)
         if as_it_comes:
-            write(plain(report.text_of(outcome)), None)
-            sys.stdout.flush()
+            _show(report, outcome)
+        display.show()
     for outcome in asked.outcomes[asked.added :] if as_it_comes else ():
-        write(plain(report.text_of(outcome)), None)
+        _show(report, outcome)
     for form, file in wanted:
         write(plain(report.closing()) if (form, file, alone) == ("text", None, False) else report.text(form), file)
     if "github" in [form for form, _ in wanted]:
@@ -181,6 +185,12 @@ def run_check(options: argparse.Namespace, models: Models, charts: Mapping[str, 
     if options.accept:
         _accept(manifest_of(options.manifest), report.outcomes)
     return report.code()
+
+
+def _show(report: Report, outcome: Outcome) -> None:
+    """Print one of several outcomes, at once also where the output is a file."""
+    write(plain(report.text_of(outcome)), None)
+    sys.stdout.flush()
 
 
 def _accept(manifest: Manifest, outcomes: Sequence[Outcome]) -> None:

@@ -1,8 +1,9 @@
 """Runs several checks side by side, each in one of a few processes; the outcomes come in the order of the checks.
 
-A process takes one check after another. It gets those first that compile to the code that it already has, and of the others the
-largest, so that no large one is left for the end. Ctrl-C stops the running checks, whose results so far are reported; what has not
-stopped after a second is ended. A process also ends with the one that started it, however that ended.
+A process takes one check after another: first those that compile to the code that it already has, else the first that is left.
+`cheapest_first` puts what compiles quickly and is small ahead, so that the first results come soon. Ctrl-C stops running checks,
+whose results so far are reported; what has not stopped after a second is ended. A process also ends with the one that started it,
+however that ended.
 """
 
 from __future__ import annotations
@@ -87,8 +88,7 @@ class _Crew:
     def __init__(self, checks: Sequence[NamedCheck], run: Run, processes: int) -> None:
         self.checks = checks
         self.codes = [_code_of(check) for check in checks]
-        by_size = sorted(range(len(checks)), key=lambda index: _size_of(checks[index]))
-        self.left = by_size
+        self.left = list(range(len(checks)))
         self.done: dict[int, Exploration] = {}
         self.stopped = 0.0
         """When Ctrl-C stopped the checks; 0: it did not."""
@@ -105,7 +105,7 @@ class _Crew:
         if not self.left or self.stopped:
             return
         known = [index for index in self.left if self.codes[index] in worker.codes]
-        index = (known or self.left)[-1]
+        index = (known or self.left)[0]
         self.left.remove(index)
         worker.codes.add(self.codes[index])
         worker.pipe.send(index)
@@ -178,6 +178,13 @@ def _code_of(check: NamedCheck) -> tuple[Any, ...]:
     return tuple(map(id, check.spec.rules)), check.properties, check.normal_form, packed(space.root).size, repr(ranges)
 
 
-def _size_of(check: NamedCheck) -> int:
-    """Return how many states the check is expected to have."""
-    return check.expected.distinct or 0
+def cheapest_first(checks: Sequence[NamedCheck]) -> list[NamedCheck]:
+    """Return checks in the order of what they cost: code of few rules compiles sooner; of one code, the smallest search first."""
+    codes: dict[tuple[int, ...], int] = {}
+    for check in checks:
+        codes.setdefault(tuple(map(id, check.spec.rules)), len(codes))
+
+    def cost(check: NamedCheck) -> tuple[int, int, int]:
+        return len(check.spec.rules), codes[tuple(map(id, check.spec.rules))], check.expected.distinct or 0
+
+    return sorted(checks, key=cost)

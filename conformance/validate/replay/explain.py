@@ -11,7 +11,10 @@ from datetime import datetime, timedelta
 from functools import cache, partial
 from typing import Literal, TypeAlias
 
+from kafka_spec.conformance.validate.embedded import run
 from kafka_spec.conformance.validate.files import Source
+from kafka_spec.conformance.validate.findings import READ, Violation
+from kafka_spec.conformance.validate.outcome import put_together
 from kafka_spec.conformance.validate.replay.model_steps import Line, Model
 from kafka_spec.conformance.validate.replay.observations import Observations, PartitionStory, SeenLine, observe
 from kafka_spec.conformance.validate.replay.script import Script
@@ -68,12 +71,18 @@ class Replayed:
     model: str
     files: list[str]
     partitions: list[ReplayedPartition] = field(default_factory=list)
+    violations: list[Violation] = field(default_factory=list)
+    """What the tables find, also in lines that the model has not: what brokers do, and all fields of requests."""
+    unread: list[str] = field(default_factory=list)
+    """Which lines are missing or cannot be read."""
 
     @property
     def verdict(self) -> Literal["holds", "violated", "inconclusive"]:
-        """`violated` if a log is not explained, `holds` if all are, wholly; else inconclusive."""
-        if any(one.verdict == "not explained" for one in self.partitions):
+        """`violated` if a log is not explained or the tables find something; `holds` if all is explained; else inconclusive."""
+        if self.violations or any(one.verdict == "not explained" for one in self.partitions):
             return "violated"
+        if self.unread:
+            return "inconclusive"
         whole = self.partitions and all(one.verdict == "explained" and not one.left_out for one in self.partitions)
         return "holds" if whole else "inconclusive"
 
@@ -88,6 +97,8 @@ def replay(
 ) -> Replayed:
     """Explain the logs of these partitions, or of the first ones; `progress` is told of each before it begins.
 
+    The logs are held to the tables first: the model has neither all fields of requests nor all lines of brokers.
+
     Raises:
         SpecError: a named partition is in none of the logs.
     """
@@ -97,6 +108,10 @@ def replay(
     plain = seen.plain and all(seen.plain)
     chosen = era or ("0.10" if plain else "2.8")
     found = Replayed(f"zookeeper/era_{chosen.replace('.', '_')}", list(files))
+    checked = put_together(run(sources, era, False, lambda _: None), files, era, "auto")
+    others = {one.name for one in checked.partitions} - set(wanted) if wanted else set()
+    found.violations = [one for one in checked.violations if one.subject not in others]
+    found.unread = [hole.summary for hole in checked.holes if hole.need == READ]
     model = cache(partial(Model, chosen))
     for number, name in enumerate(sorted(seen.logs)):
         if not wanted and number >= MOST_PARTITIONS:
@@ -112,6 +127,9 @@ def _told(seen: Observations, whole: PartitionStory, model: Callable[..., Model]
     """Explain one partition; an unclean election is permitted only if nothing else explains the log."""
     if terse := sorted({line.epoch for line in whole.lines} & seen.terse):
         why = f"controller epoch {terse[0]} is logged at INFO, where most lines are missing; set state.change.logger to TRACE"
+        return ReplayedPartition(whole, "not tried", why=why)
+    if whole.gaps:
+        why = f"lines are missing before {whole.gaps[0]}, which may be about it"
         return ReplayedPartition(whole, "not tried", why=why)
     log, left_out = _within_reach(whole)
     if log.count == 0:

@@ -216,7 +216,7 @@ class _BrokerListener:
     def stop_received(self, sender: Sender, epoch: int, delete: bool, message: Message) -> None:
         self._arrives(sender, "stopped", epoch, None, delete)
 
-    def stop_ignored(self, epoch: int, current: int | None) -> None:
+    def stop_ignored(self, epoch: int, current: int | None, deletes: bool | None) -> None:
         self._outcome("stopped", epoch, IGNORED)
 
     def _outcome(self, kind: str, epoch: int, outcome: str, previous: int | None = None) -> None:

@@ -11,17 +11,29 @@ from kafka_spec.conformance.validate.replay.explain import Replayed, ReplayedPar
 from kafka_spec.conformance.validate.replay.model_steps import Line
 from kafka_spec.conformance.validate.replay.search import Node
 from kafka_spec.conformance.validate.states import TABLES
+from kafka_spec.model_check.report.escape import plain
 
 BROKERS = ("controller", "broker", "leader", "follower", "first")
 """The parameters of rules that are brokers."""
 MOST_POSSIBLE = 5
+MOST_VIOLATIONS = 5
 LAST_STEPS = 6
 NAMES = TABLES["2.8"]
 
 
 def text_of(found: Replayed) -> str:
     """Return the report as text."""
-    return "\n".join([_verdict(found), *(line for one in found.partitions for line in ("", *_partition(found, one)))]) + "\n"
+    lines = [_verdict(found), *_of_tables(found), *(line for one in found.partitions for line in ("", *_partition(found, one)))]
+    return plain("\n".join(lines) + "\n")
+
+
+def _of_tables(found: Replayed) -> Iterator[str]:
+    """Yield what the tables find, and which lines could not be read."""
+    for one in found.violations[:MOST_VIOLATIONS]:
+        yield f"  {one.kind}: {_at(found, one.place)}: {one.subject}, {one.actor}: {one.summary}"
+    if len(found.violations) > MOST_VIOLATIONS:
+        yield f"  ... and {len(found.violations) - MOST_VIOLATIONS:,} violations more, see validate without --replay"
+    yield from (f"  {text}" for text in found.unread)
 
 
 def _verdict(found: Replayed) -> str:
@@ -143,6 +155,8 @@ def plain_of(found: Replayed) -> dict[str, Any]:
     return {
         "verdict": found.verdict,
         "model": found.model,
+        "violations": [{"kind": one.kind, "at": _at(found, one.place), "summary": one.summary} for one in found.violations],
+        "unread": found.unread,
         "partitions": [_plain(found, one) for one in found.partitions],
     }
 
