@@ -183,7 +183,7 @@ class States:
                 f"Assignment({count.domain})", Number("", literal(0), high, cut=count is not literal(2)), count, distinct=True
             )
         capacity = self.pick(literal(1), literal(2), literal(2), literal(3), limit(), limit(), limit(1), nodes(-1))
-        return Line(f"{self.pick('Bounded', 'Queue')}({item.domain}, {capacity.domain})", item, capacity)
+        return Line(f"{self.pick('SequenceOf', 'Queue')}({item.domain}, {capacity.domain})", item, capacity)
 
     def pile(self, item: Struct) -> Pile:
         """Return a set or a bag."""
