@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import tarfile
 from functools import cache
 from pathlib import Path
 
@@ -141,6 +143,27 @@ def test_why_a_partition_is_as_it_is(inside: Command) -> None:
     nobody = inside("validate", str(LOGS / "f412-cancellation-elects-cleanly"), "--at", "79", "--why", "p-0", "-q").stdout
     assert "it has no leader: only a member of the ISR" in nobody
     assert "unfencing broker 0: leader 0" in nobody
+
+
+def test_a_snapshot_alone_answers_too(inside: Command, tmp_path: Path) -> None:
+    """Of a snapshot without a log the image and the reasons are shown; its verdict is that not everything was seen."""
+    with tarfile.open(LOGS / "s412-one-controller.tar.gz") as packed:
+        packed.extractall(tmp_path, filter="data")
+    (last,) = sorted((tmp_path / "s412-one-controller" / "node-100").glob("*.checkpoint"))[-1:]
+    alone = tmp_path / "alone" / last.name
+    alone.parent.mkdir()
+    shutil.copy(last, alone)
+    image = json.loads(inside("validate", str(alone), "--at", "99999", "-q", "--format", "json").stdout)
+    (name, *_) = image["partitions"]
+    assert inside("validate", str(alone), "--why", name, "-q").stdout.startswith(f"{name}: leader")
+    assert "snapshots without a log" in inside("validate", str(alone), "-q").stdout
+
+
+def test_the_report_does_not_depend_on_the_hash_seed(kafka_spec: Command) -> None:
+    """The report of a log is the same text under two hash seeds."""
+    log = str(LOGS / "f412-cancellation-below-min-isr")
+    one, other = (kafka_spec("validate", log, "-q", "--format", "json", env={"PYTHONHASHSEED": seed}).stdout for seed in "12")
+    assert one == other != ""
 
 
 def test_another_release_does_not_explain(inside: Command) -> None:

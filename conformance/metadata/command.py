@@ -114,6 +114,7 @@ class Questions:
             return json.dumps(self.story.plain(), indent=1) if form == "json" else self.story.text()
         if self._why is not None:
             assert self._explaining is not None
+            self._explaining.explainer.image = judge.image  # of a snapshot without a log nothing was explained
             text = why_text(self._explaining.explainer, self._why)
             return json.dumps({"partition": self._why, "why": text.splitlines()}, indent=1) if form == "json" else text
         end = judge.next or 0

@@ -64,9 +64,10 @@ class Image:
         self.configs: dict[tuple[int, str], dict[str, str]] = {}
         self.features: dict[str, int] = {}
         self.others: dict[Any, Any] = {}
-        self.in_isr: dict[int, set[FoldedPartition]] = defaultdict(set)
-        self.in_elr: dict[int, set[FoldedPartition]] = defaultdict(set)
-        self.leaderless: set[FoldedPartition] = set()
+        self.in_isr: dict[int, dict[FoldedPartition, None]] = defaultdict(dict)
+        self.in_elr: dict[int, dict[FoldedPartition, None]] = defaultdict(dict)
+        self.leaderless: dict[FoldedPartition, None] = {}
+        """The partitions by the brokers in their ISR and their ELR, and those without a leader: sets that keep an order."""
         self.partitions = 0
         self._shapes: dict[PartitionShape, PartitionShape] = {}
         self._active: BrokerSet | None = None
@@ -168,13 +169,13 @@ class Image:
         ):
             if before != after:
                 for broker in before:
-                    sets[broker].discard(partition)
+                    sets[broker].pop(partition, None)
                 for broker in after:
-                    sets[broker].add(partition)
+                    sets[broker][partition] = None
         if new is not None and new.leader < 0:
-            self.leaderless.add(partition)
+            self.leaderless[partition] = None
         elif old is not None and old.leader < 0:
-            self.leaderless.discard(partition)
+            self.leaderless.pop(partition, None)
 
     def _change_partition(self, record: Any) -> str | None:
         partition = self.find(record.topic_id, record.partition_id)
@@ -247,7 +248,7 @@ class Image:
         del self.ids[name]
         for partition in self.topics.pop(record.topic_id).values():
             self._index(partition, partition.shape, None)
-            self.leaderless.discard(partition)
+            self.leaderless.pop(partition, None)
             self.partitions -= 1
         self.configs.pop((TOPIC_RESOURCE, name), None)
         return None
