@@ -37,7 +37,8 @@ WRITTEN = (
     "SetOf(Plain, ", "BagOf(", "ElementOf(", "add(", "remove(", "has(", "count(", "for q", "Among(", "or_none=True", "Member(",
     "any(", "all(", "sum(", "set_of(", "members_of(", " in (", " not in ", "size(",
     "final=", "constraint=", "view=",
-    "leads_to(", 'fairness="strong"', 'fairness="none"',
+    "leads_to(", 'fairness="strong"', 'fairness="none"', 'fairness="weak each"', 'fairness="strong each"', 'each={"one": NODES}',
+    "eventually(", "eventually_always(",
     "class Deep", "SequenceOf(Option(", "ArrayOf(MapOf(", "SequenceOf(BagOf(", "SetOf(Deep", "append(s.f0)",
     "k.mode", "Mode.FAST", "contains(", " if ", "and", "<<",
 )  # fmt: skip
