@@ -235,7 +235,7 @@ def test_a_mistake_in_a_model_is_no_expected_violation() -> None:
     assert result.violated == ["TypeInvariant"]
 
     assert Expectation("violated").unmet(result) == [
-        "TypeInvariant is violated, which nobody asked for: a field leaves its domain; mend the model, or say so in traces"
+        "TypeInvariant is violated, which nobody asked for: a field leaves its domain; fix the model, or say so in traces"
     ]
     assert Expectation("violated", traces={"TypeInvariant": result.findings["TypeInvariant"].states}).unmet(result) == []
 

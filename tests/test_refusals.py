@@ -99,7 +99,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "set": (lambda: field(set), "set is not a domain; write SetOf"),
     "int": (lambda: field(int), r"int is not a domain; write Range\(low, high\)"),
     "a number for a domain": (lambda: field(ANY or 5), "5 is not a domain; write a domain or a dataclass"),
-    "nothing in a sequence": (lambda: holding(SequenceOf(ANY, 3)), "None is no domain"),
+    "nothing in a sequence": (lambda: holding(SequenceOf(ANY, 3)), "None is not a domain"),
     "a word for a limit": (lambda: holding(Range(0, ANY or "3")), "State.x: a limit is a number or a Bound, and not '3'"),
     "a set too wide to be one": (lambda: holding(SetOf(70)), "State.x: a set of 70 members; there may be 0 to 62"),
     "a set too wide to be stored": (lambda: check(holding(SetOf(40))), "State.x: a set of 40 members is wider than 32 bits"),

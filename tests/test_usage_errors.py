@@ -38,7 +38,7 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
         "name a file that can be",
     ),
     "init in a file": (["init", "lock", "--folder", "binary"], "name a --folder that can be written"),
-    "init beside a binary manifest": (["init", "lock", "--folder", "odd"], "not UTF-8 text; mend it first"),
+    "init beside a binary manifest": (["init", "lock", "--folder", "odd"], "not UTF-8 text; fix it first"),
     "grow two models": (["check", "zookeeper/fixed", "kraft/fixed", "--grow"], "--grow is of one model"),
     "export into a file": (["export", "--folder", "binary"], "name a folder that can be written"),
     "export a model into a file": (
@@ -261,7 +261,7 @@ def test_what_a_module_refuses_is_told_with_its_line(
     monkeypatch.chdir(tmp_path)
     head = "from kafka_spec import field, invariant\n\n"
     for number, (line, reported) in enumerate(
-        (("X = field(bool)", "bool is no domain"), ("A = invariant('A', 'b', '', '')", "'b' is not"))
+        (("X = field(bool)", "bool is not a domain"), ("A = invariant('A', 'b', '', '')", "'b' is not"))
     ):
         Path(f"placed_{number}.py").write_text(head + line)
         assert kafka_spec(["check", f"placed_{number}:SPEC"]) == 2

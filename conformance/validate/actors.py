@@ -24,7 +24,7 @@ LAST_BITS = (1 << LIFE_BITS) - 1
 
 
 class HasGaps(Protocol):
-    """A listener that can be told of missing lines."""
+    """A listener that missing lines can be reported to."""
 
     def gap(self) -> None:
         """Lines of this log are missing here."""
@@ -34,7 +34,7 @@ View = TypeVar("View", bound=HasGaps)
 
 
 class Listeners(Generic[View]):
-    """The listeners of one writer, by partition; after a gap each is told of it before it hears of anything else."""
+    """The listeners of one writer, by partition; after a gap each is informed of it before anything else."""
 
     __slots__ = ("_make", "_stale", "_torn", "current")
 
@@ -185,7 +185,7 @@ class ControllerLog:
         self._announces = False
         """This version announces its requests to a broker after their partitions (2.6 and later), and the log has shown so."""
         self._told: dict[int, list[int]] = {}
-        """Brokers: how many of its partitions were told to lead, and to follow, since the last announcement."""
+        """Brokers: how many of its partitions were assigned to lead, and to follow, since the last announcement."""
         self._stops: dict[int, int] = {}
         self._torn = 0
         """How many batches from this one on may lack a line."""

@@ -101,7 +101,7 @@ KINDS = {
         "a broker receives what the controller of that epoch has sent", "the channel: FIFO", needs=OF_REQUESTS
     ),
     "told-otherwise": Kind(
-        "a broker becomes what it was told: leader or follower, at the leader epoch and with the ISR of the request",
+        "a broker becomes what its request said: leader or follower, at the leader epoch and with the ISR of the request",
         "BecomeLeader, BecomeFollower",
         needs=(*OF_BROKER, TRACE),
     ),
@@ -149,7 +149,7 @@ class Violation(NamedTuple):
     row: str = ""
     """The row that it breaks, if it breaks one."""
     epoch: int = 0
-    """The controller epoch whose log must meet `needs`, of TRACE, BEGUN and UNTIL; UNTIL: the log goes on until this time."""
+    """The controller epoch whose log must meet `needs`, of TRACE, BEGUN and UNTIL; UNTIL: the log continues until this time."""
     needs: tuple[str, ...] = ()
 
 

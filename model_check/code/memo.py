@@ -59,7 +59,7 @@ Write: TypeAlias = Callable[[], tuple[str, tuple[Fault, ...], tuple[Tally, ...]]
 
 
 def written(inputs: str, write: Write, fresh: bool) -> Written:
-    """Return what the compiler writes for the inputs of this text; `anew`: use and keep nothing that was written before."""
+    """Return what the compiler writes for the inputs of this text; `fresh`: use and keep nothing that was written before."""
     if fresh:
         return _new(write)
     origin = CodeOrigin(digest_of(inputs), SOURCES, "json")

@@ -65,7 +65,7 @@ class Program(Code):
         covering: bool = False,
         tier: Tier = Tier.FAST,
     ) -> None:
-        """Compile, or use code that was compiled from equal inputs before; `anew`: always compile; `tier`: see machine_code."""
+        """Compile, or use code that was compiled from equal inputs before; `fresh`: always compile; `tier`: see machine_code."""
         began = time.perf_counter()
         self.plan = plan = Plan(spec, claims, "digest" not in leave_out)
         self.written = self._compile(spec, layout, actions, claims, tuple(vars(k)), leave_out, fresh, covering)
@@ -153,7 +153,7 @@ class Program(Code):
 
     @classmethod
     def taken_rows(cls, spec: SeenSpec) -> dict[tuple[str, int], int] | None:
-        """Return where the code tells which rows of machines were taken (`lowering.unit.Unit.rows`); here it does not tell."""
+        """Return where the code records which rows of machines were taken (`lowering.unit.Unit.rows`); here it does not tell."""
         return None
 
     @classmethod

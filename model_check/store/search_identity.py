@@ -23,8 +23,8 @@ MADE = ("code", "code of records")
 def described(world: Interpreter, result: Exploration, layout: Layout, code: bytes, code_of_records: bytes) -> dict[str, Any]:
     """Return the description of a search; two searches with equal descriptions are the same.
 
-    The code is that of guards, effects and predicates. What no code contains is told apart: the initial states, which plain Python
-    makes, and the kinds of rules and claims, by which the driver of a search judges recorded steps.
+    The code is that of guards, effects and predicates. What no code contains is listed apart: the initial states, which plain
+    Python makes, and the kinds of rules and properties, by which the driver of a search judges recorded steps.
     """
     return {
         "model": result.spec.name,

@@ -11,7 +11,7 @@
 \* are numbers, arrays are functions from 0, sequences are tuples (so the item at offset 0 is item 1), sets
 \* are sets, members of an enumeration are numbers with names.
 \*
-\* A bound is a constant. A step that would leave one is no step (Step, and the comments `within the bounds`).
+\* A bound is a constant. A step that would leave one is not a step (Step, and the comments `within the bounds`).
 \* A limit that the spec states as a fact is part of TypeInvariant; a step that leaves limits of both kinds
 \* violates it. Limits are looked at where a step ends: a step that leaves one and comes back within it before
 \* it ends is taken here, and is none there. Two rows of a table that fit at once, and whatever cannot be
@@ -474,7 +474,7 @@ Next ==
 Spec == Init /\ [][Next]_state
 
 --------------------------------------------------------------------------------------------------------------
-\* What is claimed
+\* The properties
 
 \* Each field stays in its domain.
 TypeInvariant == state \in PartitionType
