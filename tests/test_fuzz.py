@@ -73,7 +73,7 @@ def test_independent_search(spec: Spec, everything: bool) -> None:
         spec, {**sample_specs.bounds_of(spec), **({"limit": 3} if spec in (sample_specs.GRID, sample_specs.GRID_TRAP) else {})}
     )
     plain = Independent(spec, world.bounds, everything, 10**6, deadlock=False)
-    result = oracle.explore(spec, world.bounds, properties=plain.claims, everything=everything)
+    result = oracle.explore(spec, world.bounds, everything=everything)
 
     assert [(what, one) for what, one, _ in compared(world, result, plain)] == [
         (what, other) for what, _, other in compared(world, result, plain)
