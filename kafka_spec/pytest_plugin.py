@@ -21,8 +21,8 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
         return None
     if "kafka-spec" not in content.get("tool", {}):
         return None
-    from kafka_spec.model_check.pytest_items import Manifest
+    from kafka_spec.model_check.pytest_items import ManifestFile
     from kafka_spec.spec.catalogue.models import MODELS
 
-    manifest: pytest.Collector = Manifest.from_parent(parent, path=file_path, catalogue=MODELS)
+    manifest: pytest.Collector = ManifestFile.from_parent(parent, path=file_path, catalogue=MODELS)
     return manifest

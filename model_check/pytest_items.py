@@ -24,7 +24,7 @@ class Unexpected(Exception):  # noqa: N818 - says what happened
     """The result of a check is not the expected one."""
 
 
-class Manifest(pytest.File):
+class ManifestFile(pytest.File):
     """The checks of one pyproject.toml."""
 
     def __init__(self, *, catalogue: Mapping[str, Spec], **other: Any) -> None:

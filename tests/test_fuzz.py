@@ -37,7 +37,8 @@ WRITTEN = (
     "SetOf(Plain, ", "BagOf(", "ElementOf(", "add(", "remove(", "has(", "count(", "for q", "Among(", "or_none=True", "Member(",
     "any(", "all(", "sum(", "set_of(", "members_of(", " in (", " not in ", "size(",
     "final=", "constraint=", "view=",
-    "leads_to(", 'fairness="strong"', 'fairness="none"',
+    "leads_to(", 'fairness="strong"', 'fairness="none"', 'fairness="weak each"', 'fairness="strong each"', 'each={"one": NODES}',
+    "eventually(", "eventually_always(",
     "class Deep", "SequenceOf(Option(", "ArrayOf(MapOf(", "SequenceOf(BagOf(", "SetOf(Deep", "append(s.f0)",
     "k.mode", "Mode.FAST", "contains(", " if ", "and", "<<",
 )  # fmt: skip
@@ -72,7 +73,7 @@ def test_independent_search(spec: Spec, everything: bool) -> None:
         spec, {**sample_specs.bounds_of(spec), **({"limit": 3} if spec in (sample_specs.GRID, sample_specs.GRID_TRAP) else {})}
     )
     plain = Independent(spec, world.bounds, everything, 10**6, deadlock=False)
-    result = oracle.explore(spec, world.bounds, properties=plain.claims, everything=everything)
+    result = oracle.explore(spec, world.bounds, everything=everything)
 
     assert [(what, one) for what, one, _ in compared(world, result, plain)] == [
         (what, other) for what, _, other in compared(world, result, plain)

@@ -76,20 +76,33 @@ SHARED_NAMES = {
     "Body": TWO_COMPILERS,
     "BrokerView": AS_LOGGED,
     "Change": "a field that a step changed; a transition that a log shows",
+    "Check": "a named check of a manifest; a condition of a transaction of ZooKeeper",
     "ControllerView": AS_LOGGED,
+    "Fields": "a term of TLA+; the fields of a line in an envelope of JSON",
     "Frame": "a message on a connection, as networks call it; a way through a function, as compilers call it",
+    "Judgement": "of a property in one state of a walk; of a claim about logs",
     "Kind": "of requests in the model; of violations in a log",
+    "Layout": "of a packed state; of the lines of a log",
     "LeaderAndIsr": "the request in the replication model, and as a log shows it",
     "LogEntry": TWO_MODELS,
+    "Operators": "who requests operations in a run; the operators of a TLA+ module",
+    "Options": "of a compiled program; of a run",
     "Outcome": "of a named check; of a validation",
     "PartitionChangeRecord": "a record of the metadata log: of Kafka, and of the public model",
     "PartitionRecord": "a record of the metadata log; a partition as the lines of a log show it",
+    "Readable": "a level whose states can be read; a log that can be read",
     "Record": TWO_FORMS,
+    "Replayed": "an edge on the implementation; a partition's lines as a run of the model",
     "Replica": TWO_MODELS,
     "Sequence": TWO_FORMS,
+    "Shown": "how a check shows a case; what a line shows of a state",
     "Source": "of a function; one log of one broker",
+    "Stage": "of a controller's event; where an edge is replayed",
+    "World": "the state of the ZooKeeper model; a cluster in a run",
 }
 """Names of public classes that are defined twice, and the reason for each."""
+TREE = ROOT / "spec" / "language" / "tree.py"
+"""Its nodes are always written tree.NAME, and are called what the language calls them."""
 
 
 @pytest.mark.slow

@@ -176,6 +176,12 @@ class BrokerRequests:
         if version is not None and version != reported.version >= 0:
             self._differs(name, f"it starts at version {version}, and the request has {reported}")
 
+    def follows(self, name: bytes, leader: int) -> None:
+        """A line says which leader a follower has now."""
+        reported = None if self._last is None else self._last.received.get(name)
+        if reported is not None and reported.leader != leader:
+            self._differs(name, f"it follows broker {leader}, and the request has {reported}")
+
     def completes(self, key: Key, epoch: int, name: bytes, role: str, leader: int | None) -> None:
         """The broker has become leader or follower, of this leader if the line names one."""
         handled = self._of(key, epoch)

@@ -38,6 +38,7 @@ MOVES = re.compile(
     rb"Sent LeaderAndIsr request (\(.*?\)) with new replica assignment (.*) to leader (-?\d+) for partition being "
     rb"reassigned (\S+) \("
 )
+CURRENT_LEADER = re.compile(rb" Current leader is (-?\d+)\.")
 REPLICAS = re.compile(rb"replicas=([\d,]*)")
 REFUSED = re.compile(
     rb"(?:Controller (\d+) epoch (\d+) )?(?:failed to change state|initiated state change of replica (\d+)) for partition "
@@ -446,6 +447,9 @@ class BrokerMessages:
         kind, name, epoch, version, previous = match.groups()
         untrue = kind == b"Follower" and line.find(b"Previous leader ", start) >= 0 and b"Previous leader epoch" not in line
         isr = ISR.search(line, start)
+        leader = CURRENT_LEADER.search(line, start)
+        if leader is not None:
+            log.requests.follows(name, int(leader[1]))
         log.requests.begins(
             name, kind.lower().decode(), int(epoch), brokers_in(isr[1]) if isr else None, int(version) if version else None
         )

@@ -149,8 +149,10 @@ class ControllerView:
     def _sound(self, now: LeaderAndIsr) -> None:
         if not now.isr:
             self._tell("empty-isr", f"{now}")
-        elif now.leader >= 0 and now.leader not in now.isr:
+        elif now.leader < -1 or (now.leader >= 0 and now.leader not in now.isr):
             self._tell("leader-outside-isr", f"{now}")
+        if len(set(now.isr)) < len(now.isr):
+            self._tell("isr-outside-replicas", f"a broker is in it twice: {now}")
         if now.replicas:
             if not self._replicas_seen and not self.created:
                 self._replicas_seen.update(now.isr)  # a reassignment before may have left others in the ISR

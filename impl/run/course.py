@@ -32,7 +32,7 @@ INSTANT = 1e-9
 Course: TypeAlias = Generator[Sleep, None, None]
 
 
-class World(nemesis.World, Protocol):
+class World(nemesis.FaultyWorld, Protocol):
     """What a run needs of a world."""
 
     @property

@@ -22,7 +22,7 @@ ANSWER = 6.0
 """The longest wait of an operator for an answer, in seconds."""
 
 
-class World(Protocol):
+class FaultyWorld(Protocol):
     """What the nemesis needs of a world; brokers are named by their numbers."""
 
     @property
@@ -65,7 +65,7 @@ class World(Protocol):
         """Return the number of the controller that a broker knows."""
 
 
-class NetworkedWorld(World, Protocol):
+class NetworkedWorld(FaultyWorld, Protocol):
     """A world with a simulated network."""
 
     @property
@@ -73,7 +73,7 @@ class NetworkedWorld(World, Protocol):
         """The network."""
 
 
-AnyWorld = TypeVar("AnyWorld", bound=World, covariant=True)
+AnyWorld = TypeVar("AnyWorld", bound=FaultyWorld, covariant=True)
 Strike: TypeAlias = Callable[[Any], object]
 """Injects a fault, once."""
 
@@ -120,35 +120,35 @@ class Nemesis(Generic[AnyWorld]):
 # Processes
 
 
-def crash(nemesis: Nemesis[World]) -> None:
+def crash(nemesis: Nemesis[FaultyWorld]) -> None:
     """Crash a process; it is started again some time later."""
     number = nemesis.somebody()
     nemesis.note("crash", f"broker {number} crashes")
     nemesis.world.crash(number)
 
 
-def lose_power(nemesis: Nemesis[World]) -> None:
+def lose_power(nemesis: Nemesis[FaultyWorld]) -> None:
     """Crash a process and lose its unflushed records."""
     number = nemesis.somebody()
     lost = nemesis.world.lose_power(number)
     nemesis.note("power", f"broker {number} loses power, and {lost:,} records")
 
 
-def bounce(nemesis: Nemesis[World]) -> None:
+def bounce(nemesis: Nemesis[FaultyWorld]) -> None:
     """Crash a process and start it again before anyone notices."""
     number = nemesis.somebody()
     nemesis.note("bounce", f"broker {number} bounces")
     nemesis.world.bounce(number)
 
 
-def shut_down(nemesis: Nemesis[World]) -> None:
+def shut_down(nemesis: Nemesis[FaultyWorld]) -> None:
     """Shut a broker down, and start it again."""
     number = nemesis.somebody()
     nemesis.note("shutdown", f"broker {number} is shut down")
     nemesis.world.shut_down(number)
 
 
-def elect(nemesis: Nemesis[World]) -> None:
+def elect(nemesis: Nemesis[FaultyWorld]) -> None:
     """Request preferred leader elections from the controller that some broker knows."""
     controller = nemesis.world.controller_of(nemesis.somebody())
     nemesis.note("election", "an operator requests preferred leader elections")

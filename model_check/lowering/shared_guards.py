@@ -31,7 +31,7 @@ MOST = 254
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedGuards:
     """A guard, and for each of its parameters which one of the rule it is."""
 
     guard: Function
@@ -42,7 +42,7 @@ class Asked:
 class Opening:
     """The guards that a rule asks first, in their order, and the ranges of the rule's first parameters, which they are about."""
 
-    asked: tuple[Asked, ...]
+    asked: tuple[AskedGuards, ...]
     ranges: Ranges
 
     @property
@@ -87,14 +87,14 @@ class SharedGuards(Emitter):
 
     def rows_of(self, index: int, rule: Rule) -> Iterator[Opening]:
         """Yield the openings that a rule could have: the rows of guards that it asks first and that are of its first parameters."""
-        names, ranges, asked = list(rule.params), self.actions.ranges[index], list[Asked]()
+        names, ranges, asked = list(rule.params), self.actions.ranges[index], list[AskedGuards]()
         for depth in range(1, len(names) + 1):
             if isinstance(rule.params[names[depth - 1]], Among | ItemOf | ElementOf) or count_of(tuple(ranges[:depth])) > MOST:
                 return
             for guard in rule.guards:
                 places = tuple(names.index(name) for name in asked_of(guard))
                 if places and max(places) == depth - 1:
-                    asked.append(Asked(guard, places))
+                    asked.append(AskedGuards(guard, places))
                     yield Opening(tuple(asked), tuple(ranges[:depth]))
 
     @contextlib.contextmanager
@@ -119,7 +119,7 @@ class SharedGuards(Emitter):
             self.answers = code.args[2]
             count = self.slot(I64, ZERO)
 
-            def bind(values: list[ir.Value], number: ir.Value, left: tuple[Asked, ...]) -> None:
+            def bind(values: list[ir.Value], number: ir.Value, left: tuple[AskedGuards, ...]) -> None:
                 out = self.code.append_basic_block("next")
                 while left and max(left[0].places) < len(values):
                     asked, *others = left
@@ -151,7 +151,7 @@ class SharedGuards(Emitter):
             self.b.ret_void()
         return code
 
-    def holds(self, asked: Asked, values: list[ir.Value]) -> ir.Value:
+    def holds(self, asked: AskedGuards, values: list[ir.Value]) -> ir.Value:
         """Return whether a guard holds for some values of a rule's first parameters."""
         given = {name: values[place] for name, place in zip(asked_of(asked.guard), asked.places, strict=True)}
         return self.predicate(asked.guard, {"s": self.source, "k": K(), **given})

@@ -78,6 +78,7 @@ def main() -> int:
     tally = Tally()
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
         os.environ["KAFKA_SPEC_CACHE"] = name
+        os.environ["KAFKA_SPEC_VERIFY_CODE"] = "1"  # code that is used again at other bounds is written again, and compared
         if not options.no_spark:
             from tests.fuzz.on_spark import on_spark
 

@@ -6,6 +6,7 @@ them. The states of a level are in the order in which they are found, so that fi
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -54,6 +55,27 @@ def whole(value: Any) -> Any:
     return tuple(sorted(parts)) if isinstance(getattr(value, "type", None), Collection) else parts
 
 
+@dataclass(frozen=True)
+class Reading:
+    """A property, or one binding of a property that is stated for each of some things."""
+
+    name: str
+    kind: str
+    when: Callable[..., Any] | None
+    predicate: Callable[..., Any]
+    given: Mapping[str, int]
+
+
+def readings(claim: table.Property, bounds: Mapping[str, int]) -> Iterator[Reading]:
+    """Yield what a property says at some bounds, written out."""
+    names = list(claim.named_things)
+    every = list(itertools.product(*(range(bounds[bound.name]) for bound in claim.named_things.values())))
+    for values in every:
+        shown = ",".join(f"{name}={value}" for name, value in zip(names, values, strict=True))
+        name = f"{claim.name}[{shown}]" if len(every) > 1 else claim.name
+        yield Reading(name, claim.kind, claim.when, claim.predicate, dict(zip(names, values, strict=True)))
+
+
 class Independent:
     """A search, and what it found out."""
 
@@ -68,7 +90,7 @@ class Independent:
         self.deadlock = deadlock
         self.spec, self.bounds = spec, bounds
         self.space, self.k = spec.space(bounds), spec.constants(bounds)
-        self.claims = spec.properties
+        self.claims = [one for claim in spec.properties for one in readings(claim, bounds)]
         self.levels: list[int] = []
         self.fired, self.new, self.bounded = Counter[str](), Counter[str](), Counter[str]()
         self.tested = Counter[str]()
@@ -132,9 +154,9 @@ class Independent:
         """Whether not every state that is met is kept, so that it is judged where it is met."""
         return self.spec.constraint is not None or bool(self.spec.view)
 
-    def applies(self, claim: table.Property, **scope: Any) -> bool:
+    def applies(self, claim: Reading, **scope: Any) -> bool:
         """Whether a claim is made of a state or step."""
-        return claim.when is None or bool(self.call(claim.name, claim.when, **scope))
+        return claim.when is None or bool(self.call(claim.name, claim.when, **claim.given, **scope))
 
     def values(self, parameter: Any, s: Any) -> Iterable[int]:
         """Return what a parameter runs over."""
@@ -209,11 +231,13 @@ class Independent:
                     scope = {"before": node.state, "after": after, "k": self.k}
                     if claim.kind == "step invariant" and self.applies(claim, **scope):
                         self.tested[claim.name] += claim.when is not None
-                        if not self.call(claim.name, claim.predicate, **scope):
+                        if not self.call(claim.name, claim.predicate, **claim.given, **scope):
                             self.ways.setdefault(claim.name, way)
                     if claim.kind in ("invariant", "reachable") and self.partial and self.applies(claim, s=after, k=self.k):
                         self.tested[claim.name] += claim.when is not None
-                        if bool(self.call(claim.name, claim.predicate, s=after, k=self.k)) == (claim.kind == "reachable"):
+                        if bool(self.call(claim.name, claim.predicate, **claim.given, s=after, k=self.k)) == (
+                            claim.kind == "reachable"
+                        ):
                             self.ways.setdefault(claim.name, way)
                 if not self.inside(after):
                     self.bounded[rule.name] += 1
@@ -239,12 +263,13 @@ class Independent:
         for claim in self.claims:
             for node in level if claim.kind != "step invariant" else ():
                 applies = self.applies(claim, s=node.state, k=self.k)
-                on_ways = claim.kind in ("recoverable", "leads-to")
+                on_ways = claim.kind in ("recoverable", "leads-to", "eventually", "eventually always")
                 if not applies and not on_ways:
                     continue
-                true = bool(self.call(claim.name, claim.predicate, s=node.state, k=self.k))
+                true = bool(self.call(claim.name, claim.predicate, **claim.given, s=node.state, k=self.k))
                 if on_ways:
                     node.meets |= {claim.name} if true else set()
+                    applies = applies and (claim.kind != "eventually" or len(self.levels) == 1)
                     node.owes |= {claim.name} if applies else set()
                     self.tested[claim.name] += applies and not true
                 else:
@@ -267,7 +292,12 @@ class Independent:
     def judge_progress(self) -> None:
         """Find for each leads-to claim the first state that owes and from which a fair behaviour never meets the claim."""
         for claim in self.claims:
-            if claim.kind == "leads-to":
+            if claim.kind == "eventually always":
+                again = self.fair({key for key, node in self.nodes.items() if not node.cut})
+                lost = [node for key, node in self.nodes.items() if key in again and claim.name not in node.meets]
+                if lost:
+                    self.ways.setdefault(claim.name, lost[0].way)
+            if claim.kind in ("leads-to", "eventually"):
                 open_ = {key for key, node in self.nodes.items() if claim.name not in node.meets}
                 never = self.fair({key for key in open_ if not self.nodes[key].cut})
                 while more := {key for key in open_ - never if any(to in never for to, _, _ in self.nodes[key].steps)}:
@@ -283,16 +313,21 @@ class Independent:
             part = self.around(next(iter(left)), left)
             left = left - part
             steps = [(key, *step) for key in part for step in self.nodes[key].steps if step[1].kind == "protocol"]
-            taken = {(rule.name, binding) for _, to, rule, binding in steps if to in part}
+            taken = {self.fair_with(rule, binding) for _, to, rule, binding in steps if to in part}
             vain: dict[tuple[str, str, tuple[int, ...]], set[Any]] = {}
             for key, _, rule, binding in steps:
-                if (rule.name, binding) not in taken:
-                    vain.setdefault((rule.assumed, rule.name, binding), set()).add(key)
-            strong = set().union(*(keys for (kind, _, _), keys in vain.items() if kind == "strong"))
-            if any(kind == "weak" and keys == part for (kind, _, _), keys in vain.items()):
+                if (whose := self.fair_with(rule, binding)) not in taken:
+                    vain.setdefault(whose, set()).add(key)
+            strong = set().union(*(keys for (kind, _, _), keys in vain.items() if kind.startswith("strong")))
+            if any(kind.startswith("weak") and keys == part for (kind, _, _), keys in vain.items()):
                 continue
             found |= self.fair(part - strong) if strong else part
         return found
+
+    def fair_with(self, rule: table.Rule, binding: tuple[int, ...]) -> tuple[str, str, tuple[int, ...]]:
+        """Return what is fair together: all bindings of a rule, or with `each` a binding by itself."""
+        kind = rule.fairness or self.spec.fairness
+        return kind, rule.name, binding if kind.endswith("each") else ()
 
     def around(self, start: Any, inside: set[Any]) -> set[Any]:
         """Return the states to which protocol steps lead, and from which they lead back, inside some states."""

@@ -204,7 +204,8 @@ class Module(States):
 
     def fairness(self, kind: str) -> str:
         """Return another fairness than the weak one of protocol rules, now and then."""
-        other = self.newest.choice(("", "", "strong", "none")) if self.may_lead else ""
+        words = ("", "", "strong", "none", "weak each", "strong each")
+        other = self.newest.choice(words) if self.may_lead else ""
         return f', fairness="{other}"' if other and kind == "protocol" else ""
 
     # how often rules fire
@@ -240,10 +241,8 @@ class Module(States):
 
     def claim(self, number: int) -> str:
         """Return a property, its predicate being added."""
-        if self.may_lead and self.newest.random() < 0.25:
-            scope = Scope({"s": self.state})
-            when, goal = (self.function(what, self.write.predicate(scope), ["s", "k"]) for what in ("when", "claim"))
-            return f'leads_to("Claim{number}", {when}, {goal}, "")'
+        if self.may_lead and self.newest.random() < 0.4:
+            return self.of_paths(number)
         kind = self.pick("invariant", "invariant", "step_invariant", "step_invariant", "reachable", "recoverable", "recoverable")
         roots = ("before", "after") if kind == "step_invariant" else ("s",)
         body = self.write.predicate(Scope(dict.fromkeys(roots, self.state)))
@@ -264,6 +263,26 @@ class Module(States):
             when = self.other.choice(known)
         known += [when, *([name] if self.other.random() < 0.3 else [])]
         return f'{kind}("Claim{number}", {name}, "", "", when={when})'
+
+    def of_paths(self, number: int) -> str:
+        """Return a property of what has to happen eventually, of the state or of each node."""
+        each = self.newest.random() < 0.5
+        kind = self.newest.choice(("leads_to", "leads_to", "recoverable", "eventually", "eventually_always"))
+        functions = [self.of_each(what) if each else self.of_state(what) for what in ("when", "claim")]
+        more = ', each={"one": NODES}' if each else ""
+        if kind == "leads_to":
+            return f'leads_to("Claim{number}", {functions[0]}, {functions[1]}, ""{more})'
+        when = f", when={functions[0]}" if kind == "recoverable" else ""
+        return f'{kind}("Claim{number}", {functions[1]}, ""{when}{more})'
+
+    def of_state(self, what: str) -> str:
+        """Return a predicate of the state, which is added."""
+        return self.function(what, self.write.predicate(Scope({"s": self.state})), ["s", "k"])
+
+    def of_each(self, what: str) -> str:
+        """Return a predicate of one of several things, which is added; of the first it says something else than of the others."""
+        first, others = (self.write.predicate(Scope({"s": self.state})) for _ in range(2))
+        return self.function(what, ["if one == 0:", *(f"    {line}" for line in first), *others], ["s", "k", "one"])
 
     def spec(self) -> None:
         """Add the spec."""
@@ -290,7 +309,7 @@ class Module(States):
         for name, chance in (("final", 0.5), ("constraint", 0.25)):
             if self.other.random() < chance:
                 found.append(f"{name}={self.function(name, self.write.predicate(self.scope({})), ['s', 'k'])},")
-        if self.other.random() < 0.3 and not any(claim.startswith(("recoverable", "leads_to")) for claim in claims):
+        if self.other.random() < 0.3 and not any(claim.startswith(("recoverable", "leads_to", "eventually")) for claim in claims):
             before = self.write.careful, self.write.machines
             self.write.strict, self.write.careful, self.write.machines = True, True, []
             body = self.write.statements(self.scope({}), 1, 2)

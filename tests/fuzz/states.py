@@ -19,8 +19,8 @@ from kafka_spec.spec.language.domain import (
     remove, reset, set_of, size, tagged, truncate, value_of,
 )
 from kafka_spec.spec.vocabulary.table import (
-    Among, BoundSet, Decision, ElementOf, ItemOf, Machine, Row, Rule, Spec, fire, invariant, leads_to, reachable, recoverable,
-    step_invariant,
+    Among, BoundSet, Decision, ElementOf, ItemOf, Machine, Row, Rule, Spec, eventually, eventually_always, fire, invariant,
+    leads_to, reachable, recoverable, step_invariant,
 )
 
 BASE = {base}
@@ -117,8 +117,8 @@ class States:
         ))  # fmt: skip
         capacity = self.newest.choice((literal(1), literal(2), limit(1)))
         outer: list[Kind] = [
-            Line(f"Bounded({inner.domain}, {capacity.domain})", inner, capacity),
-            Many(f"Each({inner.domain}, 2)", inner, literal(2)),
+            Line(f"SequenceOf({inner.domain}, {capacity.domain})", inner, capacity),
+            Many(f"ArrayOf({inner.domain}, 2)", inner, literal(2)),
         ]
         if not isinstance(inner, Maybe):
             outer += [self.table(inner), *([] if isinstance(inner, Table) else [self.maybe(inner)])]
@@ -171,7 +171,7 @@ class States:
     def array(self, item: Kind) -> Many:
         """Return an array."""
         length = self.pick(literal(1), literal(2), literal(2), literal(3), nodes(), nodes(-1))
-        each = f"PerBroker({item.domain}, {length.domain})" if self.often(0.3) else f"Each({item.domain}, {length.domain})"
+        each = f"PerBroker({item.domain}, {length.domain})" if self.often(0.3) else f"ArrayOf({item.domain}, {length.domain})"
         return Many(each, item, length)
 
     def line(self, item: Number | Struct) -> Line:
@@ -183,7 +183,7 @@ class States:
                 f"Assignment({count.domain})", Number("", literal(0), high, cut=count is not literal(2)), count, distinct=True
             )
         capacity = self.pick(literal(1), literal(2), literal(2), literal(3), limit(), limit(), limit(1), nodes(-1))
-        return Line(f"{self.pick('Bounded', 'Queue')}({item.domain}, {capacity.domain})", item, capacity)
+        return Line(f"{self.pick('SequenceOf', 'Queue')}({item.domain}, {capacity.domain})", item, capacity)
 
     def pile(self, item: Struct) -> Pile:
         """Return a set or a bag."""
@@ -193,7 +193,7 @@ class States:
 
     def record(self, name: str, kinds: dict[str, Kind], tags: list[str] | None = None) -> Struct:
         """Add a record."""
-        lines = [f"    {field}: int = holds({kind.domain})" for field, kind in kinds.items()]
+        lines = [f"    {field}: int = field({kind.domain})" for field, kind in kinds.items()]
         decorators = []
         if tags:
             meant = [f"{tag.split()[0]}: ({''.join(f'{word!r}, ' for word in tag.split()[1:])})" for tag in tags]
@@ -251,7 +251,7 @@ class States:
             if where == "record":
                 of_record: Kind = self.record(f"Being{number}", {"n": self.number(), "life": of})
             inner: Kind = of if where != "record" else of_record
-            array = Many(f"Each({inner.domain}, 2)", inner, literal(2)) if self.often(0.5) else Many(
+            array = Many(f"ArrayOf({inner.domain}, 2)", inner, literal(2)) if self.often(0.5) else Many(
                 f"PerBroker({inner.domain}, NODES)", inner, nodes())  # fmt: skip
             state[f"m{number}"] = of if where == "field" else array
             self.places.append((f"m{number}", None if where == "field" else array))

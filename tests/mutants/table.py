@@ -57,7 +57,7 @@ def mutant(
 COMPARISONS = (
     mutant(
         "verify-same-seed", "--verify searches again with the same seed", CHECK,
-        "first, VERIFY_SEED", "first, None", COMPARED + "test_verify_takes_another_seed",
+        "by_embedded(VERIFY_SEED, fresh=True)", "by_embedded(None, fresh=True)", COMPARED + "test_verify_takes_another_seed",
     ),
     *(
         mutant(
@@ -200,7 +200,7 @@ VERDICTS = (
     ),
     mutant(
         "undecided-by-all", "steps of operators are reported as what leaves ways back undecided", EXPLORATION,
-        'if rule.kind == "protocol" and self.bounded[rule.name]]', "if self.bounded[rule.name]]", BACK + "test_a_trap_is_found_at_its_first_state",
+        'if rule.kind == "protocol" and bounded[rule.name]]', "if bounded[rule.name]]", BACK + "test_a_trap_is_found_at_its_first_state",
     ),
     mutant(
         "complete-anyway", "a search whose ways back were not judged is complete", EMBEDDED,
