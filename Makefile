@@ -24,7 +24,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # the tests start hundreds of processes: each would compile every module anew
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: check test long kafka lint fmt golden gallery tested reference docs system fuzz mutants spec-mutants bench soak soak-operations clean FORCE
+.PHONY: check test long kafka lint fmt golden gallery tested reference docs system fuzz mutants spec-mutants log-mutations log-mutations-replay bench soak soak-operations clean FORCE
 
 check: $(VENV)/.check
 	$(BIN)/kafka-spec check --traces
@@ -51,6 +51,12 @@ $(LINKED): FORCE
 fmt: $(VENV)/.test
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+log-mutations: $(VENV)/.test
+	$(BIN)/python -m tests.log_mutations tests/logs/2.8.2 tests/logs/3.9.1 --output tests/logs/MUTATIONS.md
+
+log-mutations-replay: $(VENV)/.test
+	$(BIN)/python -m tests.log_mutations tests/logs/2.8.2 tests/logs/3.9.1 --replay orders-0
 
 golden: $(VENV)/.test
 	$(BIN)/python -m pytest -q $(PARALLEL) --update-golden -m "not long"

@@ -77,6 +77,7 @@ def begin(log: Writer) -> None:
         topic_id = topic.to_bytes(16, "big")
         records = [log.record(keys.TOPIC, name=f"t{topic}", topic_id=topic_id)]
         records.append(log.record(keys.CONFIG, resource_type=2, resource_name=f"t{topic}", name="min.insync.replicas", value="2"))
+        records.append(log.record(keys.CLEAR_ELR, topic_name=f"t{topic}"))
         for number in range(PARTITIONS):
             replicas = tuple((topic + number + place) % BROKERS for place in range(3))
             records.append(

@@ -137,7 +137,8 @@ def test_the_schema_refuses_what_is_no_result() -> None:
     """The schema is one, and a result with a wrong verdict, a missing count or a damaged trace does not fit it."""
     Draft202012Validator.check_schema(SCHEMA.schema)
     result: dict[str, Any] = {
-        "schema_version": 1, "model": "m", "bounds": {}, "engine": "oracle", "threads": 1, "verdict": "holds", "complete": True,
+        "schema_version": 1, "model": "m", "files": {},
+        "bounds": {}, "engine": "oracle", "threads": 1, "verdict": "holds", "complete": True,
         "stopped": None, "compared_with": [], "bounded": {}, "off": {}, "bounded_by": {}, "undecided_by": [], "distinct": 1,
         "normal_form": False, "unreduced": None, "constraint": None, "view": False, "generated": 0, "depth": 1,
         "levels": [1], "rules": {}, "never_fired": [], "never_tested": [], "properties": [],

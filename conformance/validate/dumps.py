@@ -6,7 +6,6 @@ Depends on text, not on the rules. Dumps are cached: the lines of the sender and
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 
 from kafka_spec.conformance.validate.events import LeaderAndIsr, Message
 
@@ -70,22 +69,31 @@ class Dumps:
         if known is None:
             if len(self._stops) >= MOST:
                 self._stops.clear()
-            message = message_of("", dump)
-            message.summary = STOP.format_map(defaultdict(str, message.fields))
-            known = self._stops[dump] = message
+            known = self._stops[dump] = Message(dump, fields_of)
         return known
 
 
-STOP = "leader epoch {leaderEpoch}, deletePartition {deletePartition}"
-
-
-def message_of(summary: str, dump: bytes) -> Message:
+def fields_of(dump: bytes) -> dict[str, str]:
     """Return all fields of a message that is printed as NAME(field=value, ...)."""
     fields: dict[str, str] = {}
     for name, value in FIELD.findall(dump):
         text = name.decode("ascii", "replace")
         fields[RENAMED.get(text, text)] = value.decode("utf-8", "replace").replace(", ", ",")
-    return Message(summary, fields)
+    return fields
+
+
+def fields_of_colons(dump: bytes) -> dict[str, str]:
+    """Return the fields of a leadership that is printed as in 0.10, by the names of today; none if it is not one."""
+    match = COLONS.search(dump)
+    if match is None:
+        return {}
+    leader, isr, epoch, version, replicas = match.groups()
+    fields = {"leader": leader.decode(), "isr": _listed(isr), "leaderEpoch": epoch.decode()}
+    if version is not None:
+        fields["partitionEpoch"] = version.decode()
+    if replicas is not None:
+        fields["replicas"] = _listed(replicas)
+    return fields
 
 
 def _read(dump: bytes) -> Read:
@@ -94,19 +102,14 @@ def _read(dump: bytes) -> Read:
         topic, number, leader, epoch, isr, version, replicas, adding, removing = match.groups()
         name = None if topic is None else topic + b"-" + number
         moving = bool(adding or removing)
-        now = LeaderAndIsr(int(leader), int(epoch), brokers_in(isr), int(version), brokers_in(replicas or b""), moving)
-        return now._replace(message=message_of(str(now), dump)), name
+        all_replicas, message = brokers_in(replicas or b""), Message(dump, fields_of)
+        return LeaderAndIsr(int(leader), int(epoch), brokers_in(isr), int(version), all_replicas, moving, message), name
     match = COLONS.search(dump)
     if match is None:
         return NOTHING
     leader, isr, epoch, version, replicas = match.groups()
-    now = LeaderAndIsr(int(leader), int(epoch), brokers_in(isr), int(version or -1), brokers_in(replicas or b""))
-    fields = {"leader": leader.decode(), "isr": _listed(isr), "leaderEpoch": epoch.decode()}
-    if version is not None:
-        fields["partitionEpoch"] = version.decode()
-    if replicas is not None:
-        fields["replicas"] = _listed(replicas)
-    return now._replace(message=Message(str(now), fields)), None
+    all_replicas, message = brokers_in(replicas or b""), Message(dump, fields_of_colons)
+    return LeaderAndIsr(int(leader), int(epoch), brokers_in(isr), int(version or -1), all_replicas, False, message), None
 
 
 def _listed(brokers: bytes) -> str:

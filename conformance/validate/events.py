@@ -6,7 +6,7 @@ one for each broker and partition, so that logs can be divided by partition. A `
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
 FILE_BITS = 40
@@ -44,16 +44,25 @@ class Message:
     Versions of Kafka print more fields or fewer, and call the version of the state znode `zkVersion` or `partitionEpoch`.
     """
 
-    __slots__ = ("fields", "summary")
+    __slots__ = ("_fields", "_parse", "text")
 
-    def __init__(self, summary: str, fields: Mapping[str, str]) -> None:
-        self.summary = summary
-        self.fields = fields
+    def __init__(self, text: bytes, parse: Callable[[bytes], Mapping[str, str]]) -> None:
+        """`parse` returns the fields; it is asked only where two texts differ."""
+        self.text = text
+        self._parse = parse
+        self._fields: Mapping[str, str] | None = None
+
+    @property
+    def fields(self) -> Mapping[str, str]:
+        """The fields by name, with their values as text."""
+        if self._fields is None:
+            self._fields = self._parse(self.text)
+        return self._fields
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Message):
             return NotImplemented
-        return self is other or self.differences(other) == []
+        return self.text == other.text or not self.differences(other)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -63,7 +72,14 @@ class Message:
         return [name for name, value in self.fields.items() if theirs.get(name, value) != value]
 
     def __str__(self) -> str:
-        return self.summary
+        shown = {
+            "leader": "leader",
+            "leaderEpoch": "epoch",
+            "isr": "ISR",
+            "partitionEpoch": "version",
+            "deletePartition": "deletes",
+        }
+        return ", ".join(f"{word} {self.fields[name].strip('[]')}" for name, word in shown.items() if name in self.fields)
 
 
 class LeaderAndIsr(NamedTuple):

@@ -139,8 +139,7 @@ PartitionFits(it) ==
   /\ \A i \in DOMAIN it.requests : LeaderAndIsrFits(it.requests[i])
   /\ it.next_record <= MaxRecords
 
-\* The step to the state t, unless that is outside the bounds; where it is no state at all, TypeInvariant
-\* tells.
+\* The step to the state t, unless that is outside the bounds; TypeInvariant reports what is not a state at all.
 Step(t) == Holds(PartitionFits(t) \/ t \notin PartitionType) /\ state' = t
 
 --------------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 from kafka_spec.conformance.validate.embedded import run
 from kafka_spec.conformance.validate.files import Source
-from kafka_spec.conformance.validate.findings import READ, Violation
+from kafka_spec.conformance.validate.findings import UNTIL, Violation
 from kafka_spec.conformance.validate.outcome import put_together
 from kafka_spec.conformance.validate.replay.model_steps import Line, Model
 from kafka_spec.conformance.validate.replay.observations import Observations, PartitionStory, SeenLine, observe
@@ -74,7 +74,7 @@ class Replayed:
     violations: list[Violation] = field(default_factory=list)
     """What the tables find, also in lines that the model has not: what brokers do, and all fields of requests."""
     unread: list[str] = field(default_factory=list)
-    """Which lines are missing or cannot be read."""
+    """What the logs lack, so that the tables could not be judged in full."""
 
     @property
     def verdict(self) -> Literal["holds", "violated", "inconclusive"]:
@@ -111,7 +111,8 @@ def replay(
     checked = put_together(run(sources, era, False, lambda _: None), files, era, "auto")
     others = {one.name for one in checked.partitions} - set(wanted) if wanted else set()
     found.violations = [one for one in checked.violations if one.subject not in others]
-    found.unread = [hole.summary for hole in checked.holes if hole.need == READ]
+    silent = {hole.summary for hole in checked.holes if hole.need == UNTIL and not checked.followed}  # no broker logs what arrives
+    found.unread = [reason for reason in checked.open_reasons if reason not in silent]
     model = cache(partial(Model, chosen))
     for number, name in enumerate(sorted(seen.logs)):
         if not wanted and number >= MOST_PARTITIONS:

@@ -28,7 +28,7 @@ def text_of(found: Replayed) -> str:
 
 
 def _of_tables(found: Replayed) -> Iterator[str]:
-    """Yield what the tables find, and which lines could not be read."""
+    """Yield what the tables find, and what they lack."""
     for one in found.violations[:MOST_VIOLATIONS]:
         yield f"  {one.kind}: {_at(found, one.place)}: {one.subject}, {one.actor}: {one.summary}"
     if len(found.violations) > MOST_VIOLATIONS:
