@@ -335,7 +335,7 @@ def _check(manifest: Manifest, table: Mapping[str, Any], where: str, model: Call
         properties = tuple(table["properties"]) if "properties" in table else None
         if "without" in table:
             if properties:
-                raise SpecError("properties says what to judge, without what not to; keep one of them")
+                raise SpecError("properties and without exclude each other; keep one of them")
             properties = judged_without(spec, table["without"])
         judged = {*(properties or all_judged(spec)), TYPE_INVARIANT}
         if "deadlock" in table:

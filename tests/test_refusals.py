@@ -67,7 +67,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "arguments swapped": (lambda: spec(Number, "it", (RULE,)), "summary must be a text, and is the class Number"),
     "rules for the state": (lambda: spec("it", (RULE,), Number), "state must be a class, and is tuple"),
     "a state, not its class": (lambda: spec("it", Number(), (RULE,)), "state must be a class, and is Number"),
-    "claims for rules": (lambda: spec("it", Number, (CLAIM,)), "rules holds Property Claim, which is no Rule"),
+    "claims for rules": (lambda: spec("it", Number, (CLAIM,)), "rules holds Property Claim, which is not a Rule"),
     "a number for machines": (lambda: spec("it", Number, (RULE,), machines=5), "machines must be a tuple of Machine, and is 5"),
     "a function that starts": (lambda: spec("it", Number, (RULE,), start=one), "start must be Rule, and is function one"),
     "a bound set alone": (

@@ -1,4 +1,4 @@
-"""What the compiler wrote for given inputs, kept in this process and in the cache (code_cache.py), so that it is written once.
+"""Memoizes the compiler's output by its inputs, in this process and in the cache on disk (llvm/disk_cache.py).
 
 What is kept is the digest of the code's text, by which machine_code.py finds the machine code, and what the text does not tell: the
 faults that the code records by number, and what its counters of coverage count. The text itself is written again only where the

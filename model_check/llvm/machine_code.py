@@ -29,7 +29,7 @@ class Tier(enum.IntEnum):
     """How much is done for the speed of code."""
 
     QUICK = 0
-    """Code that is there early. For a control plane that takes a fifth of the time, and a search takes three times as long."""
+    """Compiles fast and runs slowly: for a control plane in a fifth of the time, and a search takes three times as long."""
     FAST = 1
     """Fast code, for all values of `k`."""
     FIXED = 2

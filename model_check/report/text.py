@@ -294,7 +294,7 @@ def ending_note(trace: Trace, claim: Property | None) -> str:
         states = (trace.start, *trace.steps)
         again = states[-1].fingerprint == states[trace.lasso.back].fingerprint
         like = f"is state {trace.lasso.back + 1} again" if again else f"has the normal form of state {trace.lasso.back + 1}"
-        return f"State {len(trace.steps) + 1} {like}. To go round forever is fair to every rule of the protocol, and {never}."
+        return f"State {len(trace.steps) + 1} {like}. This cycle is fair to every rule of the protocol, and {never}."
     if trace.lasso is not None:
         return f"No step is enabled here that fairness asks for: it may stay so forever, and {never}."
     if claim is None or claim.kind != "recoverable":

@@ -91,7 +91,7 @@ class Items(list[Any]):
         if not isinstance(self.type, Collection):
             raise BadAccess(f"{self.type.place}: `in` is for sets of records and for sequences of numbers; write any(...)")
         if type_of(value).cls is not self.type.item.cls:
-            raise BadAccess(f"{self.type.place}: a {type(value).__name__} is no {self.type.item.cls.__name__}")
+            raise BadAccess(f"{self.type.place}: expected a {self.type.item.cls.__name__}, got a {type(value).__name__}")
         return any(order(self.type.item, value) == order(self.type.item, item) for item in self)
 
     def __setitem__(self, index: Any, value: Any) -> None:
