@@ -21,6 +21,13 @@ EXTRAS = {
 }
 """The libraries of each extra, by the names they are imported by; pyspark brings py4j."""
 
+POSIX = ("fcntl", "resource")
+"""Modules of Python that Windows does not have."""
+ELSEWHERE = (
+    "this needs Linux or macOS (on Windows: WSL); on Windows itself work the tables in Python, `models`, `export`, and `draw` as "
+    "mermaid, dot or markdown"
+)
+
 
 class MissingExtra(SpecError):  # noqa: N818 - says what happened
     """A library is not installed; the message names the extra that brings it."""
@@ -31,12 +38,14 @@ def needing(extra: str) -> Iterator[None]:
     """Run code that needs an extra.
 
     Raises:
-        MissingExtra: a library of that extra is not installed.
+        MissingExtra: a library of that extra is not installed, or this is Windows, where the code does not run.
     """
     try:
         yield
     except ModuleNotFoundError as error:
         library = (error.name or "").partition(".")[0]
+        if library in POSIX:
+            raise MissingExtra(ELSEWHERE) from None
         if library not in EXTRAS[extra]:
             raise
         raise MissingExtra(f"{library} is not installed; it comes with: pip install 'kafka-spec[{extra}]'") from None

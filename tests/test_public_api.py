@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import enum
+import importlib
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -34,6 +35,7 @@ from kafka_spec import (
     singleton,
     trace_of,
 )
+from kafka_spec.spec.optional_dependencies import MissingExtra, needing
 
 
 def test_every_name_is_there() -> None:
@@ -196,3 +198,10 @@ def test_former_names_are_accepted_with_a_warning() -> None:
         row = Row("open", (0,), 1, cites="a paper")
     assert row.reference == "a paper"
     assert kafka_spec.MODELS["control/fixed"] is kafka_spec.MODELS["zookeeper/fixed"]
+
+
+def test_windows_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where Python has no fcntl or resource, one line says what works there and what does not."""
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    with pytest.raises(MissingExtra, match=r"needs Linux or macOS.*on Windows itself work the tables"), needing("check"):
+        importlib.import_module("fcntl")
