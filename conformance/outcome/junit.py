@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 from xml.etree import ElementTree
 
-from kafka_spec.conformance.validate.findings import KINDS, Kind, Unfinished, Violation
-from kafka_spec.conformance.validate.report import MOST_SHOWN
+from kafka_spec.conformance.outcome.violations import Kind, Unfinished, Violation
+
+MOST_SHOWN = 20
+"""Maximum number of violations of one kind in a failure."""
 
 
 class Reported(Protocol):
@@ -33,7 +35,7 @@ class Reported(Protocol):
         """Return a place as text."""
 
 
-def junit_of(outcome: Reported, kinds: Mapping[str, Kind] = KINDS) -> str:
+def junit_of(outcome: Reported, kinds: Mapping[str, Kind]) -> str:
     """Return the outcome as JUnit XML; an inconclusive verdict is an error."""
     by_kind = {kind: [one for one in outcome.violations if one.kind == kind] for kind in kinds}
     open_reasons = outcome.open_reasons
