@@ -213,3 +213,46 @@ def test_a_fifo_in_a_folder_is_no_log(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "state-change.log")
     with pytest.raises(SpecError, match="no file in it"):
         find_sources([tmp_path])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is shown of lines
+
+
+def test_text_from_logs_is_plain_in_reports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Colours, bells and commands of CI runners that stand in a log reach no terminal."""
+    logs = Logs("2.8.2", tmp_path)
+    name, number = logs.find("Changed partition orders-0")
+    logs.files[name][number] = "\x1b]0;title\x07\x1b[31mred ##[error]worse"
+    logs.change("replica 0 for partition orders-1 from NewReplica to", "orders-1", "orders\x1b[31m-1")
+    logs.validated()
+
+    assert kafka_spec(["validate", str(tmp_path), "-q"]) in (1, 3)
+    text = capsys.readouterr().out
+    assert "could not be read" in text
+    assert "\x1b" not in text and "\x07" not in text and "##[" not in text
+
+
+def test_a_failed_election_is_listed_with_its_partition(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An election that failed is listed with topic, partition, line, and the guards of which one did not hold."""
+    path = tmp_path / "state-change.log"
+    change = "for partition __transaction_state-35 from OfflinePartition to OnlinePartition"
+    failed = f"Controller 100 epoch 11 failed to change state {change}"
+    path.write_text(f"[2024-02-12 18:04:34,242] ERROR [Controller id=100 epoch=11] {failed} (state.change.logger)\n")
+
+    assert kafka_spec(["validate", str(path), "-q"]) == 3
+    text = capsys.readouterr().out
+    assert "OfflinePartition to OnlinePartition: one of no_newer_controller_wrote, a_leader_can_be_elected did not hold" in text
+    assert f"__transaction_state-35: 1, first at {path}:1" in text
+
+
+def test_the_log_of_a_kraft_controller_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The log of a quorum controller is no log of a ZooKeeper controller: the report says what it is and what to name instead."""
+    path = tmp_path / "controller.log"
+    fenced = "[QuorumController id=1000] Fencing broker 0 at epoch 9 because its session has timed out."
+    path.write_text(f"[2025-07-08 18:09:24,746] INFO {fenced} (org.apache.kafka.controller.ReplicationControlManager:1700)\n")
+
+    assert kafka_spec(["validate", str(path), "-q"]) == 3
+    text = capsys.readouterr().out
+    assert f"{path} is the log of a KRaft controller" in text
+    assert "__cluster_metadata-0" in text

@@ -6,7 +6,7 @@ Source: Kafka 3.9 ReplicationControlManager.java, ClusterControlManager.java.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from kafka_spec.conformance.metadata.batches import MetadataEntry
 from kafka_spec.conformance.metadata.image import Image
@@ -25,6 +25,19 @@ from kafka_spec.spec.language.domain import NO_BROKERS, BrokerSet, excluding, in
 
 NO_PARTITION_0 = 1 << 30
 """The replicas of a partition 0 that does not exist: it limits nothing."""
+
+
+class Refusal(NamedTuple):
+    """Why a run of changes that ends at `end` of a batch is no event: a witness, for each beginning of the run up to `last`.
+
+    The witness is a partition whose record at `last` the event would not write, or one (`last` is `end`) without a record; None is
+    one that the image does not have.
+    """
+
+    end: int
+    last: int
+    witness: FoldedPartition | None
+    about: object
 
 
 class EventRequests:
@@ -99,12 +112,43 @@ class EventRequests:
             return False
         for entry in entries:
             partition = self.find(entry)
-            asked = None if partition is None else predicted.get(partition)
-            if partition is None or asked is None or self.predict(partition, asked) != recorded(entry.record):
-                return False
-            if entry.record.directories != self.directories_after(partition, entry.record.replicas):
+            if partition is None or not self.wrote_one(predicted, partition, entry):
                 return False
         return len({(entry.record.topic_id, entry.record.partition_id) for entry in entries}) == len(entries)
+
+    def wrote_one(self, predicted: Predicted, partition: FoldedPartition, entry: MetadataEntry) -> bool:
+        """Whether a record is the change of an event of its partition."""
+        asked = predicted.get(partition)
+        if asked is None or self.predict(partition, asked) != recorded(entry.record):
+            return False
+        directories: object = entry.record.directories
+        return directories == self.directories_after(partition, entry.record.replicas)
+
+    def refusal(self, predicted: Predicted, entries: Sequence[MetadataEntry], end: int) -> Refusal:
+        """Return why records that end before `end` are not exactly the changes of an event: what refuses as long as possible."""
+        seen: set[FoldedPartition] = set()
+        last = place = end
+        witness: FoldedPartition | None = None
+        for entry in reversed(entries):
+            place -= 1
+            partition = self.find(entry)
+            if last == end and (partition is None or partition in seen or not self.wrote_one(predicted, partition, entry)):
+                last, witness = place, partition
+            if partition is not None:
+                seen.add(partition)
+        absent = next((one for one in predicted if one not in seen), None)
+        if absent is not None:
+            last, witness = end, absent
+        return Refusal(end, last, witness, self._about(witness))
+
+    def refuses(self, known: Refusal, place: int, end: int) -> bool:
+        """Whether a refusal holds for the records from `place` on: its witness is still among them, and as it was."""
+        return known.end == end and place <= known.last and known.about == self._about(known.witness)
+
+    def _about(self, partition: FoldedPartition | None) -> object:
+        """Return what the request of an event over many partitions depends on, of one of them."""
+        brokers = (self.image.active, self.image.online)
+        return brokers if partition is None else (*brokers, partition.shape, partition.directories, self.least(partition))
 
     def directories_after(self, partition: FoldedPartition, replicas: tuple[int, ...] | None) -> tuple[bytes, ...] | None:
         """Return the directories that a change of the replicas writes, None if they stay: those of replicas that stay are kept."""

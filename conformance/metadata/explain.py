@@ -9,13 +9,15 @@ Source: Kafka 3.9 ReplicationControlManager.java, ClusterControlManager.java, Qu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kafka_spec.conformance.metadata import image as keys
 from kafka_spec.conformance.metadata.batches import MetadataEntry
-from kafka_spec.conformance.metadata.event_requests import EventRequests
+from kafka_spec.conformance.metadata.event_requests import EventRequests, Refusal
+from kafka_spec.conformance.metadata.image import Image
 from kafka_spec.conformance.metadata.predictions import Explained, Predicted
+from kafka_spec.conformance.metadata.rulings import Ruling
 from kafka_spec.conformance.metadata.shapes import LARGEST_BROKER
 from kafka_spec.conformance.metadata.single_changes import explain_alone
 from kafka_spec.impl.kraft.records import FENCED, UNFENCED
@@ -42,6 +44,8 @@ OTHER_EVENTS = {
 }
 """The events that change no partition and no registration: one record each."""
 
+MOST_REFUSALS = 64
+"""The runs whose refusals are remembered: that of this batch under each ruling."""
 
 NAMES_BROKER = frozenset({keys.REGISTER_BROKER, keys.UNREGISTER_BROKER, keys.REGISTRATION_CHANGE})
 NAMES_ID = frozenset({keys.FENCE_BROKER, keys.UNFENCE_BROKER})
@@ -50,6 +54,11 @@ NAMES_ID = frozenset({keys.FENCE_BROKER, keys.UNFENCE_BROKER})
 
 class Explainer(EventRequests):
     """Explains batches on an image, by the decisions of a ruling, which `rule` sets."""
+
+    def __init__(self, image: Image, min_isr: Callable[[bytes], int], unclean: Callable[[bytes], bool]) -> None:
+        super().__init__(image, min_isr, unclean)
+        self._refusals: dict[tuple[int, Ruling], Refusal] = {}
+        """By the offset of the record that ends a run, and the ruling."""
 
     def explain(self, entries: Sequence[MetadataEntry], place: int, end: int) -> Explained | None:
         """Return the event that begins at a place of a batch, None if no event explains it.
@@ -97,13 +106,31 @@ class Explainer(EventRequests):
         broker = record.id if key == keys.FENCE_BROKER else record.broker_id
         if not self._may_concern(entries, place, end, broker):
             return None
-        run = entries[place:end]
         if key == keys.FENCE_BROKER or record.fenced == FENCED:
-            predicted = self.removal(broker)
-            return self._event("fence", broker, predicted, len(run) + 1) if self.wrote(predicted, run) else None
+            return self._ended("fence", broker, entries, place, end, lambda: self.removal(broker))
         if record.log_dirs and not record.fenced:
-            predicted = self._lost_directories(broker, record.log_dirs)
-            return self._event("directory fails", broker, predicted, len(run) + 1) if self.wrote(predicted, run) else None
+            return self._ended(
+                "directory fails", broker, entries, place, end, lambda: self._lost_directories(broker, record.log_dirs)
+            )
+        return None
+
+    def _ended(
+        self, name: str, broker: int, entries: Sequence[MetadataEntry], place: int, end: int, asks: Callable[[], Predicted]
+    ) -> Explained | None:
+        """Return an event whose changes come before the record of the registration.
+
+        What refuses a run of changes mostly refuses each end of it, too: a large run is not predicted again for each record.
+        """
+        key = (entries[end].offset, self.ruling)
+        known = self._refusals.get(key)
+        if known is not None and self.refuses(known, place, end):
+            return None
+        predicted, run = asks(), entries[place:end]
+        if self.wrote(predicted, run):
+            return self._event(name, broker, predicted, len(run) + 1)
+        if len(self._refusals) >= MOST_REFUSALS:
+            self._refusals.clear()
+        self._refusals[key] = self.refusal(predicted, run, end)
         return None
 
     def _may_concern(self, entries: Sequence[MetadataEntry], place: int, end: int, broker: int) -> bool:
@@ -186,14 +213,13 @@ class Explainer(EventRequests):
         return None
 
     def _unregistration(self, entries: Sequence[MetadataEntry], place: int, end: int) -> Explained | None:
-        broker, run = entries[end].record.broker_id, entries[place:end]
-        if run and not self._may_concern(entries, place, end, broker):
+        broker = entries[end].record.broker_id
+        if end > place and not self._may_concern(entries, place, end, broker):
             return None
-        predicted = {
-            **self.concerned(self.image.in_elr[broker], excluding(self.image.active, broker), broker),
-            **self.removal(broker),
-        }
-        return self._event("unregister", broker, predicted, len(run) + 1) if self.wrote(predicted, run) else None
+        in_elr, rest = self.image.in_elr[broker], excluding(self.image.active, broker)
+        return self._ended(
+            "unregister", broker, entries, place, end, lambda: {**self.concerned(in_elr, rest, broker), **self.removal(broker)}
+        )
 
     def _event(self, name: str, broker: int, predicted: Predicted, count: int) -> Explained:
         return Explained(name, count, f"broker {broker}", tuple(predicted.items()))

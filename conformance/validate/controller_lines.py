@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 
-from kafka_spec.conformance.validate.actors import Actors, ControllerLog
+from kafka_spec.conformance.validate.actors import Actors
+from kafka_spec.conformance.validate.controller_log import ControllerLog
 from kafka_spec.conformance.validate.states import PARTITION_NUMBERS, REPLICA_NUMBERS
 
 ELECTED = re.compile(rb"\[Controller id=(\d+)\] (\d+) successfully elected as the controller. Epoch incremented to (\d+) ")

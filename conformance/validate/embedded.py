@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from kafka_spec.conformance.validate.actors import Actors, Claims
+from kafka_spec.conformance.validate.actors import Actors
 from kafka_spec.conformance.validate.broker_check import BrokerView
+from kafka_spec.conformance.validate.claims import Claims
 from kafka_spec.conformance.validate.events import Cursor
 from kafka_spec.conformance.validate.exchange import Exchange
 from kafka_spec.conformance.validate.files import Source, in_turns

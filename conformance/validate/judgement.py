@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from kafka_spec.conformance.validate.actors import Claims
+from kafka_spec.conformance.validate.claims import Claims
 from kafka_spec.conformance.validate.findings import (
     BEGUN,
     BROKER,

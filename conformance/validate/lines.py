@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from kafka_spec.conformance.validate.actors import Actors
+from kafka_spec.conformance.validate.broker_messages import BrokerMessages
 from kafka_spec.conformance.validate.controller_lines import ControllerLogLines
+from kafka_spec.conformance.validate.controller_messages import ControllerMessages
 from kafka_spec.conformance.validate.dumps import Dumps
 from kafka_spec.conformance.validate.events import Cursor, place_of
 from kafka_spec.conformance.validate.files import SUFFIX, Chunk
 from kafka_spec.conformance.validate.layouts import CONTINUED, KAFKAS, nearest
-from kafka_spec.conformance.validate.messages import BrokerMessages, ControllerMessages
 
 BRACKET = re.compile(rb"(TRACE|DEBUG|INFO|WARN|ERROR|FATAL) \[(Controller|Broker) id=(\d+)(?: epoch=(\d+))?$")
 PLAIN = re.compile(rb"(TRACE|DEBUG|INFO|WARN|ERROR|FATAL) (Controller|Broker) (\d+)(?: epoch (\d+))? (?!epoch)")

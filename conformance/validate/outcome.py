@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kafka_spec.conformance.validate.actors import Epoch
+from kafka_spec.conformance.validate.claims import Epoch
 from kafka_spec.conformance.validate.embedded import Results
 from kafka_spec.conformance.validate.events import file_and_line
 from kafka_spec.conformance.validate.findings import (
