@@ -21,7 +21,7 @@ from kafka_spec.conformance.metadata.image import Image
 from kafka_spec.conformance.metadata.judge import LogJudge
 from kafka_spec.conformance.metadata.snapshots import differences, image_of
 from kafka_spec.conformance.metadata.sources import batches_of_node, find_sources
-from kafka_spec.conformance.validate.events import file_and_line
+from kafka_spec.conformance.outcome.violations import file_and_line
 from kafka_spec.impl.kraft.record_schemas import SCHEMAS, SchemaField
 
 LOGS = Path(__file__).parent / "logs" / "kraft"

@@ -22,7 +22,7 @@ from kafka_spec.conformance.metadata.recognise import kind_of
 from kafka_spec.conformance.metadata.shapes import change_of
 from kafka_spec.conformance.metadata.sources import find_sources
 from kafka_spec.conformance.metadata.validation import MetadataOutcome, Validation
-from kafka_spec.conformance.validate.events import file_and_line
+from kafka_spec.conformance.outcome.violations import file_and_line
 from kafka_spec.impl.kraft.record_schemas import CONTROL, NEVER, SCHEMAS, Schema, SchemaField, snake
 from kafka_spec.spec.kraft.properties.safety import SAFETY
 from kafka_spec.spec.language.domain import SpecError

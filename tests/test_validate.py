@@ -18,8 +18,9 @@ from lxml import etree
 
 from benchmarks.validate import generate
 from kafka_spec.command import run as kafka_spec
+from kafka_spec.conformance.outcome.violations import file_and_line
 from kafka_spec.conformance.validate.embedded import run
-from kafka_spec.conformance.validate.events import Cursor, file_and_line
+from kafka_spec.conformance.validate.events import Cursor
 from kafka_spec.conformance.validate.exchange import LIFE_BITS, Exchange
 from kafka_spec.conformance.validate.files import CHUNK, chunks, find_sources
 from kafka_spec.conformance.validate.findings import KINDS

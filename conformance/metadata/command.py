@@ -145,7 +145,7 @@ def _as(form: str, outcome: MetadataOutcome) -> str:
         return text_of(outcome)
     if form == "junit":
         from kafka_spec.conformance.metadata.kinds import KINDS
-        from kafka_spec.conformance.validate.junit import junit_of
+        from kafka_spec.conformance.outcome.junit import junit_of
 
         return junit_of(outcome, KINDS)
     raise SpecError(f"a metadata log is reported as text, json or junit, not as {form}")

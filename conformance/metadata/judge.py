@@ -19,8 +19,7 @@ from kafka_spec.conformance.metadata.batches import LogBatch, MetadataEntry
 from kafka_spec.conformance.metadata.claims import PropertyChecker
 from kafka_spec.conformance.metadata.image import Image
 from kafka_spec.conformance.metadata.shapes import FoldedBroker, FoldedPartition, PartitionShape
-from kafka_spec.conformance.validate.events import place_of
-from kafka_spec.conformance.validate.findings import Violation
+from kafka_spec.conformance.outcome.violations import Violation, place_of
 from kafka_spec.impl.kraft.record_decoders import UnreadableRecord
 from kafka_spec.impl.kraft.record_schemas import SCHEMAS
 from kafka_spec.impl.kraft.records import FENCED, NO_LEADER_CHANGE, UNFENCED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kafka_spec.conformance.validate.findings import Kind
+from kafka_spec.conformance.outcome.violations import Kind
 from kafka_spec.spec.kraft.properties.safety import SAFETY
 
 LOG_KINDS: Mapping[str, Kind] = {

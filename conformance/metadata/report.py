@@ -13,7 +13,7 @@ from kafka_spec.conformance.metadata.explaining import MOST_SUBJECTS, Acting, Ex
 from kafka_spec.conformance.metadata.judge import LogJudge, time_of
 from kafka_spec.conformance.metadata.kinds import KINDS
 from kafka_spec.conformance.metadata.validation import MetadataOutcome
-from kafka_spec.conformance.validate.findings import Violation
+from kafka_spec.conformance.outcome.violations import Violation
 from kafka_spec.impl.kraft.record_schemas import SCHEMAS
 from kafka_spec.spec.kraft.cases import CASE
 

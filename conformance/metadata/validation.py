@@ -16,8 +16,7 @@ from kafka_spec.conformance.metadata.judge import LogJudge
 from kafka_spec.conformance.metadata.merge import Merger, NodeEnd
 from kafka_spec.conformance.metadata.snapshots import DamagedSnapshot, differences, image_of
 from kafka_spec.conformance.metadata.sources import NodeLog, Snapshot, Sources, epochs_in, quorum_in
-from kafka_spec.conformance.validate.events import file_and_line
-from kafka_spec.conformance.validate.findings import Unfinished, Violation
+from kafka_spec.conformance.outcome.violations import Unfinished, Violation, file_and_line
 
 MOST_DIFFERENCES = 3
 """The differences between a snapshot and the image that a report names."""

@@ -6,9 +6,9 @@ Independent of log texts. spec/decisions/fencing.py decides which epoch passes. 
 
 from __future__ import annotations
 
+from kafka_spec.conformance.outcome.violations import Violation
 from kafka_spec.conformance.validate.events import LeaderAndIsr, Message, Sender
 from kafka_spec.conformance.validate.exchange import Exchange
-from kafka_spec.conformance.validate.findings import Violation
 from kafka_spec.conformance.validate.partition_record import PartitionRecord
 from kafka_spec.spec.decisions.fencing import answer_to_leader_and_isr, answer_to_stop_replica
 from kafka_spec.spec.decisions.variants import StopReplicaEpoch

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from kafka_spec.conformance.outcome.violations import Violation
 from kafka_spec.conformance.validate.broker_requests import BrokerRequests
 from kafka_spec.conformance.validate.events import BrokerEvents, Sender
 from kafka_spec.conformance.validate.exchange import LIFE_BITS
-from kafka_spec.conformance.validate.findings import Violation
 from kafka_spec.conformance.validate.listeners import ChannelEvents, Listeners, partition_name
 from kafka_spec.spec.decisions.fencing import answer_to_request
 from kafka_spec.spec.decisions.variants import Checked

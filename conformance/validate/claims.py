@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from kafka_spec.conformance.validate.findings import Violation
+from kafka_spec.conformance.outcome.violations import Violation
 
 
 @dataclass

@@ -171,9 +171,10 @@ def _as(form: str, outcome: Outcome) -> str:
 
         return json.dumps(plain_of(outcome), indent=1)
     if form == "junit":
-        from kafka_spec.conformance.validate.junit import junit_of
+        from kafka_spec.conformance.outcome.junit import junit_of
+        from kafka_spec.conformance.validate.findings import KINDS
 
-        return junit_of(outcome)
+        return junit_of(outcome, KINDS)
     if form == "html":
         from kafka_spec.conformance.validate.page import page_of
 

@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from kafka_spec.conformance.outcome.violations import Violation
 from kafka_spec.conformance.validate.actors import Actors
 from kafka_spec.conformance.validate.broker_check import BrokerView
 from kafka_spec.conformance.validate.claims import Claims
 from kafka_spec.conformance.validate.events import Cursor
 from kafka_spec.conformance.validate.exchange import Exchange
 from kafka_spec.conformance.validate.files import Source, in_turns
-from kafka_spec.conformance.validate.findings import Violation
 from kafka_spec.conformance.validate.lines import LineCounts, Parser
 from kafka_spec.conformance.validate.partition_check import ControllerView
 from kafka_spec.conformance.validate.partitions import Followed, PartitionCheck, PartitionResult, told_of_request

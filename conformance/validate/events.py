@@ -9,19 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
-FILE_BITS = 40
-"""A place is the number of a file, followed by the number of a line in this many bits."""
-
-
-def place_of(file: int, line: int) -> int:
-    """Return the place of a line."""
-    return file << FILE_BITS | line
-
-
-def file_and_line(place: int) -> tuple[int, int]:
-    """Return the number of the file and the number of the line in it."""
-    return place >> FILE_BITS, place & ((1 << FILE_BITS) - 1)
-
 
 class Cursor:
     """The current line."""

@@ -11,21 +11,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
+from kafka_spec.conformance.outcome.violations import Unfinished, Violation
 from kafka_spec.conformance.validate.claims import Claims
-from kafka_spec.conformance.validate.findings import (
-    BEGUN,
-    BROKER,
-    CONTROLLER,
-    ELECTION,
-    ENDED,
-    KINDS,
-    READ,
-    SEEN,
-    TRACE,
-    UNTIL,
-    Unfinished,
-    Violation,
-)
+from kafka_spec.conformance.validate.findings import BEGUN, BROKER, CONTROLLER, ELECTION, ENDED, KINDS, READ, SEEN, TRACE, UNTIL
 from kafka_spec.conformance.validate.partitions import Followed
 
 Verdict: TypeAlias = Literal["holds", "violated", "inconclusive"]

@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from kafka_spec.conformance.outcome.violations import place_of
 from kafka_spec.conformance.validate.actors import Actors
 from kafka_spec.conformance.validate.broker_messages import BrokerMessages
 from kafka_spec.conformance.validate.controller_lines import ControllerLogLines
 from kafka_spec.conformance.validate.controller_messages import ControllerMessages
 from kafka_spec.conformance.validate.dumps import Dumps
-from kafka_spec.conformance.validate.events import Cursor, place_of
+from kafka_spec.conformance.validate.events import Cursor
 from kafka_spec.conformance.validate.files import SUFFIX, Chunk
 from kafka_spec.conformance.validate.layouts import CONTINUED, KAFKAS, nearest
 

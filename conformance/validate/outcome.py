@@ -10,21 +10,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kafka_spec.conformance.outcome.violations import Unfinished, Violation, file_and_line
 from kafka_spec.conformance.validate.claims import Epoch
 from kafka_spec.conformance.validate.embedded import Results
-from kafka_spec.conformance.validate.events import file_and_line
-from kafka_spec.conformance.validate.findings import (
-    BEGUN,
-    CONTROLLER,
-    ELECTION,
-    KINDS,
-    READ,
-    TRACE,
-    UNTIL,
-    Refusal,
-    Unfinished,
-    Violation,
-)
+from kafka_spec.conformance.validate.findings import BEGUN, CONTROLLER, ELECTION, KINDS, READ, TRACE, UNTIL, Refusal
 from kafka_spec.conformance.validate.judgement import EpochOutcome, Hole, Judgement, Verdict, holes_of, judgements, verdict_of
 from kafka_spec.conformance.validate.partition_record import RowCounts
 from kafka_spec.conformance.validate.partitions import PartitionResult

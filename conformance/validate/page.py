@@ -11,7 +11,8 @@ from datetime import datetime
 from importlib.resources import files
 from itertools import zip_longest
 
-from kafka_spec.conformance.validate.findings import KINDS, Violation
+from kafka_spec.conformance.outcome.violations import Violation
+from kafka_spec.conformance.validate.findings import KINDS
 from kafka_spec.conformance.validate.outcome import Outcome
 from kafka_spec.conformance.validate.partitions import Moment, PartitionResult
 from kafka_spec.conformance.validate.report import headline, nearest_bugs, text_of

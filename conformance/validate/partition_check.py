@@ -6,9 +6,10 @@ if the log shows the beginning of the epoch, is recorded with this need; outcome
 
 from __future__ import annotations
 
+from kafka_spec.conformance.outcome.violations import Unfinished, Violation
 from kafka_spec.conformance.validate.events import LeaderAndIsr, Message
 from kafka_spec.conformance.validate.exchange import Exchange
-from kafka_spec.conformance.validate.findings import BEGUN, TRACE, Refusal, Unfinished, Violation
+from kafka_spec.conformance.validate.findings import BEGUN, TRACE, Refusal
 from kafka_spec.conformance.validate.partition_record import PartitionRecord
 from kafka_spec.conformance.validate.rows import ROWS, Batch, Change, LoggedRow, fitting, unsent, wrong_creation
 from kafka_spec.conformance.validate.states import Known, Tables

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Protocol
 
+from kafka_spec.conformance.outcome.violations import Violation
 from kafka_spec.conformance.validate.events import Cursor, LeaderAndIsr
 from kafka_spec.conformance.validate.exchange import Exchange
-from kafka_spec.conformance.validate.findings import Refusal, Violation
+from kafka_spec.conformance.validate.findings import Refusal
 
 RowCounts = Counter[tuple[str, tuple[int, ...]]]
 """Counts of rows: the key is the machine and the numbers of the rows that a transition may have been."""

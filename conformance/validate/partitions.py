@@ -10,10 +10,11 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from kafka_spec.conformance.outcome.violations import Unfinished, Violation
 from kafka_spec.conformance.validate.broker_check import BrokerView
 from kafka_spec.conformance.validate.events import Cursor, LeaderAndIsr
 from kafka_spec.conformance.validate.exchange import Exchange, Fates
-from kafka_spec.conformance.validate.findings import BEGUN, READ, TRACE, UNTIL, Refusal, Unfinished, Violation
+from kafka_spec.conformance.validate.findings import BEGUN, READ, TRACE, UNTIL, Refusal
 from kafka_spec.conformance.validate.partition_check import ControllerView
 from kafka_spec.conformance.validate.partition_record import RowCounts
 from kafka_spec.conformance.validate.states import TABLES, Tables

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kafka_spec.conformance.validate.findings import KINDS, Violation
+from kafka_spec.conformance.outcome.violations import Violation
+from kafka_spec.conformance.validate.findings import KINDS
 from kafka_spec.conformance.validate.outcome import Outcome
 from kafka_spec.conformance.validate.partition_record import RowCounts
 from kafka_spec.conformance.validate.partitions import PartitionResult

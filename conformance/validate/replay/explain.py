@@ -11,9 +11,10 @@ from datetime import datetime, timedelta
 from functools import cache, partial
 from typing import Literal, TypeAlias
 
+from kafka_spec.conformance.outcome.violations import Violation
 from kafka_spec.conformance.validate.embedded import run
 from kafka_spec.conformance.validate.files import Source
-from kafka_spec.conformance.validate.findings import UNTIL, Violation
+from kafka_spec.conformance.validate.findings import UNTIL
 from kafka_spec.conformance.validate.outcome import put_together
 from kafka_spec.conformance.validate.replay.model_steps import Line, Model
 from kafka_spec.conformance.validate.replay.observations import Observations, PartitionStory, SeenLine, observe

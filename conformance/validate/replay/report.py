@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from kafka_spec.conformance.validate.events import file_and_line
+from kafka_spec.conformance.outcome.violations import file_and_line
 from kafka_spec.conformance.validate.replay.explain import Replayed, ReplayedPartition
 from kafka_spec.conformance.validate.replay.model_steps import Line
 from kafka_spec.conformance.validate.replay.search import Node

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from kafka_spec.conformance.validate.findings import KINDS, Kind, Unfinished, Violation
-from kafka_spec.conformance.validate.report import MOST_SHOWN
+from kafka_spec.conformance.outcome.violations import Kind, Unfinished, Violation
 from kafka_spec.model_check.report.junit import Problem, ReportedCase, junit_xml
+
+MOST_SHOWN = 20
+"""Maximum number of violations of one kind in a failure."""
 
 
 class Reported(Protocol):
@@ -33,7 +35,7 @@ class Reported(Protocol):
         """Return a place as text."""
 
 
-def junit_of(outcome: Reported, kinds: Mapping[str, Kind] = KINDS) -> str:
+def junit_of(outcome: Reported, kinds: Mapping[str, Kind]) -> str:
     """Return the outcome as JUnit XML; an inconclusive verdict is an error."""
     cases = [ReportedCase("validate", kind, problem=_violated(outcome, kind, holds.holds)) for kind, holds in kinds.items()]
     return junit_xml("kafka-spec validate", [*cases, ReportedCase("validate", "all is seen and finished", problem=_open(outcome))])
