@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_spec.conformance.metadata.bugs import MEANINGS, is_wrong, summary
+from kafka_spec.conformance.metadata.bugs import ISSUES, MEANINGS, is_wrong, pages, summary
 from kafka_spec.conformance.metadata.causes import causes_of, operations_in
 from kafka_spec.conformance.metadata.explaining import Explaining
 from kafka_spec.conformance.metadata.judge import LogJudge
@@ -19,7 +19,7 @@ from kafka_spec.conformance.metadata.sources import find_sources
 from kafka_spec.conformance.metadata.validation import Validation
 from kafka_spec.spec.kraft.cases import CASE
 from kafka_spec.spec.kraft.fixed import FIXED
-from tests.conftest import Command
+from tests.conftest import ROOT, Command
 
 LOGS = Path(__file__).parent / "logs" / "kraft"
 FINDING = LOGS / "f440-elr-outside-replicas"
@@ -87,6 +87,22 @@ def test_every_fault_has_a_meaning_for_whoever_runs_the_cluster() -> None:
     assert {bug for bug in MEANINGS if bug not in CASE} == {"min-isr-of-partition-0", "assignment-empties-elr"}
     assert not is_wrong("KAFKA-19975")
     assert summary("KAFKA-19975") == CASE["KAFKA-19975"].summary
+
+
+def test_each_bug_that_acts_names_a_page_that_exists() -> None:
+    """A finding has its page in docs/findings; what is no case of the model has a section of its own; the others have a chapter."""
+    chapters = {
+        f"bugs/kraft-{case.name}.md of the book (make docs)" for case in CASE.values() if case.shows and not case.breaks_nothing
+    }
+    for bug in MEANINGS:
+        for page in pages(bug):
+            file, _, section = page.partition("#")
+            if section:
+                assert f"### {section}" in (ROOT / file).read_text(encoding="utf-8").splitlines()
+            else:
+                assert (ROOT / file).exists() or file in chapters or file.startswith(f"{ISSUES}KAFKA-")
+    acting = {bug for name in ACTS for _, bug in ACTS[name]}
+    assert all(pages(bug) for bug in {*acting, *MEANINGS})
 
 
 def test_operations_of_the_controllers_log() -> None:
