@@ -5,6 +5,7 @@ Mermaid computes the layout, so positions are not used.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Sequence
 
 from kafka_spec.diagrams.arrows import Arrow, arrows
@@ -31,11 +32,14 @@ def escaped(text: str) -> str:
 
 
 def machine_mermaid(machine: Machine, several: Sequence[Arrow] | None = None) -> str:
-    """Return a machine as a flow chart; `several` replaces the arrows to draw, for example with those of two compared eras."""
+    """Return a machine as a flow chart; `several` replaces the arrows to draw, for example with those of two compared eras.
+
+    The node of a state is called state_NAME, since Mermaid reads `end` and some other names as its own words.
+    """
     drawn = arrows(machine) if several is None else several
     places = places_of(machine)
-    lines = ["flowchart LR", "  start(( ))", f"  start --> {machine.initial.name}"]
-    lines += [f"  {state.name}([{state.name}]):::{places.lane(state)}" for state in machine.states]
+    lines = ["flowchart LR", "  start(( ))", f"  start --> {_node(machine.initial)}"]
+    lines += [f'  {_node(state)}(["{state.name}"]):::{places.lane(state)}' for state in machine.states]
     styles = {places.lane(state) for state in machine.states}
     if any(arrow.from_anywhere for arrow in drawn):
         lines.append("  anywhere[any state]:::initialisation")
@@ -44,11 +48,15 @@ def machine_mermaid(machine: Machine, several: Sequence[Arrow] | None = None) ->
         styles.add(style)
         lines.append(f'  arrow{number}["{_label(arrow)}"]:::{style}')
         begin, end = ("-.-", "-.->") if arrow.kind == "initialisation" else ("---", "-->")
-        for way in ["anywhere"] if arrow.from_anywhere else [source.name for source in arrow.sources]:
+        for way in ["anywhere"] if arrow.from_anywhere else map(_node, arrow.sources):
             lines.append(f"  {way} {begin} arrow{number}")
-        lines.append(f"  arrow{number} {end} {arrow.target.name}")
+        lines.append(f"  arrow{number} {end} {_node(arrow.target)}")
     styles |= {"initialisation"} if any(arrow.from_anywhere for arrow in drawn) else set()
     return "\n".join([*lines, *(f"  classDef {name} {look}" for name, look in CLASSES.items() if name in styles), ""])
+
+
+def _node(state: enum.IntEnum) -> str:
+    return f"state_{state.name}"
 
 
 def _label(arrow: Arrow) -> str:

@@ -17,6 +17,7 @@ from lxml import etree
 from kafka_spec.model_check.check import Expectation, Outcome, check
 from kafka_spec.model_check.exploration import Budget
 from kafka_spec.model_check.report.ci import github_text, junit_text, markdown_text
+from kafka_spec.model_check.report.junit import Problem, ReportedCase, junit_xml
 from kafka_spec.spec.catalogue.models import MODELS
 
 pytest_plugins = ["pytester"]
@@ -99,6 +100,31 @@ def test_junit_holds_any_text() -> None:
     """Names and messages with letters that XML does not allow are still XML."""
     (known, *_) = outcomes()
     assert junit(junit_text([Outcome("a\x00b\x1b[31m\ud800 <&>", known.result, Expectation("violated"))])) is not None
+
+
+JENKINS = {
+    "testsuites": "name time tests failures errors",
+    "testsuite": "name tests failures errors group time skipped timestamp hostname id package file log url",
+    "testcase": "name time classname group",
+    "failure": "type message",
+    "error": "type message",
+    "skipped": "type message",
+    "system-out": "",
+}
+"""The attributes that junit-10.xsd of Jenkins' xunit plugin allows by element, of those elements that this project writes."""
+
+
+def test_junit_is_within_the_schema_of_jenkins() -> None:
+    """Reports of any shape have no attribute that junit-10.xsd lacks, and times of digits; `skipped` on `testsuites` is refused."""
+    problems = [None, *(Problem(kind, "a <type>", "wrong\x00", "at\x1b[0m & here") for kind in ("failure", "error"))]
+    cases = [ReportedCase("c\ufffe", f"{number}", 12345.678, problem, "seen\x07") for number, problem in enumerate(problems)]
+    for text in (junit_xml("some", cases), junit_xml("none", []), junit_text(outcomes())):
+        root = junit(text)
+        for element in root.iter():
+            assert set(element.attrib) <= set(JENKINS[element.tag].split()), element.tag
+            assert re.fullmatch(r"[0-9]*(\.[0-9]*)?", element.get("time", "")), element.get("time")
+        root.set("skipped", "0")
+        assert not JUNIT.validate(root)
 
 
 def test_github(golden: Golden, tmp_path: Path) -> None:

@@ -43,9 +43,10 @@ def read_scxml(text: str) -> list[Step]:
     for state in root.iterfind("x:state", space):
         for step in state.iterfind("x:transition", space):
             conditions = tuple(part for part in (step.get("cond") or "").split(" && ") if part)
-            assert {part.removeprefix("!") for part in conditions} <= known
-            said = tuple(f"not {part[1:]}" if part.startswith("!") else part for part in conditions)
-            effects = tuple(str(effect.get("event")) for effect in step.iterfind("x:raise", space))
+            assert {part.split(" == ")[0] for part in conditions} <= known
+            halves = [part.removeprefix("guard_").split(" == ") for part in conditions]
+            said = tuple(name if value == "1" else f"not {name}" for name, value in halves)
+            effects = tuple(str(effect.get("event")).removeprefix("effect-") for effect in step.iterfind("x:raise", space))
             found.append((str(step.get("event")), str(state.get("id")), str(step.get("target")), said, effects))
     return sorted(found)
 

@@ -9,9 +9,9 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from xml.etree import ElementTree
 
 from kafka_spec.model_check.check import Outcome
+from kafka_spec.model_check.report.junit import Problem, ReportedCase, junit_xml
 from kafka_spec.model_check.report.text import ending_note, story_text, trace_text
 from kafka_spec.spec.vocabulary.table import Spec
 from kafka_spec.spec.vocabulary.trace import Trace
@@ -41,39 +41,17 @@ def surprise(outcome: Outcome) -> str:
 
 def junit_text(outcomes: Sequence[Outcome]) -> str:
     """Return outcomes as JUnit XML: a check with an unmet expectation is a failure; one without a verdict is an error."""
-    states = [status_of(outcome) for outcome in outcomes]
-    seconds = [outcome.result.search_seconds + outcome.result.compile_seconds for outcome in outcomes]
-    counts = {
-        "tests": str(len(outcomes)),
-        "failures": str(states.count("fail")),
-        "errors": str(states.count("open")),
-        "time": f"{sum(seconds):.3f}",
-    }
-    root = ElementTree.Element("testsuites", {"name": "kafka-spec", **counts})
-    suite = ElementTree.SubElement(root, "testsuite", {"name": "kafka-spec", **counts, "skipped": "0"})
-    for outcome, state, time in zip(outcomes, states, seconds, strict=True):
-        case = _case(suite, outcome.name, outcome.result.spec.name, time)
-        if state == "pass":
-            reported = [story_text(trace, outcome.result.spec) for trace in outcome.violations.values()]
-            if reported:
-                ElementTree.SubElement(case, "system-out").text = _printable("\n".join(reported))
-        else:
-            kind = {"fail": "failure", "open": "error"}[state]
-            problem = {"message": _printable("; ".join(outcome.unmet)), "type": outcome.result.verdict}
-            ElementTree.SubElement(case, kind, problem).text = _printable(surprise(outcome))
-    ElementTree.indent(root, " ")
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode")
+    return junit_xml("kafka-spec", [_case(outcome) for outcome in outcomes])
 
 
-def _case(suite: ElementTree.Element, name: str, model: str, seconds: float) -> ElementTree.Element:
-    return ElementTree.SubElement(
-        suite, "testcase", {"classname": _printable(model), "name": _printable(name), "time": f"{seconds:.3f}"}
-    )
-
-
-def _printable(text: str) -> str:
-    """Return a text without the characters that XML forbids."""
-    return re.sub(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
+def _case(outcome: Outcome) -> ReportedCase:
+    result, state = outcome.result, status_of(outcome)
+    seconds = result.search_seconds + result.compile_seconds
+    if state == "pass":
+        stories = "\n".join(story_text(trace, result.spec) for trace in outcome.violations.values())
+        return ReportedCase(result.spec.name, outcome.name, seconds, output=stories)
+    problem = Problem("failure" if state == "fail" else "error", result.verdict, "; ".join(outcome.unmet), surprise(outcome))
+    return ReportedCase(result.spec.name, outcome.name, seconds, problem)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
