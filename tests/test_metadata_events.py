@@ -10,16 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from kafka_spec.conformance.metadata.bugs import MEANINGS, is_wrong, summary
+from kafka_spec.conformance.metadata.batches import LogBatch
+from kafka_spec.conformance.metadata.bugs import ISSUES, MEANINGS, is_wrong, pages, summary
 from kafka_spec.conformance.metadata.causes import causes_of, operations_in
+from kafka_spec.conformance.metadata.checkpoint import checkpoint_of
 from kafka_spec.conformance.metadata.explaining import Explaining
 from kafka_spec.conformance.metadata.judge import LogJudge
 from kafka_spec.conformance.metadata.rulings import CONTROLLER_DECISIONS, RELEASES, candidates
-from kafka_spec.conformance.metadata.sources import find_sources
+from kafka_spec.conformance.metadata.snapshots import differences, image_of
+from kafka_spec.conformance.metadata.sources import batches_in, find_sources
 from kafka_spec.conformance.metadata.validation import Validation
+from kafka_spec.impl.log.batches import unpacked
 from kafka_spec.spec.kraft.cases import CASE
 from kafka_spec.spec.kraft.fixed import FIXED
-from tests.conftest import Command
+from tests.conftest import ROOT, Command
 
 LOGS = Path(__file__).parent / "logs" / "kraft"
 FINDING = LOGS / "f440-elr-outside-replicas"
@@ -87,6 +91,22 @@ def test_every_fault_has_a_meaning_for_whoever_runs_the_cluster() -> None:
     assert {bug for bug in MEANINGS if bug not in CASE} == {"min-isr-of-partition-0", "assignment-empties-elr"}
     assert not is_wrong("KAFKA-19975")
     assert summary("KAFKA-19975") == CASE["KAFKA-19975"].summary
+
+
+def test_each_bug_that_acts_names_a_page_that_exists() -> None:
+    """A finding has its page in docs/findings; what is no case of the model has a section of its own; the others have a chapter."""
+    chapters = {
+        f"bugs/kraft-{case.name}.md of the book (make docs)" for case in CASE.values() if case.shows and not case.breaks_nothing
+    }
+    for bug in MEANINGS:
+        for page in pages(bug):
+            file, _, section = page.partition("#")
+            if section:
+                assert f"### {section}" in (ROOT / file).read_text(encoding="utf-8").splitlines()
+            else:
+                assert (ROOT / file).exists() or file in chapters or file.startswith(f"{ISSUES}KAFKA-")
+    acting = {bug for name in ACTS for _, bug in ACTS[name]}
+    assert all(pages(bug) for bug in {*acting, *MEANINGS})
 
 
 def test_operations_of_the_controllers_log() -> None:
@@ -171,3 +191,39 @@ def test_another_release_does_not_explain(inside: Command) -> None:
     other = json.loads(inside("validate", str(FINDING), "--era", "3.9", "-q", "--format", "json").stdout)
     assert any(one["kind"] == "unexplained" for one in other["violations"])
     assert inside("validate", str(FINDING), "--era", "2.8", "-q").returncode == 2
+
+
+def test_an_image_is_written_as_a_snapshot_of_kafka(inside: Command, tmp_path: Path) -> None:
+    """A checkpoint reads back as the image, and is written again as the same bytes."""
+    assert inside("validate", str(FINDING), "--at", "200", "--output", f"checkpoint:{tmp_path}", "-q").returncode == 0
+    (written,) = tmp_path.iterdir()
+    assert written.name == "00000000000000000201-0000000001.checkpoint"
+    with find_sources([FINDING]) as sources:
+        judge = LogJudge()
+        Validation(sources, judge).run(lambda batch: batch.base > 200)
+    assert differences(judge.image, image_of(written)) == []
+    assert image_of(written).quorum == judge.image.quorum
+    assert checkpoint_of(image_of(written), 1, judge.last_time) == written.read_bytes()
+
+
+def test_snapshots_of_kafka_are_written_again_record_by_record(tmp_path: Path) -> None:
+    """Each record of Kafka's own snapshots is written as the same bytes, and so are the batches of control records around them."""
+    with tarfile.open(LOGS / "s440-static-jbod.tar.gz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    found = sorted(tmp_path.rglob("*.checkpoint"))
+    assert found
+    for file in found:
+        theirs = [batch for batch in batches_in(file) if isinstance(batch, LogBatch)]
+        again = tmp_path / "again.checkpoint"
+        header, footer = theirs[0], theirs[-1]
+        again.write_bytes(checkpoint_of(image_of(file), header.epoch, header.entries()[0].record.last_contained_log_timestamp))
+        ours = [batch for batch in batches_in(again) if isinstance(batch, LogBatch)]
+        assert values(ours) == values(theirs), file
+        assert [(one.base, one.last, one.is_control) for one in (ours[0], ours[-1])] == [
+            (one.base, one.last, one.is_control) for one in (header, footer)
+        ]
+
+
+def values(batches: list[LogBatch]) -> list[tuple[bytes, bytes]]:
+    """Return the keys and values of all records, in one order."""
+    return sorted((one.key or b"", one.value) for batch in batches for one in unpacked(batch.data))

@@ -17,6 +17,8 @@ OWN_MINIMUM = "min-isr-of-partition-0"
 EMPTIED_ELR = "assignment-empties-elr"
 """An assignment of directories empties the ELR (up to 4.2, PR 20716); the model has no directories."""
 
+ISSUES = "https://issues.apache.org/jira/browse/"
+
 
 @dataclass(frozen=True)
 class Meaning:
@@ -113,6 +115,17 @@ MEANINGS: Mapping[str, Meaning] = {
 def summary(bug: str) -> str:
     """Return what a bug is, in one sentence."""
     return CASE[bug].summary if bug in CASE else MEANINGS[bug].does
+
+
+def pages(bug: str) -> list[str]:
+    """Return where to read about a bug: the page of a finding, or the chapter of the book and Kafka's issues."""
+    case = CASE.get(bug)
+    if case is None:
+        return [f"docs/clusters/metadata_log.md#{bug}"]
+    issues = [f"{ISSUES}{one}" for one in case.issues if one.startswith("KAFKA-")]
+    if bug in MEANINGS and not case.issues:
+        return [f"docs/findings/{bug}.md"]
+    return [*issues, *([] if case.breaks_nothing else [f"bugs/kraft-{bug}.md of the book (make docs)"])]
 
 
 def is_wrong(bug: str) -> bool:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from kafka_spec.conformance.metadata.batches import LogBatch
 from kafka_spec.conformance.metadata.causes import causes_of
+from kafka_spec.conformance.metadata.checkpoint import checkpoint_of
 from kafka_spec.conformance.metadata.explaining import Explaining
 from kafka_spec.conformance.metadata.judge import LogJudge, StaticSettings
 from kafka_spec.conformance.metadata.report import plain_of, text_of
@@ -56,6 +57,8 @@ def run(options: argparse.Namespace) -> int:
         asked = Questions(options, explaining)
         outcome = Validation(sources, judge, progress(sources.size, options.quiet)).run(asked.until)
     for form, file in wanted:
+        if form == "checkpoint" and file is not None and file.is_dir():
+            file /= asked.name_of_checkpoint(judge)
         write(asked.answer(form, judge) or _as(form, outcome), file)
     return AS_EXPECTED if asked.only_looks else EXIT[outcome.verdict]
 
@@ -103,8 +106,10 @@ class Questions:
         offset, time = self._limit
         return batch.base > offset if time is None else batch.timestamp > time
 
-    def answer(self, form: str, judge: LogJudge) -> str | None:
+    def answer(self, form: str, judge: LogJudge) -> str | bytes | None:
         """Return the answer in a form, None if nothing was asked."""
+        if form == "checkpoint":
+            return self._checkpoint(judge)
         if not self.only_looks:
             return None
         if form not in ("text", "json"):
@@ -121,6 +126,23 @@ class Questions:
         if form == "json":
             return json.dumps(image_plain(judge.image, end, judge.last_time), indent=1)
         return image_text(judge.image, end, judge.last_time)
+
+    def _checkpoint(self, judge: LogJudge) -> bytes:
+        """Return the image as a snapshot that Kafka reads."""
+        if self._told or self._why is not None:
+            raise SpecError("checkpoint is the whole image: leave --partition, --topic, --broker and --why out")
+        if judge.open_transaction is not None:
+            raise SpecError("a snapshot cannot be in the middle of a transaction: choose another place with --at")
+        return checkpoint_of(judge.image, _epoch(judge), judge.last_time)
+
+    @staticmethod
+    def name_of_checkpoint(judge: LogJudge) -> str:
+        """Return the name that Kafka gives to a snapshot: the offset after its last record, and that record's epoch."""
+        return f"{judge.next or 0:020}-{_epoch(judge):010}.checkpoint"
+
+
+def _epoch(judge: LogJudge) -> int:
+    return judge.reigns[-1].epoch if judge.reigns else 0
 
 
 def limit_of(text: str) -> tuple[int, int | None]:

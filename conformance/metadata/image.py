@@ -51,6 +51,8 @@ OTHER_IDENTITIES: dict[int, Callable[[Any], Any]] = {
 }  # fmt: skip
 """What a record of another kind replaces, or takes away."""
 TAKES_AWAY = frozenset({19, 22, 26, 29})
+QUORUM_RECORDS = (5, 6)
+"""The types of control records about the quorum, in the order in which a snapshot has them."""
 
 
 class Image:
@@ -64,6 +66,8 @@ class Image:
         self.configs: dict[tuple[int, str], dict[str, str]] = {}
         self.features: dict[str, int] = {}
         self.others: dict[Any, Any] = {}
+        self.quorum: dict[int, Any] = {}
+        """The control records that a snapshot repeats, by their types: the version of the quorum's protocol, and its voters."""
         self.in_isr: dict[int, dict[FoldedPartition, None]] = defaultdict(dict)
         self.in_elr: dict[int, dict[FoldedPartition, None]] = defaultdict(dict)
         self.leaderless: dict[FoldedPartition, None] = {}
@@ -157,6 +161,10 @@ class Image:
         """Apply a record; return None, or what it refers to that the log does not have."""
         change = self._apply.get(key)
         return self._other(key, record) if change is None else change(record)
+
+    def take_control(self, entries: Iterable[tuple[int, int, Any]]) -> None:
+        """Keep the control records that a snapshot repeats (KRaftVersionRecord, VotersRecord)."""
+        self.quorum.update({key: record for _, key, record in entries if key in QUORUM_RECORDS})
 
     def interned(self, shape: PartitionShape) -> PartitionShape:
         """Return the one copy of a shape that all partitions share."""

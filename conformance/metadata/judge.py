@@ -131,7 +131,9 @@ class LogJudge:
             text = f"the batch of offsets {batch.base} to {batch.last} has not a record for each"
             self.report("offsets-jump", batch.base, "the log", text)
         self._reign(batch, entries)
-        if not batch.is_control:
+        if batch.is_control:
+            self.image.take_control(entries)
+        else:
             self._take(file, batch, entries)
 
     def _reign(self, batch: LogBatch, entries: Sequence[MetadataEntry]) -> None:

@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kafka_spec.conformance.metadata.bugs import MEANINGS, at_risk, is_wrong, summary
+from kafka_spec.conformance.metadata.bugs import MEANINGS, at_risk, is_wrong, pages, summary
 from kafka_spec.conformance.metadata.explaining import MOST_SUBJECTS, Acting, Explaining
 from kafka_spec.conformance.metadata.judge import LogJudge, time_of
 from kafka_spec.conformance.metadata.kinds import KINDS
 from kafka_spec.conformance.metadata.validation import MetadataOutcome
 from kafka_spec.conformance.outcome.violations import Violation
 from kafka_spec.impl.kraft.record_schemas import SCHEMAS
-from kafka_spec.spec.kraft.cases import CASE
 
 MOST_SHOWN = 20
 """Maximum number of violations of one kind, and of reigns, in a text; JSON contains all."""
@@ -102,7 +101,8 @@ def _bugs(explaining: Explaining, judge: LogJudge) -> Iterator[str]:
             yield f"  what it does: {MEANINGS[bug].does}"
             yield f"  at risk now: {', '.join(risky[:MOST_SHOWN]) or 'no partition'}"
             yield f"  what to do: {MEANINGS[bug].cure}"
-            yield f"  more: kafka-spec models kraft/{bug}" if bug in CASE and CASE[bug].shows else "  more: the page of findings"
+        if more := pages(bug):
+            yield f"  more: {', '.join(more)}"
 
 
 def _image(judge: LogJudge) -> Iterator[str]:
@@ -182,6 +182,7 @@ def _plain_events(outcome: MetadataOutcome) -> dict[str, Any]:
             {
                 "bug": one.bug,
                 "is_wrong": is_wrong(one.bug),
+                "pages": pages(one.bug),
                 "offset": one.offset,
                 "when": time_of(one.when),
                 "event": one.event,

@@ -137,7 +137,8 @@ class FoldedBroker:
         self.fenced: bool = record.fenced
         self.stops: bool = record.in_controlled_shutdown
         self.directories: tuple[bytes, ...] = record.log_dirs or ()
-        self.cordoned: tuple[bytes, ...] = record.cordoned_log_dirs or ()
+        self.cordoned: tuple[bytes, ...] | None = record.cordoned_log_dirs
+        """The directories that get no new replicas (KIP-1066); None if the broker does not say."""
         self.record = record
 
     @property
@@ -153,4 +154,5 @@ class FoldedBroker:
     def content(self) -> tuple[Any, ...]:
         """Return everything that a snapshot says of it."""
         same = (bare(self.record.end_points), bare(self.record.features), self.record.rack)
-        return self.epoch, self.incarnation, self.fenced, self.stops, sorted(self.directories), sorted(self.cordoned), same
+        cordoned = None if self.cordoned is None else sorted(self.cordoned)
+        return self.epoch, self.incarnation, self.fenced, self.stops, sorted(self.directories), cordoned, same

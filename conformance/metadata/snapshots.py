@@ -40,12 +40,13 @@ def take_snapshot_batch(image: Image, batch: LogBatch) -> None:
     Raises:
         DamagedSnapshot: a record cannot be read or applied.
     """
-    if batch.is_control:
-        return
     try:
         entries = batch.entries()
     except UnreadableRecord as error:
         raise DamagedSnapshot(str(error)) from None
+    if batch.is_control:
+        image.take_control(entries)
+        return
     for entry in entries:
         if missing := image.apply(entry.key, entry.record):
             raise DamagedSnapshot(f"record {entry.offset} of it refers to {missing}")
