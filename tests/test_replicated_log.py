@@ -225,7 +225,7 @@ def test_a_controller_writes_unconditionally_here() -> None:
     try:
         cluster.elect(1)
         cluster.elect(2, reported=(2,))
-        assert cluster.tools.get(znodes.state(P))[1].version == cluster.partition(1).version + 1
+        assert cluster.tools.get(znodes.state(P))[1].version == cluster.partition(1).partition_epoch + 1
     finally:
         cluster.close()
         shutil.rmtree(folder)

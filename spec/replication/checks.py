@@ -28,12 +28,11 @@ def _bug(version: str, bounds: str, why: str, **traces: int) -> Check:
     return Check(f"replication/{version}", bounds, "violated", traces, why=why, all_properties_tested=True)
 
 
+# of the states that differ by the names of replicas, which are interchangeable, one is kept
 def _symmetric(check: Check) -> Check:
-    """Return a check that keeps one of the states that differ by the names of replicas, which are interchangeable."""
-    assert isinstance(check.model, str) and isinstance(check.bounds, str)
     return replace(
         check,
-        name=check_name(check.model, check.bounds, "symmetric"),
+        name=check_name(str(check.model), str(check.bounds), "symmetric"),
         normal_form=True,
         why=f"{check.why}; by symmetry, which must say the same",
     )
