@@ -315,16 +315,42 @@ def test_the_actions_steps_run(tmp_path: Path) -> None:
     write_manifest(project)
     codes = [run_step(step, project, runner, {}) for step in ACTION["runs"]["steps"]]
 
-    assert [run.returncode for run in codes] == [0, 1], codes[0].stderr + codes[1].stderr
-    assert codes[1].stdout.startswith("::error file=pyproject.toml,line=15,")
+    assert [run.returncode for run in codes] == [0, 0, 1], "".join(run.stderr for run in codes)
+    assert codes[2].stdout.startswith("::error file=pyproject.toml,line=15,")
     assert len(junit((project / "kafka-spec.xml").read_text(encoding="utf-8")).findall(".//testcase")) == 3
     assert "```mermaid" in (runner / "summary").read_text(encoding="utf-8")
 
-    some = run_step(ACTION["runs"]["steps"][1], project, runner, {"checks": "as-expected", "junit": ""})
+    some = run_step(ACTION["runs"]["steps"][2], project, runner, {"checks": "as-expected", "junit": ""})
     assert (some.returncode, some.stdout) == (0, "1 of 1 checks as expected\n")
-    evil = run_step(ACTION["runs"]["steps"][1], project, runner, {"checks": "$(touch owned); touch owned"})
-    assert evil.returncode == 2
+    evil = run_step(ACTION["runs"]["steps"][2], project, runner, {"checks": "$(touch owned); touch owned"})
+    evil_install = run_step(ACTION["runs"]["steps"][1], project, runner, {"install": "./$(touch owned); touch owned"})
+    assert (evil.returncode, evil_install.returncode) == (2, 1)
     assert not (project / "owned").exists()
+
+    needs_both = write_src_layout(tmp_path / "src-layout")
+    for install, expected in (("", [0, 2]), (".", [0, 2]), ("-r requirements.txt .", [0, 0])):
+        steps = [run_step(step, needs_both, runner, {"install": install}) for step in ACTION["runs"]["steps"][1:]]
+        assert [run.returncode for run in steps] == expected, "".join(run.stdout + run.stderr for run in steps)
+    assert steps[1].stdout == "1 of 1 checks as expected\n"
+
+
+def write_src_layout(folder: Path) -> Path:
+    """Write a project whose model is a package below src/, and imports a package that is a dependency."""
+    build = '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n[project]\nversion = "1"\n'
+    check = '[[tool.kafka-spec.checks]]\nname = "lock"\nmodel = "locks.model:LOCK"\nverdict = "violated"\n'
+    model = (ROOT / "examples" / "tutorial.py").read_text(encoding="utf-8")
+    files = {
+        "pyproject.toml": f'{build}name = "locks"\n[tool.hatch.build.targets.wheel]\npackages = ["src/locks"]\n{check}',
+        "requirements.txt": "./vendor/lock-helper\n",
+        "src/locks/__init__.py": "import lock_helper\n",
+        "src/locks/model.py": model,
+        "vendor/lock-helper/pyproject.toml": f'{build}name = "lock-helper"\n',
+        "vendor/lock-helper/lock_helper/__init__.py": "",
+    }
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
 
 
 def run_step(step: dict[str, object], project: Path, runner: Path, asked: dict[str, str]) -> subprocess.CompletedProcess[str]:
