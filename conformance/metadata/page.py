@@ -37,13 +37,16 @@ def _body(outcome: MetadataOutcome, timelines: Timelines) -> Iterator[str]:
     yield f'<h1 class="{outcome.verdict}">{_text(headline(outcome))}</h1>'
     yield f"<p>From {time_of(judge.first_time)} to {time_of(judge.last_time)} UTC.</p>"
     yield from _bugs(outcome.explaining.acting if outcome.explaining is not None else [])
-    yield "<h2>Fencing</h2>\n<p>A fence follows a request if the broker was shutting down, or the controller's log names its request.</p>"
+    yield "<h2>Fencing</h2>"
+    yield "<p>A fence follows a request if the broker was shutting down, or the controller's log names its request.</p>"
     yield '<table id="fences"><tr><th>broker<th>by time-out<th>by request</tr>'
     for broker in sorted({broker for broker, _ in timelines.fences}):
         yield f"<tr><td>{broker}<td>{timelines.fences[broker, 'time-out']}<td>{timelines.fences[broker, 'request']}</tr>"
     yield "</table>\n<h2>Partitions</h2>"
-    yield "<p>The colour of a lane is the leader; dashed: nobody leads; underlined in red: fewer in sync than min.insync.replicas.</p>"
+    yield "<p>The colour of a lane is the leader; dashed: nobody leads; "
+    yield "underlined in red: fewer are in sync than min.insync.replicas.</p>"
     lanes = timelines.finish()
+    yield _legend(lanes)
     worst = sorted(lanes, key=lambda lane: (-lane.times(judge.last_time)[0], -len(lane.spans), lane.name))[:MOST_LANES]
     for lane in sorted(worst, key=lambda lane: lane.name):
         yield _lane(lane, judge.first_time, max(judge.last_time, judge.first_time + 1))
@@ -60,7 +63,8 @@ def _bugs(acting: list[Acting]) -> Iterator[str]:
         yield f"<br>What to do: {_text(MEANINGS[bug].cure)}." if bug in MEANINGS else ""
         yield f"<br>More: {', '.join(map(_link, pages(bug)))}</p><ul>" if pages(bug) else "</p><ul>"
         for one in found[:20]:
-            yield f"<li>offset {one.offset:,}, {time_of(one.when)}: {_text(one.event)}: {_text(', '.join(one.subjects[:MOST_SUBJECTS]))}</li>"
+            subjects = ", ".join(one.subjects[:MOST_SUBJECTS])
+            yield f"<li>offset {one.offset:,}, {time_of(one.when)}: {_text(one.event)}: {_text(subjects)}</li>"
         yield "</ul></section>"
 
 
@@ -68,23 +72,28 @@ def _link(page: str) -> str:
     return f'<a href="{_text(page)}">{_text(page)}</a>' if page.startswith("https:") else f"<code>{_text(page)}</code>"
 
 
+def _legend(lanes: list[Lane]) -> str:
+    leaders = sorted({span.leader for lane in lanes for span in lane.spans if span.leader >= 0})
+    square = '<svg class="key" viewBox="0 0 22 22"><rect class="leader{}" width="22" height="22"/></svg> broker {}'
+    return f'<p class="legend">{" ".join(square.format(broker % COLOURS, broker) for broker in leaders)}</p>'
+
+
 def _lane(lane: Lane, first: int, last: int) -> str:
     leaderless, below = lane.times(last)
     shown = lane.spans[:MOST_SPANS]
     ends = [*(one.since for one in lane.spans[1:]), last]
     scale = WIDTH / (last - first)
-    bars = "".join(
-        _bar(span, (span.since - first) * scale, (end - first) * scale)
-        for span, end in zip(shown, ends, strict=False)
-        if span.exists
-    )
+    pairs = zip(shown, ends, strict=False)
+    bars = "".join(_bar(span, (span.since - first) * scale, (end - first) * scale) for span, end in pairs if span.exists)
     rows = "".join(_row(span) for span in shown)
     facts = f"offline {leaderless / MINUTE:.1f} min, below its minimum {below / MINUTE:.1f} min, fail-overs {lane.fail_overs}"
     more = f"<p>{len(lane.spans) - MOST_SPANS:,} later changes are left out.</p>" if len(lane.spans) > MOST_SPANS else ""
+    head = "<tr><th>offset<th>time<th>event<th>leader<th>leader epoch<th>ISR</tr>"
+    label = f'role="img" aria-label="{_text(lane.name)}: {facts}"'
     return (
         f'<details class="partition"><summary><b>{_text(lane.name)}</b>'
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none" role="img" aria-label="{_text(lane.name)}: {facts}">{bars}</svg>'
-        f"<span>{facts}</span></summary><table><tr><th>offset<th>time<th>event<th>leader<th>leader epoch<th>ISR</tr>{rows}</table>"
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none" {label}>{bars}</svg>'
+        f"<span>{facts}</span></summary><table>{head}{rows}</table>"
         f"{more}</details>"
     )
 
@@ -94,7 +103,8 @@ def _bar(span: Span, start: float, end: float) -> str:
     width = max(round(end - start, 1), 0.5)
     below = f'<rect class="below" x="{start:.1f}" y="{HEIGHT - 4}" width="{width}" height="4"/>' if span.below_minimum else ""
     title = f"{time_of(span.since)}: {span.event}; {_leader(span)}, ISR {list(span.isr)}"
-    return f'<g><title>{_text(title)}</title><rect class="{kind}" x="{start:.1f}" y="1" width="{width}" height="{HEIGHT - 2}"/>{below}</g>'
+    bar = f'<rect class="{kind}" x="{start:.1f}" y="1" width="{width}" height="{HEIGHT - 2}"/>'
+    return f"<g><title>{_text(title)}</title>{bar}{below}</g>"
 
 
 def _leader(span: Span) -> str:

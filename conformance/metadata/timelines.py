@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from kafka_spec.conformance.metadata import image as keys
 from kafka_spec.conformance.metadata.batches import MetadataEntry
@@ -53,7 +54,7 @@ class Lane:
     def fail_overs(self) -> int:
         """How often another broker became leader."""
         leaders = [span.leader for span in self.spans if span.exists and span.leader >= 0]
-        return sum(before != after for before, after in zip(leaders, leaders[1:], strict=False))
+        return sum(before != after for before, after in pairwise(leaders))
 
 
 class Timelines:
