@@ -73,7 +73,7 @@ class Chart:
 
 
 def chart_of(trace: Trace, claim: Property | None = None, shown_by: str = "`--html` shows") -> Chart:
-    """Return the chart of a trace for this claim, None for a built-in property; if it is folded, `shown_by` says what shows all."""
+    """Return the chart of a trace for this property, None for a built-in one; if it is folded, `shown_by` says what shows all."""
     reached = claim is not None and claim.kind == "reachable"
     ending = f"{trace.shows} is {'reached' if reached else 'violated'}{f': {claim.summary}' if claim else ''}"
     if note := ending_note(trace, claim):
@@ -111,7 +111,7 @@ def folded(events: Sequence[ChartEvent], shown_by: str) -> tuple[ChartEvent, ...
 
 
 def _named(message: ChartMessage) -> ChartMessage:
-    """Return a message without its fields, which stand where it is received."""
+    """Return a message without its fields, which are shown where it is received."""
     return dataclasses.replace(message, shown=message.shown.partition("(")[0])
 
 

@@ -99,7 +99,7 @@ def find_machine(name: str, machines: Mapping[str, Machine]) -> Machine:
 
 
 def refuse_unknown(name: str, machines: Mapping[str, Machine]) -> None:
-    """Refuse a name that is no model's, and cannot be a machine's either."""
+    """Refuse a name that belongs to neither a model nor a machine."""
     if name not in machines and ":" not in name:
         raise SpecError(
             f"{name!r} is neither a machine nor a model; there is {', '.join(machines)}, "

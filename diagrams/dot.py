@@ -147,7 +147,7 @@ def _start(machine: Machine, places: Places) -> str:
 def _box(machine: str, number: int, box: Box, places: Places, comparing: bool) -> list[str]:
     """Draw a box, a line to it from each source, and one to each target with the numbers of its cases.
 
-    A source that is a target too has one line, which begins with a circle.
+    A source that is a target too has one line, which begins with a small circle.
     """
     first = box.first
     looks = [_look(arrow, places, comparing) for arrow in box.arrows]

@@ -131,7 +131,7 @@ def counterexamples(outcomes: Iterable[Outcome]) -> Iterator[tuple[str, Spec, li
         if not outcome.violations:
             raise SpecError(
                 f"the gallery cannot show {outcome.name}: the manifest expects a violation, and the check comes to "
-                f"{outcome.result.verdict}; `kafka-spec check {outcome.name}` tells more"
+                f"{outcome.result.verdict}; `kafka-spec check {outcome.name}` reports more"
             )
         yield outcome.name, outcome.result.spec, sorted(outcome.violations.values(), key=lambda trace: trace.states)
 

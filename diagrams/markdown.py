@@ -32,7 +32,7 @@ def machine_markdown(machine: Machine) -> str:
         [
             f"## {machine.name}{era}",
             "",
-            f"{len(machine.legal_pairs)} legal pairs. Source: {markdown_cell(machine.reference or 'not told')}.",
+            f"{len(machine.legal_pairs)} legal pairs. Source: {markdown_cell(machine.reference or 'not given')}.",
             "",
             *table(("state", "meaning", ""), states),
             "",

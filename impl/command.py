@@ -1,6 +1,6 @@
 """The subcommand `run`: runs a cluster, in virtual time or on loopback with real ZooKeeper, and reports the result.
 
-This module handles options and files. Exit codes are those of the other subcommands; a broken promise is 1.
+This module handles options and files. Exit codes are those of the other subcommands; a violated property is 1.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ NOT_RUN = (
     "reads-before-KIP-207",
     "KAFKA-14140-in-zookeeper",
 )
-"""Models for which the implementation has no switch: an expired session reads nothing here; the others are goals or claims."""
+"""Models for which the implementation has no switch: an expired session reads nothing here; the others are goals or stricter."""
 KRAFT_ERAS = ("kraft_fixed", *(era.name.replace("era_", "kraft_") for era in KRAFT))
 """The eras of KRaft, as `--era` names them."""
 ONLY_ZOOKEEPER = ("zookeeper", "script", "state_change_log")

@@ -1,4 +1,4 @@
-"""What a running machine tells its log: each trigger that was fired on an entity, and what became of it."""
+"""What a running machine reports to its log: each trigger that was fired on an entity, and what became of it."""
 
 from __future__ import annotations
 

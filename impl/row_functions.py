@@ -1,4 +1,4 @@
-"""The methods of an actor that rows may name: their marks, and the check that they fit the rows of its machines.
+"""The methods of an actor that rows may name: their decorators, and the check that they fit the rows of its machines.
 
 Methods that rows may use are marked `@guard` or `@effect`. A name without such a method, or such a method that no row of any era
 uses, is an error when a machine is built. So table and actor cannot drift apart.

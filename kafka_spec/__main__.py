@@ -16,7 +16,7 @@ def main(arguments: "Sequence[str] | None" = None) -> int:
     before = sys.unraisablehook
 
     def interrupt_again(ignored: "sys.UnraisableHookArgs") -> None:
-        """Repeat an interrupt that fell into a callback of a weak reference or a `__del__`, which Python ends and then goes on.
+        """Repeat an interrupt that fell into a callback of a weak reference or a `__del__`, which Python ends and then continues.
 
         Imports and garbage collection run such callbacks. A thread repeats it, so that the main thread hears it after the callback.
         """

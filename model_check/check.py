@@ -76,7 +76,7 @@ class Expectation:
         elif self.verdict == "violated":
             strange = {TYPE_INVARIANT: "a field leaves its domain", DEADLOCK: "no rule can fire"}
             problems += [
-                f"{name} is violated, which nobody asked for: {strange[name]}; mend the model, or say so in traces"
+                f"{name} is violated, which nobody asked for: {strange[name]}; fix the model, or say so in traces"
                 for name in result.violated
                 if name in strange and name not in self.asked
             ]
@@ -227,9 +227,9 @@ def simulate(
         spec: the spec.
         bounds: values of bounds by name; the other bounds have the values of the spec's first bound set.
         walks: policy, seed, length and number of the walks; by default of all policies, as many as the budget allows.
-        properties: names of the properties to judge; by default all. Those about all ways on from a state are not judged.
+        properties: names of the properties to judge; by default all. Those about all paths from a state are not judged.
         threads: threads of this process; the walks are the same for any number.
-        everything: continue after a violation; each property is told once.
+        everything: continue after a violation; each property is reported once.
         deadlock: whether a state that is not final and has no step is a violation; None: as `check` decides.
         budget: the limit of time.
         progress: called after each batch of walks.

@@ -42,7 +42,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class CoveredRule:
-    """A rule: its firings, the states it reached first, the steps that only a bound forbade, its guards, and its lines."""
+    """A rule: its firings, the states it reached first, the steps that only a bound prevented, its guards, and its lines."""
 
     name: str
     fired: int
@@ -157,7 +157,7 @@ def _row(result: Exploration, machine: Machine, number: int) -> CoveredRow:
 
 
 def sources(spec: Spec, claims: Iterable[Function]) -> Iterator[Source]:
-    """Yield the functions that compiled code may run: those of rules, rows and claims, and what they call, each once."""
+    """Yield the functions that compiled code may run: those of rules, rows and properties, and what they call, each once."""
     first: list[Function] = [
         function
         for rule in spec.rules

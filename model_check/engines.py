@@ -26,7 +26,7 @@ def need(module: str) -> Any:
 
 
 def refuse_unfit(engine: Engine, distribution: Distribution | None, *, traces: bool, again: bool) -> None:
-    """Refuse what an engine cannot do; `again` tells whether the search is to be repeated, and compared.
+    """Refuse what an engine cannot do; `again` says whether the search is to be repeated, and compared.
 
     Raises:
         SpecError: the message names the option to leave out.

@@ -1,7 +1,7 @@
 """The result of an exploration, the same for every engine: counts per level, verdicts, coverage, completeness.
 
 Does not depend on any engine. A verdict is *holds*, *violated* or *inconclusive*; *holds* needs a complete exploration. The result
-also counts, for each rule, the steps that a bound forbade.
+also counts, for each rule, the steps that a bound prevented.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class Exploration:
     new: Counter[str] = field(default_factory=Counter)
     """The number of states that each rule reached first, by the smallest (parent, rule, binding)."""
     cut_by: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """The number of steps of each rule that only a bound forbade, by rule and name of the bound or of the constraint."""
+    """The number of steps of each rule that only a bound prevented, by rule and name of the bound or of the constraint."""
     tested: Counter[str] = field(default_factory=Counter)
     """For each property with an antecedent, the number of states or steps that met it. For recoverable and leads-to properties,
     only those that do not meet the predicate count."""
@@ -158,7 +158,7 @@ class Exploration:
 
     @property
     def bounded(self) -> Counter[str]:
-        """The number of steps of each rule that only a bound forbade."""
+        """The number of steps of each rule that only a bound prevented."""
         counts = Counter[str]()
         for (rule, _), count in self.cut_by.items():
             counts[rule] += count

@@ -33,7 +33,7 @@ class GoldenCounts:
     def refuse_others(self, names: Sequence[str]) -> None:
         """Refuse a line of a check that does not exist."""
         if strange := [name for name in self.lines if name not in names]:
-            raise SpecError(f"{self.path}: no check is named {strange[0]!r}; `kafka-spec check --accept` writes the file anew")
+            raise SpecError(f"{self.path}: no check is named {strange[0]!r}; `kafka-spec check --accept` writes the file again")
 
     def missing(self, name: str) -> str:
         """Return what is wrong if a check has no line."""
@@ -79,7 +79,7 @@ def read_counts(path: Path) -> GoldenCounts:
     try:
         lines = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SpecError(f"{path}: {error}; `kafka-spec check --accept` writes it anew if it is deleted") from None
+        raise SpecError(f"{path}: {error}; `kafka-spec check --accept` writes it again if it is deleted") from None
     for name, line in lines.items():
         if not isinstance(line, dict) or any(type(value) not in KINDS.get(key, ()) for key, value in line.items()):
             raise SpecError(f"{path}: the line of {name} is not {{ {' = N, '.join(COUNTS)} = N }}; delete it, and accept it again")

@@ -147,7 +147,7 @@ class Manifest:
         """Return the checks, or those of some names; `model` returns the spec with a name.
 
         Raises:
-            SpecError: a check is invalid, or counts stand twice. `accepts` expects no counts of the file, which is written anew.
+            SpecError: a check is invalid, or counts stand twice. `accepts` expects no counts of the file, which is written again.
         """
         if self.counts and not accepts:
             self.counts.refuse_others(self.names)
@@ -212,7 +212,7 @@ def _section(path: Path) -> Mapping[str, Any]:
     """Return [tool.kafka-spec] of a file."""
     try:
         if path.exists() and not path.is_file():
-            raise SpecError(f"{path} is no regular file; name a pyproject.toml")
+            raise SpecError(f"{path} is not a regular file; name a pyproject.toml")
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except RecursionError:
         raise SpecError(f"{path}: its values are nested too deeply to be read") from None
@@ -243,7 +243,7 @@ def _listed(checks: Any, path: Path) -> list[Any]:
 
 
 def _loaded(named: str, path: Path) -> Sequence[Check]:
-    """Return the checks that `module:NAME` names; the module may stand in the folder of the manifest."""
+    """Return the checks that `module:NAME` names; the module may be in the folder of the manifest."""
     module, colon, name = named.partition(":")
     if not colon or not name:
         raise SpecError(f"{path}: checks = {named!r} in [tool.kafka-spec] is not module:NAME; name a tuple of checks in a module")
@@ -287,7 +287,7 @@ def _untestable(tables: Any, where: str) -> list[Untestable]:
 
 
 def _well_formed(table: Mapping[str, Any], where: str, keys: Mapping[str, tuple[type, ...]]) -> str:
-    """Refuse what is no check; return where it stands, with its name."""
+    """Refuse what is not a check; return its place, with its name."""
     where = f"{where} ({table.get('name', 'without a name')})"
     for key, value in table.items():
         if key not in keys:
@@ -299,9 +299,9 @@ def _well_formed(table: Mapping[str, Any], where: str, keys: Mapping[str, tuple[
         if table.get(key, 0) < 0:
             raise SpecError(f"{where}: {key} = {table[key]} is less than 0")
         if not math.isfinite(table.get(key, 0)):
-            raise SpecError(f"{where}: {key} = {table[key]} is no number; omit it for no limit")
+            raise SpecError(f"{where}: {key} = {table[key]} is not a number; omit it for no limit")
     if wrong := [value for key in ("properties", "without") for value in table.get(key, []) if not isinstance(value, str)]:
-        raise SpecError(f"{where}: property {wrong[0]!r} is no name")
+        raise SpecError(f"{where}: property {wrong[0]!r} is not a name")
     if "properties" in table and not table["properties"]:
         raise SpecError(f"{where}: properties is empty; omit it to judge all")
     if wrong := [name for name, states in table.get("traces", {}).items() if type(states) is not int]:
@@ -335,7 +335,7 @@ def _check(manifest: Manifest, table: Mapping[str, Any], where: str, model: Call
         properties = tuple(table["properties"]) if "properties" in table else None
         if "without" in table:
             if properties:
-                raise SpecError("properties says what to judge, without what not to; keep one of them")
+                raise SpecError("properties and without exclude each other; keep one of them")
             properties = judged_without(spec, table["without"])
         judged = {*(properties or all_judged(spec)), TYPE_INVARIANT}
         if "deadlock" in table:

@@ -1,4 +1,4 @@
-"""A shortest way to one state: found by a search, or in the store of a Spark search that has ended.
+"""A shortest path to one state: found by a search, or in the store of a Spark search that has ended.
 
 A state is named by its fingerprint, as traces, stores and the explorer print it; a property names the state that shows it.
 """
@@ -21,7 +21,7 @@ def fingerprint_of(text: str, option: str) -> int:
     """Read a fingerprint as it is shown.
 
     Raises:
-        SpecError: it is no fingerprint.
+        SpecError: it is not a fingerprint.
     """
     try:
         if len(text) <= 16 and text.isalnum():
@@ -39,7 +39,7 @@ class _Met(Exception):  # noqa: N818 - ends a search that has found its state
 def path_to_state(
     spec: Spec, bounds: Mapping[str, int], mark: int, budget: Budget, threads: int = 1, progress: Progress = quiet
 ) -> Finding:
-    """Search for the state with a fingerprint, and return a shortest way to it.
+    """Search for the state with a fingerprint, and return a shortest path to it.
 
     Raises:
         SpecError: no state within the bounds has it, or the budget ended the search before.
@@ -67,7 +67,7 @@ def path_to_state(
 def path_to_property(
     spec: Spec, bounds: Mapping[str, int], name: str, budget: Budget, threads: int = 1, progress: Progress = quiet
 ) -> Finding:
-    """Search for what violates or reaches a property, and return a shortest way to it.
+    """Search for what violates or reaches a property, and return a shortest path to it.
 
     Raises:
         SpecError: there is no such property, or nothing shows it within the bounds.
@@ -81,7 +81,7 @@ def path_to_property(
 
 
 def stored_path(state_dir: str, text: str, option: str) -> tuple[Mapping[str, Any], Finding]:
-    """Return what a stored search was of, and a shortest way to one of its states.
+    """Return what a stored search was of, and a shortest path to one of its states.
 
     Raises:
         SpecError: there is no store, it is damaged, or no finished level has the state.

@@ -173,7 +173,7 @@ def test_a_property_that_is_named_twice_is_judged_once() -> None:
 @pytest.mark.parametrize("value", ["3", None, 3.0, 3.5])
 def test_a_bound_that_is_no_integer_is_refused(value: Any) -> None:
     """A value of another type is refused by name, before anything is searched."""
-    with pytest.raises(SpecError, match=r"bound limit=.* is no integer"):
+    with pytest.raises(SpecError, match=r"bound limit=.* is not an integer"):
         check(sample_specs.GRID, {"limit": value})
 
 
@@ -235,7 +235,7 @@ def test_a_mistake_in_a_model_is_no_expected_violation() -> None:
     assert result.violated == ["TypeInvariant"]
 
     assert Expectation("violated").unmet(result) == [
-        "TypeInvariant is violated, which nobody asked for: a field leaves its domain; mend the model, or say so in traces"
+        "TypeInvariant is violated, which nobody asked for: a field leaves its domain; fix the model, or say so in traces"
     ]
     assert Expectation("violated", traces={"TypeInvariant": result.findings["TypeInvariant"].states}).unmet(result) == []
 

@@ -162,11 +162,11 @@ LINE = '"replication/kip_320-tiny" = { distinct = 277, depth = 12 }\n"weak" = { 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (f'{LINE}"gone" = {{ distinct = 1 }}\n', "no check is named 'gone'; `kafka-spec check --accept` writes the file anew"),
+        (f'{LINE}"gone" = {{ distinct = 1 }}\n', "no check is named 'gone'; `kafka-spec check --accept` writes the file again"),
         ('"weak" = { distinct = "1" }\n', "the line of weak is not"),
         ('"weak" = { speed = 1 }\n', "the line of weak is not"),
         ("weak = 3\n", "the line of weak is not"),
-        ("not toml", "writes it anew if it is deleted"),
+        ("not toml", "writes it again if it is deleted"),
     ],
 )
 def test_wrong_counts(tmp_path: Path, text: str, message: str) -> None:

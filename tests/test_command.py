@@ -406,7 +406,7 @@ def test_corrupt_cache(kafka_spec: Command, tmp_path: Path) -> None:
     mended = kafka_spec("check", "replication/kip_320", *TINY, env=env)
 
     assert (damaged.returncode, mended.returncode) == (0, 0)
-    assert "is damaged; compiling anew" in damaged.stderr
+    assert "is damaged; compiling again" in damaged.stderr
     assert mended.stderr == ""
 
 
@@ -459,7 +459,7 @@ def test_expectations(kafka_spec: Command, tmp_path: Path, verdict: str, more: s
         (MANIFEST.format(verdict="holds", more="traces = { Nice = 3 }"), "property 'Nice' is unknown"),
         (MANIFEST.format(verdict="holds", more="traces = { StrongIsr = 'x' }"), "traces.StrongIsr is not a number of states"),
         (MANIFEST.format(verdict="holds", more="properties = []"), "properties is empty"),
-        (MANIFEST.format(verdict="holds", more="properties = [3]"), "property 3 is no name"),
+        (MANIFEST.format(verdict="holds", more="properties = [3]"), "property 3 is not a name"),
         (MANIFEST.format(verdict="holds", more="memory_mib = -5"), "memory_mib = -5 is less than 0"),
         (
             "[tool.kafka-spec]\nchecks = 5",

@@ -283,7 +283,7 @@ def test_a_verdict_says_up_to_what_it_holds() -> None:
     assert "constraint  the sum is at most four: where a step leads elsewhere, that state was judged" in text
     assert "holds up to the constraint sum_is_small" in check_line("one", small, Expectation()).replace("; up", " up")
     text = result_text(viewed, {})
-    assert "verdict     holds up to the view forget_last, which takes states for one; complete within these bounds" in text
+    assert "verdict     holds up to the view forget_last, which identifies states; complete within these bounds" in text
     assert "view        of states that are the same to forget_last one was explored" in text
     assert (result_plain(small, {})["constraint"], result_plain(small, {})["view"]) == ("sum_is_small", False)
     assert (result_plain(viewed, {})["constraint"], result_plain(viewed, {})["view"]) == (None, True)
@@ -312,7 +312,7 @@ def test_wrong_constraints_and_views_are_refused() -> None:
         ({"view": (count_up,)}, "count_up takes which, which spec bad, view does not have"),
         (
             {"view": (forget_last,), "properties": (recoverable("Returns", starts, "the start is reached again"),)},
-            "Returns is about ways, and the view takes states for one that may go on differently",
+            "Returns is about paths, and the view identifies states that may continue differently",
         ),
     ):
         with pytest.raises(SpecError, match=message):

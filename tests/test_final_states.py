@@ -101,7 +101,7 @@ def test_a_trace_says_why_each_rule_cannot_fire_and_why_the_state_is_not_final()
         assert trace is not None
         why = "     no rule can fire:\n       Climb: not is_below (there are so many steps left)"
         assert trace_text(trace, spec).endswith(f"{why}\n{end}")
-    assert "or only a bound forbids it, or it is final: the walker is at the top" in result_text(check(UP), {})
+    assert "or only a bound prevents it, or it is final: the walker is at the top" in result_text(check(UP), {})
 
 
 def test_deadlocks_are_judged_by_name_and_by_option() -> None:

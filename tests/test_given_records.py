@@ -246,7 +246,7 @@ def test_the_keys_of_a_map_are_a_domain() -> None:
     """A map whose keys are an enum instead of its domain is refused with the cure."""
     keyed = dataclass(type("Keyed", (), {"__annotations__": {"of": int}, "of": field(MapOf(Kind, Range(0, 1)))}))  # type: ignore[arg-type]
 
-    with pytest.raises(SpecError, match=r"Keyed.of: Kind is no domain; keys are Member\(...\), OneOf\(...\), or how many"):
+    with pytest.raises(SpecError, match=r"Keyed.of: Kind is not a domain; keys are Member\(...\), OneOf\(...\), or how many"):
         Space(keyed, {})
 
 

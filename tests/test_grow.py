@@ -127,7 +127,7 @@ def test_a_line_says_up_to_what_it_holds(
     monkeypatch.syspath_prepend(tmp_path)
     kafka_spec(["check", "bounded:SPEC", "--grow", "--seconds", "5"])
     lines = [line for line in capsys.readouterr().out.splitlines() if " holds " in line]
-    assert lines and all("holds up to the steps of Count that a bound forbade" in line for line in lines)
+    assert lines and all("holds up to the steps of Count that a bound prevented" in line for line in lines)
 
 
 BOUNDED = """

@@ -669,7 +669,7 @@ def test_charts(golden: Golden) -> None:
     chart = chart_of(trace, claim_of(trace, sample_specs.WEAK_LOCK))
 
     golden("leads-to.mmd", chart_mermaid(chart))
-    assert "it goes round from here" in chart_svg(chart) and "loop" in chart_mermaid(chart)
+    assert "the cycle starts here" in chart_svg(chart) and "loop" in chart_mermaid(chart)
 
 
 def test_json() -> None:

@@ -78,7 +78,7 @@ def test_an_unlisted_rule_is_named(module: Callable[[str, str], ModuleType], ins
     for command in ("check", "models", "trace"):
         run = inside(command, "mine_forgets:SPEC", "-q")
         assert run.returncode == 2, run.stdout
-        assert "spec mine: rule Down is declared (mine_forgets.DOWN) and stands in no spec" in run.stderr
+        assert "spec mine: rule Down is declared (mine_forgets.DOWN) and no spec lists it" in run.stderr
 
 
 def test_forgotten_rules_are_found_in_lists(module: Callable[[str, str], ModuleType]) -> None:

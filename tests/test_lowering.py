@@ -1014,7 +1014,7 @@ REFUSED: dict[Function, str] = {
     index_record: "has no items",
     measure_record: "of a sequence, an array, a map or a set of records",
     truncate_array: "is not a sequence",
-    reset_sequence: "is no record",
+    reset_sequence: "is not a record",
     assign_other_record: "different records",
     append_two_ways: "append one number here",
     append_unknown_field: "Letter has no field colour",

@@ -249,8 +249,8 @@ def test_they_are_shown_and_told() -> None:
 WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "absent key": (lambda s: s.sessions[1], BadAccess, "nothing is there under key 1"),
     "absent number": (lambda s: s.chosen.__setitem__(0, 1), BadAccess, "nothing is there under key 0"),
-    "no key": (lambda s: put(s.sessions, 5, epoch=1), BadAccess, "5 is no key; there are 2"),
-    "key below": (lambda s: put(s.sessions, -1, epoch=1), BadAccess, "-1 is no key"),
+    "no key": (lambda s: put(s.sessions, 5, epoch=1), BadAccess, "5 is not a key; there are 2"),
+    "key below": (lambda s: put(s.sessions, -1, epoch=1), BadAccess, "-1 is not a key"),
     "without key": (lambda s: put(s.sessions, epoch=1), BadAccess, "name the key, put.map, key, "),
     "drop of nothing": (lambda s: drop(s.sessions, 0), BadAccess, "there is nothing to drop"),
     "drop of none": (lambda s: drop(s.last), BadAccess, "there is nothing to drop"),
@@ -259,9 +259,9 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "beyond": (lambda s: put(s.sessions, 0, epoch=9), OutOfBound, "epochs"),
     "another record": (lambda s: put(s.last, s), BadAccess, "put.. takes one Session"),
     "no number": (lambda s: put(s.chosen, 0), BadAccess, "takes one number"),
-    "append": (lambda s: append(s.last, epoch=1), BadAccess, "an option is no sequence; put.. a value"),
-    "truncate": (lambda s: truncate(s.last, 0), BadAccess, "an option is no sequence"),
-    "pop_first": (lambda s: pop_first(s.last), BadAccess, "an option is no sequence"),
+    "append": (lambda s: append(s.last, epoch=1), BadAccess, "an option is not a sequence; put.. a value"),
+    "truncate": (lambda s: truncate(s.last, 0), BadAccess, "an option is not a sequence"),
+    "pop_first": (lambda s: pop_first(s.last), BadAccess, "an option is not a sequence"),
     "present of a map": (lambda s: present(s.sessions), BadAccess, "present.. is for options"),
 }  # fmt: skip
 

@@ -388,7 +388,7 @@ def test_code_of_something_else_is_noticed(kept: Kept) -> None:
     found = kept.run(*CHECK)
 
     assert found.returncode == 1 and "VIOLATED" in found.stdout
-    assert found.stderr.count("warning:") == 1 and f"{kept.mine} is of something else; compiling anew" in found.stderr
+    assert found.stderr.count("warning:") == 1 and f"{kept.mine} is of something else; compiling again" in found.stderr
     assert kept.run(*CHECK).stderr == ""
 
 

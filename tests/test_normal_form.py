@@ -621,10 +621,10 @@ def test_ranks(
 
 REFUSED = {
     "no field's domain has this name": Ranks("age", newest="now"),
-    "notes is no field of this domain": Ranks("time", newest="notes"),
+    "notes is not a field of this domain": Ranks("time", newest="notes"),
     "its initial number is not kept": Ranks("time", newest="now", keep=-2),
-    "the limit clock is no end of the path": Ranks("time", newest="now", keep=-1, limits=("clock",)),
-    "the newest number is no limit": Ranks("time", newest="now", keep=-1, limits=("now",)),
+    "the limit clock is not the end of the path": Ranks("time", newest="now", keep=-1, limits=("clock",)),
+    "the newest number is not a limit": Ranks("time", newest="now", keep=-1, limits=("now",)),
     "is under no index of a broker": Ranks("time", newest="known[{broker}]", keep=-1, each="broker"),
 }
 

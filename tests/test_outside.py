@@ -84,11 +84,11 @@ def as_fifo(path: Path) -> None:
 
 
 MANIFESTS: dict[str, tuple[str | Callable[[Path], None], str]] = {
-    "nan": (f"{ENTRY}seconds = nan\n", "seconds = nan is no number; omit it for no limit"),
-    "inf": (f"{ENTRY}seconds = inf\n", "seconds = inf is no number; omit it"),
+    "nan": (f"{ENTRY}seconds = nan\n", "seconds = nan is not a number; omit it for no limit"),
+    "inf": (f"{ENTRY}seconds = inf\n", "seconds = inf is not a number; omit it"),
     "deep": (f"x = {'[' * 50_000}{']' * 50_000}\n", "its values are nested too deeply to be read"),
-    "a pipe": (as_fifo, "is no regular file; name a pyproject.toml"),
-    "a folder": (Path.mkdir, "is no regular file; name a pyproject.toml"),
+    "a pipe": (as_fifo, "is not a regular file; name a pyproject.toml"),
+    "a folder": (Path.mkdir, "is not a regular file; name a pyproject.toml"),
 }
 
 

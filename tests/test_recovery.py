@@ -563,7 +563,7 @@ def test_manifest(kafka_spec: Command, tmp_path: Path, states: int, code: int) -
     ran = kafka_spec("check", "--traces", cwd=tmp_path)
 
     assert ran.returncode == code, ran.stderr
-    assert "From here no steps of the protocol alone lead to what is claimed." in ran.stdout
+    assert "From here no steps of the protocol alone lead to what is required." in ran.stdout
 
 
 @pytest.mark.slow

@@ -132,7 +132,7 @@ def test_an_unexpected_error_of_a_controller(inside: Command, monkeypatch: pytes
     done = inside("run", "--seconds", "2", "--faults", "none")
 
     assert done.returncode == 4
-    assert "every promise was kept" in done.stdout
+    assert "every property was satisfied" in done.stdout
     assert re.search(
         r"  error +\[Controller id=0 epoch=1\] Unexpected error: ZeroDivisionError\(\) at test_run.py:\d+; ", done.stdout
     )

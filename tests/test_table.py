@@ -529,7 +529,7 @@ def bad(sequence: str, parameter: Any = SIZE_RANGE) -> dict[str, Any]:
         (bad("none"), "rule Bad, parameter x: none is not a sequence of the state"),
         (bad("queue", Assignment(2)), "rule Bad, parameter y: a parameter is a number"),
         ({"start": Rule("Bad", "", "", "", (put,), {"x": Queue(Flag(), 2)})}, "rule Bad, parameter x: a parameter is a number"),
-        ({"state": int}, "int is no domain; write Range"),
+        ({"state": int}, "int is not a domain; write Range"),
     ],
 )
 def test_wrong_specs_are_refused(change: dict[str, Any], message: str) -> None:

@@ -38,7 +38,7 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
         "name a file that can be",
     ),
     "init in a file": (["init", "lock", "--folder", "binary"], "name a --folder that can be written"),
-    "init beside a binary manifest": (["init", "lock", "--folder", "odd"], "not UTF-8 text; mend it first"),
+    "init beside a binary manifest": (["init", "lock", "--folder", "odd"], "not UTF-8 text; fix it first"),
     "grow two models": (["check", "zookeeper/fixed", "kraft/fixed", "--grow"], "--grow is of one model"),
     "export into a file": (["export", "--folder", "binary"], "name a folder that can be written"),
     "export a model into a file": (
@@ -157,7 +157,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: Spec("b", "", Counter, (RULE,), more_bounds=(Bound("max-n", 0, 9, ""),)),
         "'max-n' cannot be read as k.NAME",
     ),
-    "a bound set of a text": (lambda: limited(BoundSet("s", {"n": "2"}, "")), "bound set s: n='2' is no integer"),
+    "a bound set of a text": (lambda: limited(BoundSet("s", {"n": "2"}, "")), "bound set s: n='2' is not an integer"),
     "a bound set of a family with another bound": (
         lambda: family({"n": 1, "m": 0}, "s", "", k=2),
         "bound set s: no bound is named k; known: n, m",
@@ -173,7 +173,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "a bound set of a number": (lambda: BoundSet("n", 3, "x"), "bound set n: values must be a dict, and is 3"),
     "keys that are a text": (lambda: MapOf("a", Flag()).at({}, "S.m"), "S.m: a limit is a number or a Bound, and not 'a'"),
     "a member of a text": (lambda: Member("server"), "Member: a limit is a number or a Bound, and not 'server'"),
-    "one of a number": (lambda: OneOf(3), "OneOf: 3 is no IntEnum"),
+    "one of a number": (lambda: OneOf(3), "OneOf: 3 is not an IntEnum class"),
     "a rule alone in a version": (lambda: SPEC.replacing("b", "", rules=RULE), r"a: rules must be a tuple; write rules=\(one,\)"),
     "parameters that are a tuple": (
         lambda: Rule("Up", "it", "", "", (up,), (up,)),
@@ -189,7 +189,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a parameter of no name": (
         lambda: Rule("Up", "it", "", "", (up,), {5: Flag()}),
-        "5 in params is no name; params is a dict",
+        "5 in params is not a name; params is a dict",
     ),
     "an element of a number": (lambda: ElementOf(5), r"ElementOf: the path is 5; name the set as a text"),
     "among by a number": (lambda: Among(Flag(), 5), "Among: that is 5; name the function that says which"),
@@ -261,7 +261,7 @@ def test_what_a_module_refuses_is_told_with_its_line(
     monkeypatch.chdir(tmp_path)
     head = "from kafka_spec import field, invariant\n\n"
     for number, (line, reported) in enumerate(
-        (("X = field(bool)", "bool is no domain"), ("A = invariant('A', 'b', '', '')", "'b' is not"))
+        (("X = field(bool)", "bool is not a domain"), ("A = invariant('A', 'b', '', '')", "'b' is not"))
     ):
         Path(f"placed_{number}.py").write_text(head + line)
         assert kafka_spec(["check", f"placed_{number}:SPEC"]) == 2

@@ -168,7 +168,7 @@ def test_the_command(server: ZooKeeperServer, inside: Command) -> None:
 
     assert (done.returncode, done.stderr) == (0, "")
     assert "2 brokers, 2 partitions, replication factor 2, 1 real seconds" in done.stdout
-    assert "every promise was kept" in done.stdout
+    assert "every property was satisfied" in done.stdout
     with Servers(server.hosts) as servers:
         session = servers.connect()
         assert session.children("/one/two") == []

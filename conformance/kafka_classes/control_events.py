@@ -38,10 +38,10 @@ FEW, SHARE = 500, 10
 
 ANNOUNCED = Chosen(
     "live brokers are announced first",
-    "when brokers fail, ours tells who lives before anything else; Kafka does it last, and only if no partition had to elect",
+    "when brokers fail, ours says first who lives; Kafka does it last, and only if no partition had to elect",
 )
 MARKED = Chosen(
-    "a started broker is told what is deleted",
+    "a started broker learns what is deleted",
     "ours, and the model, send it the partitions of queued topics as deleted; Kafka leaves them out: it has none of them cached",
 )
 
@@ -69,7 +69,7 @@ def _compare_all(kafka: Kafka, comparison: Comparison, courses: Iterable[EventCo
 
 
 def _agree(comparison: Comparison, course: EventCourse, done: int, step: ControllerStep, ours: Seen, theirs: Seen) -> bool:
-    """Compare what is seen after a step; return whether both sides are where they can go on together."""
+    """Compare what is seen after a step; return whether both sides are where they can continue together."""
     chosen = None
     if isinstance(step, BrokerFails) and ours.requests != theirs.requests:
         ours.requests, theirs.requests = _without_announcements(ours), _without_announcements(theirs)
@@ -95,7 +95,7 @@ def _without_announcements(seen: Observation) -> dict[int, list[Any]]:
 
 
 def _marked(seen: Observation, started: int) -> list[int]:
-    """Return the partitions that the first request to a started broker tells as deleted."""
+    """Return the partitions that the first request to a started broker lists as deleted."""
     parts: dict[int, Any] = seen.requests[started][0][2]
     return [number for number, part in parts.items() if part[0][1] == LEADER_DURING_DELETE]
 

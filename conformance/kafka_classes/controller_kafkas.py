@@ -29,7 +29,7 @@ STRATEGIES = {
 
 
 class KafkasController:
-    """The classes of one controller, anew for each scenario; ZooKeeper and its client stay."""
+    """The classes of one controller, made again for each scenario; ZooKeeper and its client stay."""
 
     def __init__(self, kafka: Kafka, zookeeper: KafkasZooKeeper) -> None:
         self._kafka = kafka

@@ -36,7 +36,7 @@ BATCH = "controllerChannelManager"
 
 
 class KafkasWholeController(KafkasController):
-    """KafkaController, anew for each course."""
+    """KafkaController, made again for each course."""
 
     def __init__(self, kafka: Kafka, zookeeper: KafkasZooKeeper) -> None:
         super().__init__(kafka, zookeeper)

@@ -95,7 +95,7 @@ def small_requests(topic: str) -> list[list[Request]]:
 
 
 def _led(random: Random, controller_epoch: int) -> LeaderAndIsrState:
-    """Return what a LeaderAndIsr tells of a partition: under a newer leader epoch the state znode has a newer version.
+    """Return what a LeaderAndIsr says of a partition: under a newer leader epoch the state znode has a newer version.
 
     3.9 would ignore an older version under a newer leader epoch, which no controller can write.
     """

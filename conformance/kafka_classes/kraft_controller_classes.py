@@ -72,7 +72,7 @@ class ControllerClasses:
         return self.kafka.named(f"{kind}.{name}")()
 
     def registration(self, broker: int) -> Any:
-        """Return a request that registers a broker, without what tells its processes apart."""
+        """Return a request that registers a broker, without what distinguishes its processes."""
         listener = self.kafka.named(f"{MESSAGE}.BrokerRegistrationRequestData$Listener")().setName("PLAINTEXT")
         listener.setHost("localhost").setPort(9092 + broker).setSecurityProtocol(0)
         request = self.message("BrokerRegistrationRequestData").setBrokerId(broker).setClusterId("c")

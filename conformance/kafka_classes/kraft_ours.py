@@ -82,7 +82,7 @@ NO_PARTITION = KRaftPartition((), NONE, (), leader_epoch=UNKNOWN, partition_epoc
 class KRaftView:
     """What is seen of a controller on either side: state and epoch of each broker, the partition, and which topic it is of.
 
-    An epoch is its place among those that the broker has had. Topics of the name are counted from 0; -1 is no topic.
+    An epoch is its place among those that the broker has had. Topics of the name are counted from 0; -1 means no topic.
     """
 
     registrations: tuple[tuple[BrokerState, int], ...]

@@ -1,4 +1,4 @@
-"""The promises of kraft/fixed about registrations and a partition, judged on what either controller shows. No Java is needed."""
+"""The properties of kraft/fixed about registrations and a partition, judged on what either controller shows. No Java is needed."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Setting:
 
 
 def within_replicas(held: KRaftPartition) -> KRaftPartition:
-    """Return a partition whose ELR names replicas only: what is left of it keeps every promise (elr-outside-replicas)."""
+    """Return a partition whose ELR names replicas only: what is left of it satisfies every property (elr-outside-replicas)."""
     return replace(held, elr=tuple(broker for broker in held.elr if broker in held.replicas))
 
 
 def broken(setting: Setting, before: KRaftView, now: KRaftView) -> list[str]:
-    """Return the promises about registrations and partition that a step of either side breaks, by the names of kraft/fixed."""
+    """Return the properties of registrations and partition that a step of either side breaks, by the names of kraft/fixed."""
     was, held = before.partition, now.partition
     another = before.topic != now.topic
     states = {broker: state for broker, (state, _) in enumerate(now.registrations)}

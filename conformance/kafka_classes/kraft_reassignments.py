@@ -1,7 +1,7 @@
 """When a reassignment completes in KRaft: our function beside PartitionReassignmentReplicas.
 
 Every ISR, and every role of four brokers: no replica, one that stays, is added, or is removed, and one that is listed as added and
-is no replica, as an earlier target leaves it when another replaces it.
+is not a replica, as an earlier target leaves it when another replaces it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def compare(kafka: Kafka, comparison: Comparison, _: Random, __: int) -> None:
         held = kind(*(kafka.java_list(members) for members in (removing, adding, replicas)))
         theirs = bool(kafka.call(held, "maybeCompleteReassignment", kafka.java_list(isr)).isPresent())
         ours = reassignment_completes(rule, replicas, BrokerSet.of(adding), BrokerSet.of(removing), BrokerSet.of(isr))
-        comparison.seen["completes" if theirs else "goes on"] += 1
+        comparison.seen["completes" if theirs else "continues"] += 1
         comparison.compare(f"replicas {replicas}, adding {adding}, removing {removing}, ISR {isr}", ours, theirs)
 
 

@@ -1,6 +1,6 @@
 """The metadata log: our records and batches beside Kafka's serde, its reader of batches and its builder of them, both ways.
 
-A record of ours goes through Kafka as JSON, so that the names of fields meet too; in newer versions of a record Kafka writes fields
+Our record goes through Kafka as JSON, so that the names of fields meet too; in newer versions of a record Kafka writes fields
 that are unknown here and have to be skipped. A whole log of our controller is read by Kafka's RecordsBatchReader; the same records,
 batched by Kafka's BatchBuilder, are read by ours.
 
@@ -159,7 +159,7 @@ class KafkasRecords:
         return self._message(converter.read(self._json.readTree(json.dumps(fields)), version), version)
 
     def like(self, record: MetadataRecord) -> Any:
-        """Return a record of ours as Kafka's, in the version that we write; that names no directories of replicas."""
+        """Return our record as Kafka's, in the version that we write; that names no directories of replicas."""
         none: dict[str, Any] = {"directories": []} if isinstance(record, PartitionRecord) and record.version >= 1 else {}
         return self.made(type(record).__name__, {**told_fields(record, record.version), **none}, record.version)
 

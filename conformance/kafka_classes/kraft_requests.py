@@ -1,8 +1,8 @@
 """KRaft's controller: the rules of spec/kraft and Kafka's managers get the same requests, one after the other.
 
 A sequence begins with all brokers active and in the ISR. Each step is a request of a broker or an operator, a session's end, or
-something that happens to a process and that the controller does not see. After each step both sides have the same registrations
-and the same partition, and both keep the promises of kraft/fixed about them, but for two findings about reassignments. A sequence
+something that happens to a process and that the controller does not see. After each step both sides have the same registrations and
+the same partition, and both satisfy the properties of kraft/fixed about them, but for two findings about reassignments. A sequence
 that shows a difference is shrunk.
 """
 
@@ -116,7 +116,7 @@ def run(classes: ControllerClasses, setting: Setting, steps: Sequence[RequestSte
         judged = [replace(view, partition=within_replicas(view.partition)) for view in (before, theirs)]
         seen["shows elr-outside-replicas"] += judged[1] != theirs
         if found := [one for one in broken(setting, *judged) if one not in known]:
-            return SequenceOutcome(number + 1, number, "keeps its promises", f"breaks {', '.join(found)}: {theirs}")
+            return SequenceOutcome(number + 1, number, "satisfies its properties", f"breaks {', '.join(found)}: {theirs}")
         seen[f"{step.kind}: {'changes' if mine != before else 'nothing'}"] += 1
         if answers[0] is not None:
             seen[f"{step.kind} answers {answers[0][0]}"] += 1
@@ -148,7 +148,7 @@ def odd() -> Iterator[tuple[Setting, list[RequestStep]]]:
 
 
 def mended() -> Iterator[tuple[Setting, list[RequestStep]]]:
-    """Yield sequences that showed mistakes of ours, which were mended."""
+    """Yield sequences that showed our mistakes, which were fixed."""
     # A preferred election that leaves the leader completes a reassignment.
     yield (
         Setting(2, 2, unclean=True, elr=True),

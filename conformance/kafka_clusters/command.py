@@ -1,6 +1,6 @@
 """The options `--kafka` and `--jars` of the subcommand `run`: real brokers of Kafka, led by this project's controller.
 
-Exit codes are those of `run`: 0 every promise was kept, 1 one was broken, 2 misuse and missing jars, 3 the run was stopped.
+Exit codes are those of `run`: 0 every property was satisfied, 1 one was violated, 2 misuse and missing jars, 3 the run was stopped.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ERA = "era_2_8"
 """The era of our controllers unless `--era` names another: that of the brokers."""
 LEAST_BROKERS = 3
 SHOWN = 3
-"""The number of findings listed for one promise."""
+"""The number of findings listed for one property."""
 NOT_WITH_KAFKA = {
     "replication_factor": "--replication-factor",
     "seconds": "--seconds",
@@ -47,7 +47,7 @@ def add_kafka(parser: argparse.ArgumentParser, otherwise: Callable[[argparse.Nam
     parser.add_argument(
         "--kafka", choices=TRIED, help="real brokers of this version, led by our controller; `make kafka` fetches the jars"
     )
-    parser.add_argument("--mixed", action="store_true", help="with --kafka: a broker of ours hosts replicas beside Kafka's")
+    parser.add_argument("--mixed", action="store_true", help="with --kafka: our broker hosts replicas beside Kafka's")
     parser.add_argument(
         "--inter-broker-protocol", default="", metavar="VERSION", help="with --kafka: 2.6, 2.7, 2.8 or 3.9 (default: the newest)"
     )
@@ -124,7 +124,7 @@ def text_of(outcome: RealOutcome) -> str:
     )
     lines = [
         f"Kafka {options.version}, inter-broker protocol {options.protocol.name}, {options.era.name}: "
-        f"{options.brokers} real brokers{' and one of ours' * options.mixed}, "
+        f"{options.brokers} real brokers{' and our broker' * options.mixed}, "
         f"{options.partitions} partitions, "
         f"{outcome.seconds:.0f} seconds" + (", stopped before the end" if outcome.stopped else ""),
         _line("scenes", "; ".join(outcome.scenes)),
@@ -137,7 +137,7 @@ def text_of(outcome: RealOutcome) -> str:
     if outcome.stopped:
         return "\n".join([*lines, _line("verdict", f"INCONCLUSIVE: {outcome.stopped}")]) + "\n"
     names = list(dict.fromkeys(one.promise for one in outcome.broken))
-    lines.append(_line("verdict", f"BROKEN: {', '.join(names)}" if names else "every promise was kept"))
+    lines.append(_line("verdict", f"BROKEN: {', '.join(names)}" if names else "every property was satisfied"))
     for name in names:
         found = [one.found for one in outcome.broken if one.promise == name]
         lines += [name, *(f"  {one}" for one in found[:SHOWN])]

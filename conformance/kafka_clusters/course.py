@@ -281,7 +281,7 @@ class Course(ABC):
         )
 
     def expect_epoch(self, epoch: int) -> None:
-        """Refuse to go on unless the controller epoch is this one.
+        """Refuse to continue unless the controller epoch is this one.
 
         Raises:
             NotSeen: it is another.

@@ -1,4 +1,4 @@
-"""Real Kafka brokers as processes on loopback, with their files in one folder. They end when they are told to, or with this one.
+"""Real Kafka brokers as processes on loopback, with their files in one folder. They end on request, or with this one.
 
 Source: Kafka 2.8 bin/kafka-run-class.sh, config/log4j.properties; impl/zookeeper/coordination/guard.py.
 """
@@ -107,7 +107,7 @@ class ServerProcesses(ABC):
 
     @abstractmethod
     def own_settings(self, broker: int) -> Mapping[str, Any]:
-        """Return what tells a broker who it is, and where the others are."""
+        """Return the settings that give a broker its id, and the addresses of the others."""
 
     def signal(self, broker: int, number: signal.Signals) -> None:
         """Send a signal to a broker."""

@@ -1,4 +1,4 @@
-"""A proxy that knows Kafka's frames: it holds requests of one kind, or their answers, and lets as many pass as it is told.
+"""A proxy that knows Kafka's frames: it holds requests of one kind, or their answers, and lets as many pass as it is asked to.
 
 What is held waits on its own connection alone, with all that comes after it there. If its sender has closed the connection, a
 network may drop it or deliver it later, and so does a gate.

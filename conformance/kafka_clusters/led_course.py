@@ -9,10 +9,10 @@ from kafka_spec.impl.zookeeper.coordination import znodes
 
 
 class LedCourse(Course):
-    """Two controllers of ours, which host no replicas, and Kafka's brokers."""
+    """Our two controllers, which host no replicas, and Kafka's brokers."""
 
     async def conduct(self) -> None:
-        """Run the scenes: controllers of ours lead, hand over to one of Kafka, and take over again."""
+        """Run the scenes: our controllers lead, hand over to one of Kafka, and take over again."""
         first, second = FIRST_OF_OURS, FIRST_OF_OURS + 1
         await self._controllers_begin(first, second)
         await self.kafkas_brokers_begin()
@@ -25,7 +25,7 @@ class LedCourse(Course):
         await self.scene("added partitions", self.add_partitions)
         await self.scene("reassignment", self.reassign)
         await self.scene("deletion", self.delete)
-        await self.scene("fail-over between two controllers of ours", partial(self._fail_over, first, second))
+        await self.scene("fail-over between our two controllers", partial(self._fail_over, first, second))
         await self.scene("kill -9 of a leader", self.kill_a_leader)
         await self.scene("from our controller to Kafka's", partial(self._hand_over_to_kafka, second))
         await self.scene("kill -9 of a leader", self.kill_a_leader)
@@ -53,7 +53,7 @@ class LedCourse(Course):
         await self.ours.start(first)
 
     async def _hand_over_to_kafka(self, active: int) -> None:
-        """Let everybody be elected, and kill both of ours: one of Kafka's brokers takes over."""
+        """Let everybody be elected, and kill both our brokers: one of Kafka's brokers takes over."""
         epoch = self.zookeeper.controller_epoch()
         self.session.let_write(znodes.CONTROLLER_EPOCH, everyone=True)
         for number in sorted(self.ours.running, key=lambda number: number == active):

@@ -1,4 +1,4 @@
-"""A mixed cluster: a broker of ours hosts replicas beside Kafka's brokers, first under Kafka's controllers, then under its own.
+"""A mixed cluster: our broker hosts replicas beside Kafka's brokers, first under Kafka's controllers, then under its own.
 
 Each side leads and follows the other, is killed and shut down as a leader, and truncates what it had too much when it is back.
 """
@@ -24,14 +24,14 @@ FAULT = 7.0
 
 
 class MixedCourse(Course):
-    """Kafka's brokers, and one of ours that hosts replicas."""
+    """Kafka's brokers, and our broker, which hosts replicas."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self._proxies: dict[int, Proxy] = {}
 
     async def conduct(self) -> None:
-        """Run the scenes: proxies cut and hold connections while a broker of ours works among Kafka's."""
+        """Run the scenes: proxies cut and hold connections while our broker works among Kafka's."""
         self.hosts = [*self.kafkas, FIRST_OF_OURS]
         ours = self.hosts.index(FIRST_OF_OURS)
         await self._brokers_begin()
@@ -85,7 +85,7 @@ class MixedCourse(Course):
         self.tell(f"all connections to {self.named(self.leader(partition))}, the leader of {partition}, are cut")
         await asyncio.sleep(FAULT)
         proxy.mend()
-        await self.until(f"after {FAULT:.0f} s they are mended, and all replicas are in their ISRs", self.in_sync)
+        await self.until(f"after {FAULT:.0f} s they are restored, and all replicas are in their ISRs", self.in_sync)
 
     async def _hold(self, number: int = 0) -> None:
         """Let nothing pass to the leader of a partition, and nothing back, for some seconds; then all of it."""

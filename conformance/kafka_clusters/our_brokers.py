@@ -38,7 +38,7 @@ SETTINGS = Settings(auto_create_topics_enable=False, replica_lag_time_max_ms=5_0
 
 @dataclass
 class OurBroker:
-    """A broker of ours that runs."""
+    """Our broker, while it runs."""
 
     node: RunningBroker
     process: LoopbackProcess
@@ -52,7 +52,7 @@ class OurBroker:
 
 
 class OurBrokers:
-    """Brokers of ours by number; `running` holds those that run. Use it on the event loop."""
+    """Our brokers by number; `running` holds those that run. Use it on the event loop."""
 
     def __init__(
         self,

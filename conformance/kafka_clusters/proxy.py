@@ -55,7 +55,7 @@ class Proxy:
     def hold_when(self, trigger: Callable[[bytes], bool], passes: bool = False) -> None:
         """Hold at the first piece from a client of which the trigger is true: nothing after it is passed on, in either direction.
 
-        The piece itself goes on if `passes` is true, and is held with the rest if not.
+        The piece itself is passed on if `passes` is true, and is held with the rest if not.
         """
         self._trigger, self._trigger_passes, self.held_by, self._holds_answers = trigger, passes, None, True
 
@@ -65,7 +65,7 @@ class Proxy:
         self._do(self._held(False))
 
     def cut(self) -> None:
-        """Break all connections, and refuse others until it is mended; what was held is lost."""
+        """Break all connections, and refuse others until it is restored; what was held is lost."""
         self._refuses = True
         self._do(self._broken())
 

@@ -50,7 +50,7 @@ class RealOptions:
     era: Spec
     seed: int
     mixed: bool = False
-    """Whether a broker of ours hosts replicas too."""
+    """Whether our broker hosts replicas too."""
     named_protocol: str = ""
     """The inter.broker.protocol.version of all brokers, "" for the newest."""
 
@@ -89,7 +89,7 @@ class RealOutcome:
 
     @property
     def kept(self) -> bool:
-        """Whether the run came to its end and no promise was broken."""
+        """Whether the run came to its end and no property was violated."""
         return not self.stopped and not self.broken
 
 
@@ -153,7 +153,7 @@ async def _run(
 
 
 async def _judged(course: Course, kafka: KafkaProcesses) -> list[Broken]:
-    """Let the cluster become quiet, read everything, and return the broken promises."""
+    """Let the cluster become quiet, read everything, and return the violated properties."""
     broken = [Broken("Recovers", found) for found in await course.rest()]
     course.assigned = course.zookeeper.assignments()
     partitions = sorted(course.assigned)

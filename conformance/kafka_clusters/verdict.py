@@ -1,6 +1,6 @@
-"""The verdict on a run with real brokers: what clients lost, and the promises of the tables, judged on ZooKeeper and on the logs.
+"""The verdict on a run with real brokers: what clients lost, and the properties of the tables, judged on ZooKeeper and on the logs.
 
-The names of the promises are those of the model's properties, as in other runs. `StateChangeLogs` is broken by each violation that
+The names of the properties are those of the model, as in other runs. `StateChangeLogs` is broken by each violation that
 `kafka-spec validate` finds in the state-change logs of all brokers, Kafka's and ours.
 """
 
@@ -32,7 +32,7 @@ class LogsChecked:
 
 
 def broken_in_zookeeper(state: ZooKeeperState) -> list[Broken]:
-    """Return the broken promises that ZooKeeper shows, once the cluster is quiet and all brokers run."""
+    """Return the violated properties that ZooKeeper shows, once the cluster is quiet and all brokers run."""
     registered, broken = state.registered(), [Broken(*one) for one in work_left(state.session)]
     for partition, replicas in sorted(state.assignments().items()):
         held = state.leadership(partition)
@@ -49,7 +49,7 @@ def broken_in_zookeeper(state: ZooKeeperState) -> list[Broken]:
 
 
 def broken_for_clients(history: History, left: Iterable[TopicPartition], judged: Iterable[TopicPartition]) -> list[Broken]:
-    """Return the broken promises that clients saw: acknowledged records that are lost, and offsets that have changed.
+    """Return the violated properties that clients saw: acknowledged records that are lost, and offsets that have changed.
 
     `history.read` holds what was read at the end, from the beginning on; `left` are partitions that could not be read to their end,
     `judged` those that exist.
@@ -96,7 +96,7 @@ def broken_in_logs(folder: Path) -> LogsChecked:
     sources, files = find_sources([folder])
     outcome = put_together(validate(sources, None, False, lambda _: None), files, None, "auto")
     found = [
-        Broken(LOGS, f"{one.when} {one.subject}, {one.actor}: {one.summary}; `kafka-spec validate` tells more")
+        Broken(LOGS, f"{one.when} {one.subject}, {one.actor}: {one.summary}; `kafka-spec validate` reports more")
         for one in outcome.violations
     ]
     return LogsChecked(outcome.transitions, outcome.followed, found)

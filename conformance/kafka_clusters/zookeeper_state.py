@@ -50,7 +50,7 @@ class ZooKeeperState:
 
 @dataclass
 class SeenEpochs:
-    """Leader epochs and the controller epoch as they were seen, one look after the other; what went back is a broken promise."""
+    """Leader epochs and the controller epoch as they were seen, one look after the other; what went back violates a property."""
 
     broken: list[Broken] = field(default_factory=list)
     looks: int = 0

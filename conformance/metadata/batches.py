@@ -91,13 +91,13 @@ class TornTail:
 
 
 def batches_of(data: Any, start: int = 0) -> Iterator[LogBatch | TornTail]:
-    """Yield the batches of some bytes, or of a mapped file, and at last where they are torn, if they are."""
+    """Yield the batches of some bytes, or of a mapped file, and finally where they are torn, if they are."""
     place, end = start, len(data)
     while place < end:
         header = bytes(data[place : place + HEADER.size])
         found = look(header)
         if found is None:
-            why = "zeros follow" if not any(header) else "what follows is no header of a batch"
+            why = "zeros follow" if not any(header) else "what follows is not the header of a batch"
             yield TornTail(place, end - place, why)
             return
         if place + found.size > end:

@@ -13,7 +13,7 @@ from kafka_spec.conformance.metadata.shapes import PartitionShape
 from kafka_spec.spec.kraft.cases import CASE
 
 OWN_MINIMUM = "min-isr-of-partition-0"
-"""The bug that is no decision of the model, which has one partition: the controller limits min.insync.replicas by partition 0."""
+"""A bug outside the model, which has one partition: the controller limits min.insync.replicas by partition 0."""
 EMPTIED_ELR = "assignment-empties-elr"
 """An assignment of directories empties the ELR (up to 4.2, PR 20716); the model has no directories."""
 
@@ -30,7 +30,7 @@ class Meaning:
 
 
 def names_non_replicas(shape: PartitionShape) -> bool:
-    """Whether the ELR names brokers that are no replicas."""
+    """Whether the ELR names brokers that are not replicas."""
     return bool(set(shape.elr) - set(shape.replicas))
 
 
@@ -64,7 +64,7 @@ MEANINGS: Mapping[str, Meaning] = {
     ),
     "cancellation-elects-cleanly": Meaning(
         "a cancelled reassignment made a replica the only ISR member, which may lack records, and the election is unmarked",
-        "compare the log end offsets of the replicas before consumers go on: acknowledged records may be gone",
+        "compare the log end offsets of the replicas before consumers continue: acknowledged records may be gone",
         is_leaderless,
     ),
     "cancellation-below-min-isr": Meaning(
@@ -73,7 +73,7 @@ MEANINGS: Mapping[str, Meaning] = {
         "let the remaining replicas catch up before a broker is stopped; cancel only while the old replicas are in sync",
     ),
     "KAFKA-18106": Meaning(
-        "a broker that registered anew stayed in the ISR, whatever records its process had lost",
+        "a broker that registered again stayed in the ISR, whatever records its process had lost",
         "upgrade to 4.0 or later; until then do not restart a killed broker while it is the only ISR member",
     ),
     "KAFKA-19522": Meaning(

@@ -131,7 +131,7 @@ def _faults_of(shape: PartitionShape) -> tuple[str, ...]:
 
 
 def _faults_of_change(image: Image, old: PartitionShape, new: PartitionShape, min_isr: int) -> tuple[str, ...]:
-    """Return what is wrong with a change, by decisions of the controller that are no property of a state."""
+    """Return what is wrong with a change, by decisions of the controller that are not properties of a state."""
     faults = []
     joined = set(new.isr) - set(old.isr)
     if not all(is_eligible(int(broker in image.active), -1, -1, Checked.YES, Checked.YES) for broker in joined):

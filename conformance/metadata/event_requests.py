@@ -28,7 +28,7 @@ NO_PARTITION_0 = 1 << 30
 
 
 class Refusal(NamedTuple):
-    """Why a run of changes that ends at `end` of a batch is no event: a witness, for each beginning of the run up to `last`.
+    """Why a run of changes that ends at `end` of a batch is not an event: a witness, for each beginning of the run up to `last`.
 
     The witness is a partition whose record at `last` the event would not write, or one (`last` is `end`) without a record; None is
     one that the image does not have.

@@ -32,7 +32,7 @@ MOST_SUBJECTS = 5
 MOST_TEXT = 300
 """The characters of a record in a message."""
 WRITES_ASSIGNMENT = ("cancel", "reassign", "register")
-"""Beginnings of events whose question itself depends on a switch, so that they are explained anew without it."""
+"""Beginnings of events whose question itself depends on a switch, so that they are explained again without it."""
 
 
 class Acting(NamedTuple):

@@ -298,7 +298,7 @@ class LogJudge:
             and key != keys.UNREGISTER_BROKER
             and (before, after) not in REGISTRATION.legal_pairs
         ):
-            text = f"{BrokerState(before).name} to {BrokerState(after).name} is no row of its table"
+            text = f"{BrokerState(before).name} to {BrokerState(after).name} is not a row of its table"
             self.report("wrong-registration", offset, f"broker {number}", text)
         if key == keys.REGISTRATION_CHANGE and (record.fenced, record.in_controlled_shutdown) not in CHANGES_OF_REGISTRATION:
             text = f"its change has fenced {record.fenced} and in_controlled_shutdown {record.in_controlled_shutdown}"

@@ -28,7 +28,7 @@ LOG_KINDS: Mapping[str, Kind] = {
     ),
     "quorum-state-differs": Kind("quorum-state has the newest epoch that the log knows, or a later one", "FileQuorumStateStore"),
     "broker-epoch": Kind(
-        "a registration has a larger broker epoch than any before, and one that is no offset after its record",
+        "a registration has a larger broker epoch than any before, and one that is not an offset after its record",
         "OneEpochForEachProcess; Kafka 3.9 ClusterControlManager.registerBroker",
     ),
     "registered-unfenced": Kind("a new process is fenced when it registers", "the row `register` of Registration"),

@@ -1,7 +1,7 @@
 """The logs of several nodes as one: each batch once, in order; what two nodes have differently is reported.
 
 A node's tail that was never committed differs from what the others have there, and is of an older epoch of the quorum: the node
-truncates it later. That is no violation.
+truncates it later. That is not a violation.
 
 Source: KIP-595.
 """
@@ -71,7 +71,7 @@ Differs = Callable[[int, int, str], None]
 
 
 class Merger:
-    """Merges the logs of nodes. `differs` is told what two nodes have differently; `notes` are tails that were never committed."""
+    """Merges the logs of nodes. `differs` receives what two nodes have differently; `notes` are tails that were never committed."""
 
     def __init__(self, nodes: Sequence[NodeLog], differs: Differs) -> None:
         self._readers = [_Reader(node) for node in nodes]

@@ -20,7 +20,7 @@ NOBODY = UUID(int=0)
 
 UNASSIGNED_DIRECTORY, LOST_DIRECTORY, MIGRATING_DIRECTORY = bytes(15) + b"\1", bytes(15) + b"\2", bytes(16)
 RESERVED_DIRECTORIES = frozenset({UNASSIGNED_DIRECTORY, LOST_DIRECTORY, MIGRATING_DIRECTORY})
-"""Ids that are no directory (DirectoryId.java)."""
+"""Ids that are not directories (DirectoryId.java)."""
 
 
 def bare(items: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -65,7 +65,7 @@ class MetadataOutcome:
 
 
 class Validation:
-    """Validates sources. `progress` is told the bytes read."""
+    """Validates sources. `progress` receives the number of bytes read."""
 
     def __init__(self, sources: Sources, judge: LogJudge, progress: Callable[[int], None] = lambda _: None) -> None:
         self._sources = sources

@@ -117,7 +117,7 @@ def _standing(
     if broker in shape.elr:
         reasons.append("in the ELR")
     if broker not in shape.replicas:
-        reasons.append("it is no replica")
+        reasons.append("it is not a replica")
     if broker not in image.active:
         reasons.append(f"it is {state_text(image, broker)}")
     elif broker not in acceptable:

@@ -41,7 +41,7 @@ class Violation(NamedTuple):
     row: str = ""
     """The row that it breaks, if it breaks one."""
     epoch: int = 0
-    """The controller epoch whose log must meet `needs`, of TRACE, BEGUN and UNTIL; UNTIL: the log goes on until this time."""
+    """The controller epoch whose log must meet `needs`, of TRACE, BEGUN and UNTIL; UNTIL: the log continues until this time."""
     needs: tuple[str, ...] = ()
 
 

@@ -183,7 +183,7 @@ def _is_due(rest: RemainingWork, known: Sequence[KnownPartition], number: int, *
 
 
 def _batch(rest: RemainingWork, known: Sequence[KnownPartition], number: int) -> tuple[int, int]:
-    """Return what tells an election's change of states from others: the strategy, and of preferred leaders the leader."""
+    """Return what distinguishes an election's change of states from others: the strategy, and of preferred leaders the leader."""
     strategy = rest.partitions[number].strategy
     return strategy, known[number].replicas[0] if strategy == Strategy.PREFERRED else 0
 

@@ -1,7 +1,7 @@
 """Maps the model's controller to a controller: its memory, remaining work and channels, field by field.
 
 The epoch of a broker whose start is not handled yet is on the agenda; the model has it in the context at once. A request sent to
-the broker before that has its former epoch and will be refused; the model does not send it. `channel_mapping` tells what else the
+the broker before that has its former epoch and will be refused; the model does not send it. `channel_mapping` says what else the
 model represents differently.
 """
 
@@ -168,7 +168,7 @@ class ControllerView:
 
     @property
     def deletion(self) -> int:
-        """Where the controller stands in the topic's deletion."""
+        """The controller's step in the topic's deletion."""
         return int(self.controller.deletions.state_of(TOPIC))
 
     @deletion.setter

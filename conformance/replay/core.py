@@ -1,7 +1,7 @@
 """What every replay has in common: a stage, the steps of rules on it, and the comparison of an edge.
 
 To compare an edge, load its source state, do its step, and read the state back: it must be the edge's target. What a stage and its
-steps are in the world with ZooKeeper stands beside this file, what they are in KRaft in conformance/kraft_replay.
+steps are in the world with ZooKeeper is in the files beside this one, what they are in KRaft in conformance/kraft_replay.
 
 No step uses the model's result. Where a rule says that somebody notices something, the step gives it the event; where a rule says
 that a message arrives, the step delivers it. The implementation decides the rest.

@@ -45,7 +45,7 @@ class PartitionView:
 
     @property
     def reassignment(self) -> int:
-        """Where the controller stands in the partition's reassignment."""
+        """The controller's step in the partition's reassignment."""
         return int(self.controller.reassignments.state_of(self.name))
 
     @reassignment.setter

@@ -26,7 +26,7 @@ RETURNED = 2
 
 
 class Telling:
-    """A controller with the ELR whose every request is told, with the partition after it."""
+    """A controller with the ELR whose every request is reported, with the partition after it."""
 
     def __init__(
         self, classes: ControllerClasses, brokers: int, replicas: int = 3, min_isr: int = 3, unclean: bool = False
@@ -102,7 +102,7 @@ def four_requests(classes: ControllerClasses) -> Shown:
 
 
 def is_shown(shown: Shown) -> bool:
-    """Whether a broker that was no replica stayed in the ELR, and was elected cleanly at the end."""
+    """Whether a broker that was not a replica stayed in the ELR, and was elected cleanly at the end."""
     removed = any(RETURNED not in held.replicas and RETURNED in held.elr for _, held in shown)
     last = shown[-1][1]
     return removed and last.leader == RETURNED and last.recovery == RecoveryState.RECOVERED

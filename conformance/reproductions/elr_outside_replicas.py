@@ -39,14 +39,14 @@ class Removal(NamedTuple):
 
     brokers: int
     before: tuple[int, ...]
-    """Who is shut down before the first reassignment."""
+    """The brokers to shut down before the first reassignment."""
     without: tuple[int, ...]
     returned: int
     after: tuple[int, ...]
-    """Who is shut down once the broker that was removed has started again."""
+    """The brokers to shut down after the removed broker has restarted."""
     again: tuple[int, ...]
     last: tuple[int, ...]
-    """Who is shut down while it copies."""
+    """The brokers to shut down while it copies."""
 
 
 REMOVALS = {
@@ -88,7 +88,7 @@ class RemovedAndBack:
 
         self.shut_down(*removal.before)
         self.reassign(removal.without)
-        self.until(f"broker {removal.returned} is no replica", lambda held: removal.returned not in held.replicas)
+        self.until(f"broker {removal.returned} is not a replica", lambda held: removal.returned not in held.replicas)
         self.start_returned()
         self.shut_down(*removal.after)
         cluster.say(f"the copy to broker {removal.returned} is throttled to {RATE:,} bytes per second")

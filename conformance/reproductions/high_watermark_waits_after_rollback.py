@@ -2,8 +2,8 @@
 
 Broker 0 leads alone in its ISR. Follower 1 has caught up, and the leader proposes to add it; a proxy before the controller holds
 that request. The follower is killed, and a producer writes with acks=all. When the controller has fenced the follower, the request
-goes on, and is refused: INELIGIBLE_REPLICA. The ISR is the leader alone again, which has the record; but its high watermark stays,
-consumers do not see the record, and the producer waits, until another record is written.
+continues, and is refused: INELIGIBLE_REPLICA. The ISR is the leader alone again, which has the record; but its high watermark
+stays, consumers do not see the record, and the producer waits, until another record is written.
 
     python -m kafka_spec.conformance.reproductions.high_watermark_waits_after_rollback --kafka 4.4.0
 """
@@ -48,7 +48,7 @@ def finding(version: str) -> bool:
         future = clients.send(one, TOPIC, "waits")
         cluster.wait("the controller has fenced broker 1", lambda: admin.brokers() == [0, 2])
         gate.open()
-        cluster.wait("broker 0 is told INELIGIBLE_REPLICA", lambda: cluster.lines(0, "server", "INELIGIBLE_REPLICA"))
+        cluster.wait("broker 0 receives INELIGIBLE_REPLICA", lambda: cluster.lines(0, "server", "INELIGIBLE_REPLICA"))
         print(f"          {cluster.lines(0, 'server', 'INELIGIBLE_REPLICA')[-1]}")
         cluster.say(f"    {admin.partition(TOPIC)}")
         until = time.monotonic() + WAITS

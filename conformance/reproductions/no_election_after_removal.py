@@ -2,8 +2,8 @@
 
 Broker 0 is the controller; 1 leads alone in its ISR, since follower 2 is stopped (SIGSTOP). A proxy cuts 1 from ZooKeeper, and its
 session expires. The controller finds no live member of the ISR and elects nobody; another proxy holds the write with which it takes
-1 out of the ISR. Meanwhile 1 registers anew, 2 goes on and joins the ISR, and 1 is killed. The write goes on, is refused for its
-version, and is repeated: the ISR is 2, which is alive, and nobody leads. Nothing elects 2 until a broker starts or stops.
+1 out of the ISR. Meanwhile 1 registers again, 2 continues and joins the ISR, and 1 is killed. The write continues, is refused for
+its version, and is repeated: the ISR is 2, which is alive, and nobody leads. Nothing elects 2 until a broker starts or stops.
 
     python -m kafka_spec.conformance.reproductions.no_election_after_removal
 """
@@ -55,13 +55,13 @@ def finding() -> bool:
             cluster.wait("its session has expired", lambda: "1" not in cluster.session.children("/brokers/ids"))
             cluster.wait("the controller's removal of 1 from the ISR is held", lambda: controllers.held_by is not None)
             leaders.mend()
-            cluster.wait("broker 1 is registered anew", lambda: "1" in cluster.session.children("/brokers/ids"))
+            cluster.wait("broker 1 is registered again", lambda: "1" in cluster.session.children("/brokers/ids"))
             cluster.signal(2, signal.SIGCONT)
             cluster.wait("2 is in the ISR again", lambda: sorted(cluster.content(STATE)["isr"]) == [1, 2])
             cluster.signal(1, signal.SIGKILL)
             cluster.wait("its new session has expired", lambda: "1" not in cluster.session.children("/brokers/ids"))
             controllers.release()
-            cluster.say("the controller's write goes on")
+            cluster.say("the controller's write continues")
             cluster.wait("1 is not in the ISR", lambda: cluster.content(STATE)["isr"] == [2])
             return _nobody_leads(cluster, clients)
 

@@ -1,8 +1,8 @@
 """FINDINGS, old-leader-without-successor, on four real brokers of Kafka 2.8.2 and a proxy before one of them.
 
-Broker 1 leads; a preferred election makes broker 2 the leader; the proxy holds the LeaderAndIsr that tells broker 1. Broker 2
+Broker 1 leads; a preferred election makes broker 2 the leader; the proxy holds the LeaderAndIsr to broker 1. Broker 2
 takes it out of the ISR, and is killed: nobody leads. The controller is killed too, and what it had to tell broker 1 is lost.
-The next controller tells broker 1 that there is no leader, which changes nothing there: broker 1 leads on under its old leader
+The next controller informs broker 1 that there is no leader, which changes nothing there: broker 1 leads on under its old leader
 epoch. What it acknowledges with acks=1 is lost when broker 2 is back.
 
     python -m kafka_spec.conformance.reproductions.old_leader_without_successor
@@ -42,7 +42,7 @@ def finding() -> bool:
         gate = proxy.gate(LEADER_AND_ISR)
         cluster.session.create(znodes.PREFERRED_REPLICA_ELECTION, znodes.encode_partitions([P]))
         cluster.wait("a preferred election makes broker 2 the leader", lambda: cluster.content(STATE)["leader"] == 2)
-        cluster.wait("the request that tells broker 1 is held", lambda: gate.arrived)
+        cluster.wait("the request to broker 1 is held", lambda: gate.arrived)
         cluster.wait("broker 2 is the whole ISR", lambda: cluster.content(STATE)["isr"] == [2])
         cluster.signal(2, signal.SIGKILL)
         cluster.wait("nobody leads", lambda: cluster.content(STATE)["leader"] == -1)
@@ -50,7 +50,7 @@ def finding() -> bool:
         cluster.wait("the controller has ended", lambda: cluster.has_ended(0))
         gate.open()
         cluster.wait("there is another controller", lambda: cluster.content("/controller")["brokerid"] != 0)
-        cluster.wait("it tells broker 1 that nobody leads", lambda: cluster.lines(1, "state-change", "leader=-1"))
+        cluster.wait("it informs broker 1 that nobody leads", lambda: cluster.lines(1, "state-change", "leader=-1"))
         state = cluster.content(STATE)
         cluster.say(f"in ZooKeeper: leader {state['leader']}, leader epoch {state['leader_epoch']}, ISR {state['isr']}")
 

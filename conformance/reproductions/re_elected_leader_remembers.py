@@ -1,7 +1,7 @@
 """FINDINGS, re-elected-leader-remembers, on four real brokers of Kafka 2.8.2 and a proxy before the leader.
 
 Broker 1 leads; follower 2 has fetched a record that follower 0, in the ISR too, has not: it is not committed. A preferred election
-makes broker 0 the leader; the proxy holds the LeaderAndIsr that tells broker 1. Follower 2 truncates the record. Broker 0 and the
+makes broker 0 the leader; the proxy holds the LeaderAndIsr to broker 1. Follower 2 truncates the record. Broker 0 and the
 controller are killed. The next controller elects broker 1, for which nothing has happened: it remembers that 2 has the record, and
 acknowledges it with acks=all. Before follower 2 fetches, broker 1 is killed; 2 is elected, and the record is lost.
 
@@ -50,7 +50,7 @@ def finding() -> bool:
         reported = proxy.gate(LEADER_AND_ISR)
         cluster.session.create(znodes.PREFERRED_REPLICA_ELECTION, znodes.encode_partitions([P]))
         cluster.wait("a preferred election makes broker 0 the leader", lambda: cluster.content(STATE)["leader"] == 0)
-        cluster.wait("the request that tells broker 1 is held", lambda: reported.arrived)
+        cluster.wait("the request to broker 1 is held", lambda: reported.arrived)
         late = proxy.gate(FETCH, "broker-2-fetcher-0")
         cluster.wait("follower 2 has truncated the record", lambda: size(2) == committed)
         cluster.say(f"the producer has {'an' if future.isDone() else 'no'} answer")

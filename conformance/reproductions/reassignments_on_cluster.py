@@ -4,7 +4,7 @@
 
 Records are acknowledged with acks=all. Brokers are shut down in an orderly way; a broker that is down cannot join an ISR, so that a
 reassignment waits as long as the script wants. The findings cancellation-below-min-isr and stale-reassignment-lists leave a single
-copy where two were promised: there the machine of that copy is lost at the end, its process killed and its log with it.
+copy where two were due: there the machine of that copy is lost at the end, its process killed and its log with it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""FINDINGS, stopping-leader-not-told, on four real brokers of Kafka 2.8.2.
+"""FINDINGS, `stopping-leader-not-told`, on four real brokers of Kafka 2.8.2.
 
 Broker 0 is the controller; 1 leads and 2 follows. 2 dies. 1 asks for a controlled shutdown as the only ISR member, and has to stay.
 2 comes back and joins the ISR. Then 3 shuts down, and the controller elects 2 in place of 1 at that occasion, without telling 1.
@@ -19,7 +19,7 @@ STATE = "/brokers/topics/p/partitions/0/state"
 
 
 def finding() -> bool:
-    """Make it happen; return whether the old leader was told nothing, and records were lost."""
+    """Make it happen; return whether the old leader received nothing, and records were lost."""
     # the stopping broker asks the controller again after 25 s, so there is time to see what happens in between
     with RealCluster({"controlled.shutdown.retry.backoff.ms": 25_000}) as cluster:
         clients = Clients(Kafka(VERSION, cluster.jars))

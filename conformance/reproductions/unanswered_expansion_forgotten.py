@@ -1,9 +1,9 @@
 """FINDINGS, unanswered-expansion-forgotten, on three real brokers of Kafka 2.7.2, and proxies before one of them and its ZooKeeper.
 
 Broker 1 leads alone in its ISR. It adds broker 0 by a write to ZooKeeper: the proxy passes the write on, and holds the answer. A
-preferred election makes broker 0 the leader; the LeaderAndIsr that tells broker 1 is held. Then broker 1's connection to ZooKeeper
-is cut: its client connects again and repeats the write, which finds another version. So broker 1 takes it for failed, goes on with
-itself alone as ISR, and acknowledges records with acks=all that broker 0, which leads by now, does not have.
+preferred election makes broker 0 the leader; the LeaderAndIsr to broker 1 is held. Then broker 1's connection to ZooKeeper is cut:
+its client connects again and repeats the write, which finds another version. So broker 1 takes it for failed, continues with itself
+alone as ISR, and acknowledges records with acks=all that broker 0, which leads by now, does not have.
 
     python -m kafka_spec.conformance.reproductions.unanswered_expansion_forgotten
 """
@@ -54,11 +54,11 @@ def finding() -> bool:
         reported = proxy.gate(LEADER_AND_ISR)
         cluster.session.create(znodes.PREFERRED_REPLICA_ELECTION, znodes.encode_partitions([P]))
         cluster.wait("a preferred election makes broker 0 the leader", lambda: cluster.content(STATE)["leader"] == 0)
-        cluster.wait("the request that tells broker 1 is held", lambda: reported.arrived)
+        cluster.wait("the request to broker 1 is held", lambda: reported.arrived)
         zookeeper.cut()
         zookeeper.release()
         zookeeper.mend()
-        cluster.say("broker 1's connection to ZooKeeper is cut, and mended")
+        cluster.say("broker 1's connection to ZooKeeper is cut, and restored")
         cluster.wait("broker 1's repeated write is refused", lambda: cluster.lines(1, "server", "skip updating ISR"))
 
         acknowledged = [f"lost {number}" for number in range(3)]
@@ -67,7 +67,7 @@ def finding() -> bool:
         state = cluster.content(STATE)
         cluster.say(f"in ZooKeeper: leader {state['leader']}, leader epoch {state['leader_epoch']}, ISR {state['isr']}")
         reported.open()
-        cluster.wait("broker 1 is told, and follows broker 0", lambda: cluster.lines(1, "server", "Truncating to offset"))
+        cluster.wait("broker 1 is informed, and follows broker 0", lambda: cluster.lines(1, "server", "Truncating to offset"))
         read = clients.read_all(cluster.addresses(0, 2), P.topic)
         lost = cluster.lost(acknowledged, read)
         return bool(lost) and set(before) <= set(read)

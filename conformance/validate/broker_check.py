@@ -107,7 +107,7 @@ class BrokerView:
         if now.leader == -2:  # deleted
             return
         if before is not None and now.epoch > 0 and (now.epoch, now.version) < before:
-            summary = f"controller {sender.controller} tells of {now} after leader epoch {before[0]}, version {before[1]}"
+            summary = f"controller {sender.controller} reports {now} after leader epoch {before[0]}, version {before[1]}"
             self._tell("metadata-back", summary)
         self._cached[sender.epoch] = (now.epoch, now.version)
         self._leads(sender.epoch, now)

@@ -41,7 +41,7 @@ class BrokerRequests:
     def __init__(
         self, broker: int, missing: Callable[[str], None], differs: Callable[[bytes, str], None], trace: Callable[[], bool]
     ) -> None:
-        """`missing` is told of a line that is not here or stands twice, `differs` of one that contradicts the request."""
+        """`missing` receives a line that is not here or is here twice, `differs` of one that contradicts the request."""
         self._trace = trace
         self._broker = broker
         self._missing = missing

@@ -19,7 +19,7 @@ STARTED = re.compile(rb"Started (?:partition|replica) state machine with initial
 OF_REPLICA = re.compile(rb"\[Topic=([^,\]]*),Partition=(\d+),Replica=(\d+)\] -> (\w+)")
 OF_PARTITION = re.compile(rb"(?:\[([^,\]]*),(\d+)\]|([^\s,(\[]+)) -> (\w+Partition)\b")
 WRITER = re.compile(rb"\[\w+(?: \w+)*[ =](\d+)\]")
-"""Who writes a line."""
+"""The writer of a line."""
 DELETION = re.compile(rb"Deletion of topic (\S+) (\(re\)started|successfully completed) \(")
 
 

@@ -48,7 +48,7 @@ class ControllerLog:
         self._announces = False
         """This version announces its requests to a broker after their partitions (2.6 and later), and the log has shown so."""
         self._told: dict[int, list[int]] = {}
-        """Brokers: how many of its partitions were told to lead, and to follow, since the last announcement."""
+        """Brokers: how many of its partitions were assigned to lead, and to follow, since the last announcement."""
         self._stops: dict[int, int] = {}
         self._torn = 0
         """How many batches from this one on may lack a line."""

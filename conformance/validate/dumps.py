@@ -83,7 +83,7 @@ def fields_of(dump: bytes) -> dict[str, str]:
 
 
 def fields_of_colons(dump: bytes) -> dict[str, str]:
-    """Return the fields of a leadership that is printed as in 0.10, by the names of today; none if it is no such."""
+    """Return the fields of a leadership that is printed as in 0.10, by the names of today; none if it is not one."""
     match = COLONS.search(dump)
     if match is None:
         return {}

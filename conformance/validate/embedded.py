@@ -119,7 +119,7 @@ class Checks:
 
 @contextmanager
 def without_collections() -> Iterator[None]:
-    """Do not look for objects that refer to each other in circles: lines make none, and looking takes a fifth of the time."""
+    """Do not look for objects that refer to each other in cycles: lines make none, and looking takes a fifth of the time."""
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -26,7 +26,7 @@ class Fields(NamedTuple):
     level: bytes
     logger: bytes
     partial: bool
-    """The text goes on in the next object (docker)."""
+    """The text continues in the next object (docker)."""
 
 
 def fields_of(line: bytes) -> Fields | None:

@@ -100,7 +100,7 @@ KINDS = {
         "a broker receives what the controller of that epoch has sent", "the channel: FIFO", needs=OF_REQUESTS
     ),
     "told-otherwise": LogKind(
-        "a broker becomes what it was told: leader or follower, at the leader epoch and with the ISR of the request",
+        "a broker becomes what its request said: leader or follower, at the leader epoch and with the ISR of the request",
         "BecomeLeader, BecomeFollower",
         needs=(*OF_BROKER, TRACE),
     ),

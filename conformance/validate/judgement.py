@@ -21,7 +21,7 @@ State: TypeAlias = Literal["violated", "judged", "not judged", "not asked"]
 
 
 class EpochOutcome(NamedTuple):
-    """One controller epoch: the controllers that claim it, and how complete their log is."""
+    """One controller epoch: the controllers that property it, and how complete their log is."""
 
     epoch: int
     controllers: tuple[int, ...]

@@ -63,7 +63,7 @@ class Layout:
     partial: bool = False
     """Long lines may be in parts (docker, CRI)."""
     width: int = 0
-    """Lines are broken after so many bytes, and go on in the next line; 0: they are not."""
+    """Lines are broken after so many bytes, and continue in the next line; 0: they are not."""
     shown: str = KAFKAS
     _kept: bytes = field(default=b"", init=False)
     _times: dict[bytes, bytes | None] = field(default_factory=dict, init=False)

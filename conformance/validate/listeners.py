@@ -9,7 +9,7 @@ from kafka_spec.conformance.validate.events import BrokerEvents, ControllerEvent
 
 
 class HasGaps(Protocol):
-    """A listener that can be told of missing lines."""
+    """A listener that missing lines can be reported to."""
 
     def gap(self) -> None:
         """Lines of this log are missing here."""
@@ -19,7 +19,7 @@ View = TypeVar("View", bound=HasGaps)
 
 
 class Listeners(Generic[View]):
-    """The listeners of one writer, by partition; after a gap each is told of it before it hears of anything else."""
+    """The listeners of one writer, by partition; after a gap each is informed of it before anything else."""
 
     __slots__ = ("_make", "_stale", "_torn", "current")
 

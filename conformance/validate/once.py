@@ -1,7 +1,7 @@
 """Inputs that can be read only once (pipes, FIFOs), as files that can be read again; devices and sockets are refused by name.
 
 A validation opens a file several times: to learn its layout, to find its first time, to read it. So what comes through a pipe is
-copied first. Nothing waits for ever: a FIFO that nobody writes to, or that says nothing for a while, is refused.
+copied first. Nothing waits forever: a FIFO that nobody writes to, or that says nothing for a while, is refused.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ class Outcome:
 
 
 def put_together(results: Results, files: Sequence[str], era: str | None, level: str, foreign: Sequence[str] = ()) -> Outcome:
-    """Return the outcome of all results; `foreign` says which files are no logs of this kind."""
+    """Return the outcome of all results; `foreign` says which files are not logs of this kind."""
     epochs = _epochs(results)
     by_number = {one.epoch: one for one in epochs}
     violations = [*_two_controllers(results)]

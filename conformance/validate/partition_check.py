@@ -224,7 +224,7 @@ class ControllerView:
         first = next(iter(self._batch.reported.values()), now)
         if first.replicas != now.replicas and first[:4] == now[:4]:
             replicas = " and of ".join(",".join(map(str, one.replicas)) for one in (first, now))
-            self._tell("two-contents", f"one batch tells brokers of replicas {replicas}")
+            self._tell("two-contents", f"one batch reports to brokers the replicas {replicas}")
         self._moving = now.moving
         self._batch.reported[broker] = now
         cursor = self._cursor

@@ -76,7 +76,7 @@ def run_explore(options: argparse.Namespace, models: Models) -> int:
 
 
 def walk_to(options: argparse.Namespace, spec: Spec, bounds: Mapping[str, int]) -> Walk:
-    """Return a walk along a shortest way to the state that --to names.
+    """Return a walk along a shortest path to the state that --to names.
 
     Raises:
         SpecError: the state was not found, or the store is one of another model.

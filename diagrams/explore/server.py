@@ -92,7 +92,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         length = self.headers.get("Content-Length", "")
         if name != "do" or not length.isdecimal() or int(length) > LARGEST:
-            self.answer(400, "text/plain", "this is no order\n")
+            self.answer(400, "text/plain", "this is not an order\n")
             return
         self.answer(200, "application/json", self.performed(self.rfile.read(int(length))))
 

@@ -240,7 +240,7 @@ def _sequence(f: Function, frame: Frame, node: tree.Expression) -> tuple[Place, 
     place = f.place(frame, node)
     sort = f.sort_at(place)
     if not isinstance(sort, Sequence):
-        f.refuse(node, f"{text_of(node)} is no sequence")
+        f.refuse(node, f"{text_of(node)} is not a sequence")
     return place, sort
 
 
@@ -263,7 +263,7 @@ def _option(
         place = Place(place.root, (*place.steps, f.values.integer(f.value(frame, given.values[0]))))
         sort, given = sort.item, tree.Given(given.values[1:], given.fields, line=given.line)
     if not isinstance(sort, Optional):
-        f.refuse(node, f"{text_of(of)} is no option")
+        f.refuse(node, f"{text_of(of)} is not an option")
     return place, sort, given
 
 

@@ -174,7 +174,7 @@ class Function(abc.ABC):
             case tree.Content(option):
                 at = self.place(frame, option)
                 return Place(at.root, (*at.steps, number(1)))
-        self.refuse(node, f"{text_of(node)} is no field and no item")
+        self.refuse(node, f"{text_of(node)} is neither a field nor an item")
 
     def is_constants(self, node: tree.Place) -> bool:
         """Whether an expression denotes the bounds and decisions."""

@@ -63,7 +63,7 @@ first, and Step takes the state after its effects. Brokers, indices and truth va
 arrays are functions from 0, sequences are tuples (so the item at offset 0 is item 1), sets are sets,
 members of an enumeration are numbers with names.
 
-A bound is a constant. A step that would leave one is no step (Step, and the comments `within the bounds`). A
+A bound is a constant. A step that would leave one is not a step (Step, and the comments `within the bounds`). A
 limit that the spec states as a fact is part of TypeInvariant; a step that leaves limits of both kinds violates
 it. Limits are looked at where a step ends: a step that leaves one and comes back within it before it ends is
 taken here, and is none there. Two rows of a table that fit at once, and whatever cannot be evaluated, are
@@ -103,7 +103,7 @@ class Module:
         self.text.definitions.append("Spec == Init /\\ [][Next]_state")
         if any(claim.kind in EVENTUAL for claim in self.spec.properties):
             self.fairness(names)
-        self.text.heading("What is claimed")
+        self.text.heading("The properties")
         summary = "Each field stays in its domain."
         self.text.define("TypeInvariant", (), Infix("\\in", Atom("state"), Atom(f"{root}Type"), COMPARE), summary)
         for claim in self.spec.properties:
@@ -144,7 +144,7 @@ class Module:
             return
         outside = negated(Infix("\\in", Atom("t"), Atom(f"{root}Type"), COMPARE))
         fits = self.guard(either(Apply(f"{root}Fits", (Atom("t"),)), outside))
-        summary = "The step to the state t, unless that is outside the bounds; where it is no state at all, TypeInvariant tells."
+        summary = "The step to the state t, unless that is outside the bounds; TypeInvariant reports what is not a state at all."
         self.text.define("Step", ("t",), both(fits, taken), summary)
 
     def rule(self, rule: Rule) -> Term:
@@ -314,7 +314,7 @@ class Module:
     def deadlock(self) -> None:
         """Write the invariant that every state is final, or that the guards of some rule hold, unless the spec may rest anywhere.
 
-        A state without a step is none of ours where only a bound forbids one, so it is not what TLC calls a deadlock.
+        A state without a step is not a deadlock where only a bound prevents one, so it is not what TLC calls a deadlock.
         """
         if not self.spec.checks_deadlock:
             return
@@ -332,7 +332,7 @@ class Module:
         """Write a property, or a comment that says why it is omitted."""
         summary = f"{claim.summary[:1].upper()}{claim.summary[1:]}.\n\nSource: {claim.reference}"
         if claim.kind == "recoverable":
-            lines = comment(f"{claim.name} is left out: that a way back always exists is no formula of TLA+ (AG EF). {summary}")
+            lines = comment(f"{claim.name} is left out: TLA+ cannot express that a path to it always exists (AG EF). {summary}")
             self.text.definitions.append("\n".join(lines))
             return
         if claim.kind == "step invariant":
@@ -404,14 +404,14 @@ def spec_tla(spec: Spec, name: str) -> str:
 
 
 def configuration(spec: Spec, bounds: Mapping[str, int], summary: str = "", goals: Sequence[str] = ()) -> str:
-    """Return a TLC configuration: the spec at these bounds, and its claims; `goals` names those to check."""
+    """Return a TLC configuration: the spec at these bounds, and its properties; `goals` names those to check."""
     deadlock = [NO_DEADLOCK] if spec.checks_deadlock else []
     invariants = ["TypeInvariant", *deadlock, *(claim.name for claim in spec.properties if claim.kind == "invariant")]
     steps = [claim.name for claim in spec.properties if claim.kind == "step invariant"]
     names = [goal_name(one) for claim in spec.properties if claim.kind == "reachable" for one in claim.at(bounds)]
     lines = [
         *comment(summary),
-        "\\* Run TLC with -deadlock: a bound may forbid all steps of a state, which is no error.",
+        "\\* Run TLC with -deadlock: a bound may forbid all steps of a state, which is not an error.",
         "SPECIFICATION Spec",
     ]
     if bounds:

@@ -200,7 +200,7 @@ class Operators:
             elif field == INT:
                 yield left, right
             else:
-                raise SpecError(f"a loop in order over {sort.cls.__name__} has no form in TLA+ yet: {name} is no number")
+                raise SpecError(f"a loop in order over {sort.cls.__name__} has no form in TLA+ yet: {name} is not a number")
 
     # machines
 

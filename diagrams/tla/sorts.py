@@ -174,7 +174,7 @@ class Shapes:
         return fields
 
     def at(self, steps: tuple[str | int, ...]) -> Sort:
-        """Return the sort of what stands at a path of the state; indices may be names."""
+        """Return the sort of the value at a path of the state; indices may be names."""
         sort: Sort = Record(self.spec.state)
         for step in steps:
             if isinstance(sort, Record):

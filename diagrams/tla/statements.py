@@ -104,7 +104,7 @@ class Body(Runs):
             case tree.Call():
                 return call(self, frame, node, whole)[0]
             case tree.Primitive():
-                self.refuse(node, f"{text_of(node)} is no call of the language")
+                self.refuse(node, f"{text_of(node)} is not a call of the language")
             case _:
                 assert_never(node)
 

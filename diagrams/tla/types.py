@@ -192,5 +192,5 @@ class Types:
 
 def _record(sort: Sort) -> type:
     if not isinstance(sort, Record):
-        raise SpecError(f"{sort} is no record")
+        raise SpecError(f"{sort} is not a record")
     return sort.cls

@@ -117,7 +117,7 @@ class Values:
             return set_of([bit for bit in range(value.known.bit_length()) if value.known >> bit & 1])
         if value.sort == INT:
             return self.apply("SetOfBits", value.term)
-        raise Impossible("the complement of a set is no set of brokers; take what it leaves of a set (a & ~b)")
+        raise Impossible("the complement of a set is not a set of brokers; take what it leaves of a set (a & ~b)")
 
     def joined(self, one: Sort, other: Sort) -> Sort:
         """Return a common sort of two sorts."""

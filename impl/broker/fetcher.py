@@ -51,7 +51,7 @@ class InFlight:
 
 
 class Following(Hosting, Protocol):
-    """The replicas of a broker that follows leaders, whoever tells it to."""
+    """The replicas of a broker that follows leaders, on whose request ever."""
 
     number: int
     broker_epoch: int
@@ -142,7 +142,7 @@ class Fetchers:
     def take(self, leader: int, answers: Mapping[TopicPartition, Answer], now: int) -> None:
         """Handle a leader's answer to the request in flight; partitions whose state has changed since ignore it.
 
-        Up to 0.10 a new leader epoch alone is no change.
+        Up to 0.10 a new leader epoch alone is not a change.
         """
         asked = self.in_flight.pop(leader, None)
         if asked is None:

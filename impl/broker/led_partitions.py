@@ -43,7 +43,7 @@ ACKS_ALL = -1
 
 
 class Hosting(Protocol):
-    """The replicas that a broker hosts, whoever tells it to lead or to follow."""
+    """The replicas that a broker hosts, whoever asks it to lead or to follow."""
 
     changed: Callable[[TopicPartition], object]
     """Called with a partition whenever its role or its high watermark changes."""

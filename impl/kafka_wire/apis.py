@@ -40,7 +40,7 @@ CLIENT = "kafka-spec"
 API_VERSIONS = 18
 API_VERSIONS_SERVED = (0, 3)
 LAST_WITH_NAMES = {FetchRequest: 12, AlterIsrRequest: 1}
-"""The last version of a request that names topics; that of Fetch is also the first that tells last fetched epochs."""
+"""The last version of a request that names topics; that of Fetch is also the first that has last fetched epochs."""
 
 
 @dataclass(frozen=True)

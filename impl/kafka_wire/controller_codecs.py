@@ -265,7 +265,7 @@ def _answered(entity: Any) -> ErrorCode | Leadership:
 def alter_isr_of(entity: Any) -> AlterIsrRequest:
     """Return the AlterPartition request of an entity; in version 0 it is called AlterIsr.
 
-    From version 2 on topics have ids and no names. Version 3 tells the broker epoch of each member, which only KRaft compares.
+    From version 2 on topics have ids and no names. Version 3 has the broker epoch of each member, which only KRaft compares.
     """
     proposals = {
         TopicPartition(topic_of(topic, "topic_name"), one.partition_index): Leadership(

@@ -1,7 +1,7 @@
 """A broker's listener for Kafka's wire protocol.
 
-On each connection it serves one request after the other, as Kafka does. A request that is not served, or bytes that are no request,
-close their connection and no other. Requests have a longest size, and there is a largest number of connections.
+On each connection it serves one request after the other, as Kafka does. A request that is not served, or bytes that are not a
+request, close their connection and no other. Requests have a longest size, and there is a largest number of connections.
 
 Source: Kafka 2.8 SocketServer.scala, KafkaApis.scala (handleApiVersionsRequest).
 """

@@ -1,7 +1,7 @@
 """The versions of the requests that brokers send to each other, by inter.broker.protocol.version.
 
 From 2.7 on fetches find out where logs diverge (KIP-595), and leaders ask the controller for ISRs (KIP-497). From 2.8 on requests
-of controllers have topic ids, and from 3.1 on fetches (KIP-516). From 3.5 on a fetch tells the broker epoch (KIP-903). What is not
+of controllers have topic ids, and from 3.1 on fetches (KIP-516). From 3.5 on a fetch has the broker epoch (KIP-903). What is not
 listed is sent in the version of 2.6. AlterPartition is sent in version 2 at most: 3 adds the broker epochs of members, for KRaft.
 
 Source: Kafka 2.8 ControllerChannelManager.scala, ReplicaFetcherThread.scala; Kafka 3.9 MetadataVersion.java.

@@ -24,7 +24,7 @@ class HostedKRaftPartition(HostedPartition):
         self.replicas, self.adding, self.removing = reported.replicas, reported.adding, reported.removing
 
     def lead(self, number: int, reported: RegisteredPartition, forgets: bool, now: int) -> None:
-        """Lead, or go on leading. A new leader epoch begins at the end of the log; it `forgets` the followers' ends or not.
+        """Lead, or continue to lead. A new leader epoch begins at the end of the log; it `forgets` the followers' ends or not.
 
         Raises:
             OSError: the leader epoch cannot be written; the partition is unchanged.

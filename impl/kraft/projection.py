@@ -1,7 +1,7 @@
 """A cluster of KRaft as a state of the model of spec/kraft, for one partition and the brokers that hold it.
 
 What the implementation has and the model has not is left out: other partitions, timestamps, contents of records. What is on the
-network is no part of a cluster, so the caller passes it in; so are the notes of the model's properties.
+network is not part of a cluster, so the caller passes it in; so are the notes of the model's properties.
 """
 
 from __future__ import annotations

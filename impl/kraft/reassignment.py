@@ -23,19 +23,19 @@ def check_target(image: ClusterImage, target: tuple[int, ...]) -> None:
         KafkaError: INVALID_REPLICA_ASSIGNMENT: there are none, one stands twice, or one is not registered.
     """
     if not target or len(set(target)) != len(target) or any(broker not in image.brokers for broker in target):
-        raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"the replicas {target} are no assignment")
+        raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"the replicas {target} are not an assignment")
 
 
 def assignment_to(known: RegisteredPartition, target: tuple[int, ...], active: BrokerSet, k: Constants) -> AssignedReplicas:
     """Return the assignment once a reassignment to a target has begun (changePartitionReassignment).
 
     Raises:
-        KafkaError: UNKNOWN_SERVER_ERROR: it adds an active broker of the ELR that is no replica, and whom this very event could
+        KafkaError: UNKNOWN_SERVER_ERROR: it adds an active broker of the ELR that is not a replica, and whom this very event could
             elect (elr-outside-replicas; PartitionRegistration.directory).
     """
     before, wanted = BrokerSet.of(known.replicas), BrokerSet.of(target)
     if not known.isr and BrokerSet.of(known.elr) & wanted & active & ~before:
-        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{target} adds a broker of the ELR {known.elr}, which is no replica")
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{target} adds a broker of the ELR {known.elr}, which is not a replica")
     adding = added_replicas(k.reassignment_lists, before, BrokerSet.of(known.adding), wanted)
     removing = removed_replicas(k.reassignment_lists, before, BrokerSet.of(known.removing), wanted)
     left = tuple(broker for broker in sorted(known.replicas) if broker not in target)
@@ -54,7 +54,7 @@ def keeps_candidates(known: RegisteredPartition, origin: AssignedReplicas, min_i
 def cancelled(known: RegisteredPartition, unclean: bool, min_isr: int, k: Constants) -> tuple[tuple[int, ...], AssignedReplicas]:
     """Return ISR and assignment after a reassignment is cancelled: the added replicas leave (cancelPartitionReassignment).
 
-    `unclean` tells whether the topic permits unclean elections.
+    `unclean` says whether the topic permits unclean elections.
 
     Raises:
         KafkaError: NO_REASSIGNMENT_IN_PROGRESS; INVALID_REPLICA_ASSIGNMENT: nobody would be left in the ISR, or too few.

@@ -98,7 +98,7 @@ class KRaftReplicas(HostedReplicas[HostedKRaftPartition]):
     def apply_image(self, now: int) -> None:
         """Let the replicas follow the metadata cache: first who is deleted, then leaders, then followers (applyDelta).
 
-        The same partition epoch is applied again where the era does so, since an answer may have told it (KAFKA-13790).
+        The same partition epoch is applied again where the era does so, since an answer may have reported it (KAFKA-13790).
         """
         reported, self.to_apply = self.to_apply, {}
         blocked = self._begin() if not self.begun else ()
@@ -187,7 +187,7 @@ class KRaftReplicas(HostedReplicas[HostedKRaftPartition]):
         self.changed(partition)
 
     def _settle(self, partition: TopicPartition, hosted: HostedKRaftPartition) -> None:
-        """Drop a pending proposal: the image tells what has become of it."""
+        """Drop a pending proposal: the image shows what has become of it."""
         hosted.pending_isr = None
         if self.proposal_of(partition) != SETTLED:
             self.proposals.fire("supersede", partition)

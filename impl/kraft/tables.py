@@ -65,7 +65,7 @@ class ControllerTables:
 
 
 def named(held: RegisteredPartition | None) -> tuple[int, ...]:
-    """Return the brokers that a partition names; one that is no replica may be in the ELR (elr-outside-replicas)."""
+    """Return the brokers that a partition names; one that is not a replica may be in the ELR (elr-outside-replicas)."""
     return () if held is None else (*held.replicas, *held.elr)
 
 

@@ -235,7 +235,7 @@ class PartitionLog:
         """Truncate so that no record from the offset on remains; a batch that contains it is removed whole.
 
         Newest segments are deleted first, so that a crash leaves a prefix of the log. An epoch that this replica began as a leader
-        without writing a record is removed even if no record is: otherwise the follower would ask about it for ever.
+        without writing a record is removed even if no record is: otherwise the follower would ask about it forever.
         """
         if offset >= self.end_offset:
             self._epochs.truncate_from_end(self.end_offset)

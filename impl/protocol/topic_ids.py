@@ -1,7 +1,7 @@
 """Topic ids (KIP-516): two topics of one name, one after the other, have different ones.
 
 They are texts here, as in ZooKeeper. Some requests name a topic by its id alone; until the receiver has found the name, such a
-topic is called `?ID`, which is no legal name.
+topic is called `?ID`, which is not a legal name.
 
 Source: Kafka 2.8 Uuid.java, PartitionMetadataFile.scala.
 """

@@ -1,6 +1,6 @@
-"""What a run promises of reassignments and deletions, once the cluster is quiet and all brokers run.
+"""The properties of reassignments and deletions in a run, once the cluster is quiet and all brokers run.
 
-Each finding is a pair of the promise's name and what was found. The names are those of the model's properties.
+Each finding is a pair of the property's name and what was found. The names are those of the model's properties.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SUMMARY: Mapping[str, str] = {
     "IsrAssigned": "while no reassignment runs, the ISR holds assigned replicas only",
     "OldRecordsStayGone": "a topic holds no record of an earlier topic of its name that was never reassigned",
 }
-"""The promises in words."""
+"""The properties in words."""
 
 
 def topics_of(session: Session) -> dict[str, znodes.Topic]:
@@ -43,7 +43,7 @@ def assignments_of(session: Session) -> dict[TopicPartition, tuple[int, ...]]:
 
 
 def work_left(session: Session) -> list[tuple[str, str]]:
-    """Return the reassignments and deletions that have not ended, each with its promise."""
+    """Return the reassignments and deletions that have not ended, each with its property."""
     found = [("DeletionEnds", f"topic {name} is still to be deleted") for name in session.children(znodes.DELETE_TOPICS)]
     if session.exists(znodes.REASSIGN_PARTITIONS) is not None:
         found.append(("ReassignmentEnds", "/admin/reassign_partitions still exists"))
@@ -56,7 +56,7 @@ def work_left(session: Session) -> list[tuple[str, str]]:
 def broken_assignments(
     cluster: Cluster, generations: Mapping[str, int], moved: Set[tuple[str, int]] = frozenset()
 ) -> Iterator[tuple[str, str]]:
-    """Yield the broken promises.
+    """Yield the violated properties.
 
     Args:
         cluster: the cluster, which is quiet.
@@ -99,9 +99,9 @@ def _kept(
 ) -> Iterator[tuple[str, str]]:
     """Yield the replicas that a broker keeps and is not assigned: those that it hosts, and logs of topics that exist.
 
-    A replica of a deleted topic is no finding if it is a log that the broker does not host: the broker was down, and not assigned
-    any more, when the topic was deleted, so no controller knows of it. Nor is it if the topic had been reassigned: a broker that
-    only had no session hosts it still. No version of Kafka with ZooKeeper removes either.
+    A replica of a deleted topic is not a finding if it is a log that the broker does not host: the broker was down, and not
+    assigned any more, when the topic was deleted, so no controller knows of it. Nor is it if the topic had been reassigned: a
+    broker that only had no session hosts it still. No version of Kafka with ZooKeeper removes either.
     """
     topics = {partition.topic for partition in assigned}
     known = cluster.brokers[number].replicas.partitions

@@ -62,7 +62,7 @@ def parse_faults(text: str, known: Mapping[str, InjectedFault] = FAULTS) -> tupl
     named: set[str] = set()
     for word in (part.strip() for part in text.split(",")):
         if word not in words and word not in known:
-            why = "needs ZooKeeper, which KRaft has not" if word in FAULTS else "is unknown"
+            why = "needs ZooKeeper, which KRaft does not have" if word in FAULTS else "is unknown"
             raise SpecError(f"fault {word!r} {why}; known are {', '.join(known)}, and the groups none, usual and all")
         named.update(words.get(word, (word,)))
     return tuple(name for name in known if name in named)

@@ -1,7 +1,7 @@
 """The nemesis of a run: random faults in any world, until it is stopped.
 
 A fault is a function of the nemesis: those of processes are possible in any world, those of connections in a simulated one. The
-faults of one world alone stand beside that world: impl/run/zookeeper_faults.py, impl/run/kraft/faults.py.
+faults of one world alone are beside that world: impl/run/zookeeper_faults.py, impl/run/kraft/faults.py.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class FaultyWorld(Protocol):
 
     @property
     def observer(self) -> Observer:
-        """Counts and tells the faults."""
+        """Counts and reports the faults."""
 
     def running(self) -> list[int]:
         """Return the brokers that run and are not shutting down."""

@@ -59,7 +59,7 @@ class RunOutcome:
 
     @property
     def kept(self) -> bool:
-        """Whether no promise was broken, and every partition has a leader, as far as judged."""
+        """Whether no property was violated, and every partition has a leader, as far as judged."""
         return not self.stopped and not self.verdict.broken and not self.verdict.leaderless
 
 

@@ -13,7 +13,7 @@ from kafka_spec.spec.catalogue.models import MODELS
 from kafka_spec.spec.vocabulary.table import Spec
 
 SHOWN = 3
-"""The number of findings listed for one promise."""
+"""The number of findings listed for one property."""
 SHOWN_PARTITIONS = 12
 
 
@@ -50,7 +50,7 @@ def text_of(outcome: RunOutcome) -> str:
         believed = "leaders and ISRs are as brokers know them"
         return "\n".join([*lines, _line("verdict", f"INCONCLUSIVE: {stopped}; {believed}")]) + "\n"
     names = list(dict.fromkeys(broken.promise for broken in verdict.broken))
-    lines.append(_line("verdict", f"BROKEN: {', '.join(names)}" if names else "every promise was kept"))
+    lines.append(_line("verdict", f"BROKEN: {', '.join(names)}" if names else "every property was satisfied"))
     return "\n".join([*lines, *(line for name in names for line in _promise(options.era, name, verdict.broken))]) + "\n"
 
 
@@ -81,7 +81,7 @@ def _lost(lost: Iterable[Lost]) -> str:
 
 
 def _promise(era: Spec, name: str, broken: Iterable[Broken]) -> list[str]:
-    """Return the findings of one broken promise, and the possible causes."""
+    """Return the findings of one violated property, and the possible causes."""
     mine = [one for one in broken if one.promise == name]
     stated = {one.name: one.summary for one in era.properties}
     lines = [f"{name}: {stated[name] if name in stated else SUMMARY[name]}", *(f"  {one.found}" for one in mine[:SHOWN])]

@@ -1,7 +1,7 @@
-"""The verdict on a run: the lost records, the broken promises, and the known bugs that may have caused them.
+"""The verdict on a run: the lost records, the violated properties, and the known bugs that may have caused them.
 
-The promises are properties of spec/zookeeper/properties/safety.py, judged on real logs and znodes once the cluster is quiet. An
-acknowledgement with acks=1 is not a promise: such records may be lost, and are reported.
+The properties are those of spec/zookeeper/properties/safety.py, judged on real logs and znodes once the cluster is quiet. No
+property covers an acknowledgement with acks=1: such records may be lost, and are reported.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CAN_BREAK: Mapping[str, tuple[str, ...]] = {
     "Recovers": ("KAFKA-1382", "no-election-after-removal", "KAFKA-7235-unseen-bounce", "KAFKA-3143"),
     "QuietLeadersAreOfNewestEpoch": ("KAFKA-7482", "stopping-leader-not-told"),
 }  # fmt: skip
-"""For each promise the switches of spec/zookeeper/cases/ that break it, in the model or in a test."""
+"""For each property the switches of spec/zookeeper/cases/ that break it, in the model or in a test."""
 
 UNCLEAN = "unclean election"
 UNFLUSHED = ("last-replica-standing", "tail-lost-in-isr")
@@ -42,7 +42,7 @@ UNFLUSHED = ("last-replica-standing", "tail-lost-in-isr")
 
 @dataclass(frozen=True)
 class Broken:
-    """A broken promise: its property, the finding, and the possible causes."""
+    """A violated property: its name, the finding, and the possible causes."""
 
     promise: str
     found: str
@@ -61,7 +61,7 @@ class Lost:
 
 @dataclass
 class Verdict:
-    """The verdict; every promise was kept if `broken` is empty."""
+    """The verdict; every property was satisfied if `broken` is empty."""
 
     lost: list[Lost] = field(default_factory=list)
     broken: list[Broken] = field(default_factory=list)

@@ -51,7 +51,7 @@ class Inputs:
             spec: the rules, machines and forms.
             root: how states are packed.
             ranges: the lowest and highest value of each parameter of each rule.
-            claims: what is judged.
+            claims: the properties to judge.
             constants: the names of `k`; their values are read at run time.
             engine: all other values that the engine's own code depends on.
         """
@@ -165,7 +165,7 @@ class _Telling:
         elif isinstance(value, Domain):
             fields = dict(vars(value))
         else:
-            raise EngineError(f"{value!r} cannot be told apart from others, so code that depends on it cannot be kept")
+            raise EngineError(f"{value!r} cannot be distinguished from others, so code that depends on it cannot be kept")
         shown = ", ".join(f"{name}={self.value(item)}" for name, item in fields.items())
         return f"{self.class_(type(value))}({shown})"
 

@@ -31,7 +31,7 @@ class Shape:
     cuts: int
     """The number of names under which forbidden steps are counted."""
     states: int
-    """The number of claims that the judge decides."""
+    """The number of properties that the judge decides."""
     steps: int
     """The number of step invariants that the successor function checks."""
     state_tests: int
@@ -45,9 +45,9 @@ class Shape:
     light: bool
     """Whether the light row of a record is another form than the record."""
     ways: int = 0
-    """The number of predicates and antecedents of claims about paths, which the judge evaluates in every state."""
+    """The number of predicates and antecedents of properties about paths, which the judge evaluates in every state."""
     paths: tuple[int, ...] = ()
-    """For each claim about paths the place of its antecedent among those, or -1; its predicate has the number of the claim."""
+    """For each path property the place of its antecedent among those, or -1; its predicate has the number of the property."""
     all_steps: bool = False
     """Whether a property of paths needs the steps out of all states."""
 

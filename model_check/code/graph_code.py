@@ -1,6 +1,6 @@
 """Compiles and calls the functions on graphs (graph_kernel.py).
 
-They are the same for all specs, and are compiled and loaded when a search is to judge claims about paths.
+They are the same for all specs, and are compiled and loaded when a search is to judge properties about paths.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _call(name: str, *given: npt.NDArray[Any] | int) -> int:
 
 
 def review(meets: Flags, places: Numbers, leading: npt.NDArray[np.uint8]) -> tuple[Flags, Flags, list[int]]:
-    """Return which states are open for some leads-to claim, which lack a recoverable one, and how many owe each claim."""
+    """Return which states are open for some leads-to property, which lack a recoverable one, and how many owe each property."""
     open_, lacking = np.zeros(len(meets), np.bool_), np.zeros(len(meets), np.bool_)
     owing = np.zeros(len(places), np.int64)
     meets = np.ascontiguousarray(meets)

@@ -1,4 +1,4 @@
-"""Compiled functions on a graph of numbered states: recorded steps, numbers for fingerprints, ways back, components, fairness.
+"""Compiled functions on a graph of numbered states: recorded steps, numbers for fingerprints, edges reversed, components, fairness.
 
 They are written in the language of kernel.py, without a spec; graph_code.py compiles and calls them. Steps are arrays of
 equal length; those out of state n have the indices from `starts[n]` to `starts[n + 1] - 1`.
@@ -11,10 +11,11 @@ from typing import Any
 
 
 def review(meets, count, ways, claims, places, leading, open_, lacking, owing):
-    """Mark the states that are open for some leads-to claim, and those that lack a recoverable one; count those that owe each.
+    """Mark the states that are open for some leads-to property, and those that lack a recoverable one; count those that owe each.
 
-    Each state has `ways` flags in `meets`, those of the claims first. `places` has the place of each claim's antecedent among them;
-    where that is `ways`, all states meet it, and where it is more, none does. All states are open for what is `leading` by 2.
+    Each state has `ways` flags in `meets`, those of the properties first. `places` has the place of each property's antecedent
+    among them; where that is `ways`, all states meet it, and where it is more, none does. All states are open for what is `leading`
+    by 2.
     """
     for i in range(count):
         row = i * ways

@@ -1,4 +1,4 @@
-"""What the compiler wrote for given inputs, kept in this process and in the cache (code_cache.py), so that it is written once.
+"""Memoizes the compiler's output by its inputs, in this process and in the cache on disk (llvm/disk_cache.py).
 
 What is kept is the digest of the code's text, by which machine_code.py finds the machine code, and what the text does not tell: the
 faults that the code records by number, and what its counters of coverage count. The text itself is written again only where the
@@ -59,7 +59,7 @@ Write: TypeAlias = Callable[[], tuple[str, tuple[Fault, ...], tuple[Tally, ...]]
 
 
 def written(inputs: str, write: Write, fresh: bool) -> Written:
-    """Return what the compiler writes for the inputs of this text; `anew`: use and keep nothing that was written before."""
+    """Return what the compiler writes for the inputs of this text; `fresh`: use and keep nothing that was written before."""
     if fresh:
         return _new(write)
     origin = CodeOrigin(digest_of(inputs), SOURCES, "json")

@@ -65,7 +65,7 @@ class Program(Code):
         covering: bool = False,
         tier: Tier = Tier.FAST,
     ) -> None:
-        """Compile, or use code that was compiled from equal inputs before; `anew`: always compile; `tier`: see machine_code."""
+        """Compile, or use code that was compiled from equal inputs before; `fresh`: always compile; `tier`: see machine_code."""
         began = time.perf_counter()
         self.plan = plan = Plan(spec, claims, "digest" not in leave_out)
         self.written = self._compile(spec, layout, actions, claims, tuple(vars(k)), leave_out, fresh, covering)
@@ -153,12 +153,12 @@ class Program(Code):
 
     @classmethod
     def taken_rows(cls, spec: SeenSpec) -> dict[tuple[str, int], int] | None:
-        """Return where the code tells which rows of machines were taken (`lowering.unit.Unit.rows`); here it does not tell."""
+        """Return where the code records the rows of machines that were taken (`lowering.unit.Unit.rows`); None if it does not."""
         return None
 
     @classmethod
     def emit_more(cls, plan: Plan, compiler: Compiler, layout: RecordLayout, actions: ActionNumbers) -> None:
-        """Add what a kind of program has besides; here nothing."""
+        """Emit the additional functions of a kind of program; by default none."""
 
     def fault_of(self, code: int) -> Fault:
         """Return the fault with this number."""

@@ -43,7 +43,7 @@ def run_init(options: argparse.Namespace) -> int:
         # all at once, so that a full disk cannot take the manifest away
         beside.replace(manifest)
     except UnicodeDecodeError:
-        raise SpecError(f"{manifest} is not UTF-8 text; mend it first, or name another --folder") from None
+        raise SpecError(f"{manifest} is not UTF-8 text; fix it first, or name another --folder") from None
     except OSError as error:
         for file in (*wanted, beside):
             with contextlib.suppress(OSError):

@@ -172,7 +172,7 @@ def warn(text: str) -> None:
 
 
 def detach(stream: TextIO) -> None:
-    """Let what is written to a stream go nowhere from now on, since nobody reads it: the exit code still tells the verdict."""
+    """Let what is written to a stream go nowhere from now on, since nobody reads it: the exit code still reports the verdict."""
     with Path(os.devnull).open("wb") as nowhere:
         os.dup2(nowhere.fileno(), stream.fileno())
 

@@ -58,7 +58,7 @@ def expression(text: str) -> Expression:
     """Parse `expression` or `name = expression`.
 
     Raises:
-        SpecError: it is no expression, or has a part that is not allowed.
+        SpecError: it is not an expression, or has a part that is not allowed.
     """
     name, equals, body = text.partition("=")
     if not (equals and name.strip().isidentifier() and not body.startswith("=")):

@@ -149,7 +149,7 @@ class Interpreter:
         return ""
 
     def allows(self, rule: Rule, s: Any, binding: Binding) -> bool:
-        """Whether the rule can fire with this binding, and no bound forbids it."""
+        """Whether the rule can fire with this binding, and no bound prevents it."""
         return self.holds(rule.guards, rule, s, binding) and self.within(rule, s, binding)
 
     def apply(self, rule: Rule, s: Any, binding: Binding, beyond: bool = False) -> Any:
@@ -213,7 +213,7 @@ class Interpreter:
         return list(found.values())
 
     def tests(self, claim: Property, **of: Any) -> bool:
-        """Whether a state `s`, or the step from `before` to `after`, meets the antecedent of a claim."""
+        """Whether a state `s`, or the step from `before` to `after`, meets the antecedent of a property."""
         return claim.when is None or any(self.answer(claim, when, of) for when in claim.antecedents)
 
     def answer(self, claim: Property, question: Question, of: Mapping[str, Any]) -> bool:
@@ -235,7 +235,7 @@ class Interpreter:
         return not any(True for rule in self.spec.rules for _ in self.enabled(rule, s)) and not self.is_final(s)
 
     def judge(self, claim: Property, s: Any) -> bool:
-        """Whether a claim is true in a state: its antecedent implies its predicate."""
+        """Whether a property is true in a state: its antecedent implies its predicate."""
         return self.meets(claim, s) if claim.kind == "reachable" else self._implied(claim, {"s": s})
 
     def judge_step(self, claim: Property, before: Any, after: Any) -> bool:
@@ -250,7 +250,7 @@ class Interpreter:
         )
 
     def moves(self, s: Any) -> tuple[set[int], bool]:
-        """Return the numbers of the protocol actions that change a state of a search, and whether a bound forbids one."""
+        """Return the numbers of the protocol actions that change a state of a search, and whether a bound prevents one."""
         changing, cut = set(), False
         for number, rule in enumerate(self.spec.rules):
             for binding in self.enabled(rule, s) if rule.kind == "protocol" else ():
@@ -266,7 +266,7 @@ class Interpreter:
         return changing, cut
 
     def recovers(self, claim: Property, s: Any, most: int) -> bool:
-        """Whether protocol steps can reach a state that meets the claim or is undecided; search at most `most` states."""
+        """Whether protocol steps can reach a state that meets the property or is undecided; search at most `most` states."""
         known, left = {self.key(self.formed(s))}, [self.formed(s)]
         for state in left:
             if self.meets(claim, state):

@@ -69,7 +69,7 @@ def compare_level(world: Interpreter, claims: Sequence[Property], level: int, st
 
 
 def refuse_difference(world: Interpreter, claims: Sequence[Property], state: Any, to: Renaming) -> None:
-    """Raise SpecError if a state can do something else under other names of its members, or if a claim says otherwise of it."""
+    """Raise SpecError if a state can do something else under other names of its members, or if a property says otherwise of it."""
     part, root = world.spec.symmetry, world.space.root
     assert part is not None
     other = renamed(root, state, part.of.name, to)
@@ -77,7 +77,7 @@ def refuse_difference(world: Interpreter, claims: Sequence[Property], state: Any
         names = ", ".join(f"{old} is called {new}" for old, new in enumerate(to) if old != new)
         raise SpecError(
             f"{world.spec.name}: the {part.of.name} are not interchangeable: {what}, in this state and where {names}: "
-            f"{show_value(root, state)}; search all states, or mend what tells them apart"
+            f"{show_value(root, state)}; search all states, or fix what distinguishes them"
         )
 
 
@@ -121,7 +121,7 @@ def _steps(world: Interpreter, rule: Rule, state: Any) -> list[tuple[Any, Any]]:
 
 
 def _said_of_steps(world: Interpreter, claim: Property, before: Any, steps: Sequence[tuple[Any, Any]]) -> Counter[Any]:
-    """Return what a claim says of steps, or of the states to which they lead."""
+    """Return what a property says of steps, or of the states to which they lead."""
     reached = [after for _, after in steps if after is not None]
     if claim.kind == "step invariant":
         return Counter((world.tests(claim, before=before, after=s), world.judge_step(claim, before, s)) for s in reached)

@@ -69,14 +69,14 @@ def read(origin: CodeOrigin) -> bytes | None:
         _warn(f"compiled code is not taken from the cache: {error}")
         return None
     except OSError as error:
-        _warn(f"compiled code cannot be read from {path}: {error}; compiling anew")
+        _warn(f"compiled code cannot be read from {path}: {error}; compiling again")
         return None
     end = len(origin.head) + hashlib.sha256().digest_size
     head, checksum, machine_code = content[: len(origin.head)], content[len(origin.head) : end], content[end:]
     if head.startswith(FORMAT) and head != origin.head:
-        _warn(f"compiled code in {path} is of something else; compiling anew")
+        _warn(f"compiled code in {path} is of something else; compiling again")
     elif head != origin.head or checksum != origin.checksum(machine_code):
-        _warn(f"compiled code in {path} is damaged; compiling anew")
+        _warn(f"compiled code in {path} is damaged; compiling again")
     else:
         return machine_code
     return None

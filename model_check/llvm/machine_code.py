@@ -29,7 +29,7 @@ class Tier(enum.IntEnum):
     """How much is done for the speed of code."""
 
     QUICK = 0
-    """Code that is there early. For a control plane that takes a fifth of the time, and a search takes three times as long."""
+    """Compiles fast and runs slowly: for a control plane in a fifth of the time, and a search takes three times as long."""
     FAST = 1
     """Fast code, for all values of `k`."""
     FIXED = 2
@@ -101,7 +101,7 @@ def load(code: CodeText, k: Sequence[int] = (), tier: Tier = Tier.FAST, fresh: b
         code: the module.
         k: the values, in the order of the module's names.
         tier: what to generate, unless the cache has a better one.
-        anew: neither read nor write the cache.
+        fresh: neither read nor write the cache.
 
     Raises:
         Stopped: the time for it is spent.
@@ -129,7 +129,7 @@ def _origin(code: CodeText, tier: Tier, k: Sequence[int], suffix: str = "o") -> 
 
 
 def searched(code: CodeText, k: Sequence[int]) -> int:
-    """Return how many states earlier searches with these values found before they had code for them, as far as the cache tells."""
+    """Return how many states earlier searches with these values found before they had code for them, as the cache records."""
     reported = disk_cache.read(_origin(code, Tier.FIXED, k, "n"))
     return int(reported) if reported else 0
 

@@ -49,7 +49,7 @@ class Compiler(Unit):
 
 
 def identity_of(shape: Shape) -> object:
-    """Return what two equal shapes have in common: packed forms are told apart by identity."""
+    """Return what two equal shapes have in common: packed forms are distinguished by identity."""
     if isinstance(shape, Still):
         return "still", id(shape.packed)
     return id(shape) if isinstance(shape, Packed) else shape

@@ -1,6 +1,6 @@
 """Compiles the functions of spec/language/domain/elements.py, with which functions read and write sets and bags of records.
 
-The elements stand in the order of their contents. An element that is asked for is first written to local bytes, as if it were one.
+The elements are in the order of their contents. An element that is asked for is first written to local bytes, as if it were one.
 """
 
 from __future__ import annotations

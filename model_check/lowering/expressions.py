@@ -125,7 +125,7 @@ class Expressions(FunctionCode):
             case tree.Content(option):
                 ref = self.value(option)
                 if not isinstance(ref, Ref) or not isinstance(ref.packed.type, Maybe):
-                    self.refuse(node, f"{text_of(option)} is no option")
+                    self.refuse(node, f"{text_of(option)} is not an option")
                 return self.content(ref, node)
             case _:
                 assert_never(node)

@@ -86,7 +86,7 @@ class FunctionCode(Emitter, abc.ABC):
         """Return the reference to the record that an expression denotes."""
         ref = self.value(node)
         if not isinstance(ref, Ref) or ref.packed.fields is None:
-            self.refuse(node, f"{text_of(node)} is no record")
+            self.refuse(node, f"{text_of(node)} is not a record")
         return ref
 
     def buffer(self, node: tree.Expression) -> Buffer:

@@ -76,7 +76,7 @@ def _members(f: FunctionCode, node: tree.Members) -> ir.Value:
     good = f.slot(I64)
     f.b.store(ZERO, good)
     inside = f.b.icmp_unsigned("<", mask, I64(1 << 62))
-    with f.check(inside, "error", f.place(node), "members_of() of what is no set of members 0 to 61"):
+    with f.check(inside, "error", f.place(node), "members_of() of a value that is not a set of members 0 to 61"):
         f.b.store(mask, good)
     return f.b.load(good)
 
@@ -148,7 +148,7 @@ def gathered(f: FunctionCode, node: tree.Gathered) -> ir.Value:
             now = arithmetic(f, node, "+", before, number)
         elif node.how == "set_of":
             inside = f.b.icmp_unsigned("<", number, I64(62))
-            f.note(inside, node, "set_of() of what is no member 0 to 61")
+            f.note(inside, node, "set_of() of a value that is not a member 0 to 61")
             now = f.b.or_(before, f.b.shl(ONE, f.b.select(inside, number, ZERO)))
         else:
             closer = f.b.icmp_signed("<" if node.how == "min" else ">", number, before)

@@ -73,7 +73,7 @@ class StepJudge(_Judge):
         return self.b.gep(self.counters, [I64(index)])
 
     def judge_step(self, counter: int, claim: Property, scope: dict[str, Value]) -> None:
-        """Emit the check of one claim; its counter keeps the first step that breaks it, or that reaches a goal."""
+        """Emit the check of one property; its counter keeps the first step that breaks it, or that reaches a goal."""
         broken = self.decided(claim, scope)
         first = self.b.icmp_signed("<", self.b.load(self.counter(counter)), ZERO)
         with self.b.if_then(self.b.and_(broken, first), likely=False):
@@ -110,9 +110,9 @@ class StateJudge(_Judge):
     """The judge: finds the first state that violates each invariant, and the first that meets each goal.
 
     judge.state(state, now, first, meets) is about one state, with the number `now` among those that are judged. It fills the
-    negative cells of `first`, one for each claim. One more cell gets the code of a fault, and the cells after it count the states
-    that meet each antecedent. `meets` has a row for each state and in it a byte for each of the program's `ways`: 1 where it is
-    true. Returns 1 if a claim faulted, else 0.
+    negative cells of `first`, one for each property. One more cell gets the code of a fault, and the cells after it count the
+    states that meet each antecedent. `meets` has a row for each state and in it a byte for each of the program's `ways`: 1 where it
+    is true. Returns 1 if a property faulted, else 0.
     """
 
     def __init__(self, program: Plan, compiler: Compiler, layout: RecordLayout) -> None:
@@ -146,7 +146,7 @@ class StateJudge(_Judge):
 class JudgeOfMany(Emitter):
     """judge(states, count, first, meets): judges records one after the other, and judge_rows the same for light rows.
 
-    Returns the index of the state in which a claim faulted, or -1.
+    Returns the index of the state in which a property faulted, or -1.
     """
 
     def __init__(self, compiler: Compiler, layout: RecordLayout, one: ir.Function, light: LightRows | None = None) -> None:

@@ -89,7 +89,7 @@ class _OfRow(Hashing):
         return self.b.select(self.b.icmp_unsigned("<", length, most), length, most)
 
     def each_word(self, record: ir.Value, offset: int | None, size: int) -> Iterator[ir.Value]:
-        """Yield the words of a part, the last one padded with zeros; `offset` is where it stands in a record, if in one."""
+        """Yield the words of a part, the last one padded with zeros; `offset` is its place in a record, if it is in one."""
         for begin in range(0, size, 8):
             left = size - begin
             if left >= 8:

@@ -72,7 +72,7 @@ class _Numbers:
 
 
 Whose = tuple[ir.Value, bool]
-"""The index of an order, and whether the path to a field has told it."""
+"""The index of an order, and whether the path to a field has given it."""
 
 Cell = Callable[[_Numbers, Packed, ir.Value, ir.Value, bool], None]
 """Emits what happens to a number, given its packed form, its address, its order and whether it is a limit."""
@@ -116,7 +116,7 @@ class _Ranking(Emitter):
         return type_.length
 
     def at_path(self, path: Path) -> Ref:
-        """Return the reference to what stands at a path of the state."""
+        """Return the reference to the value at a path of the state."""
         ref = self.root
         for step in path:
             if isinstance(step, int):

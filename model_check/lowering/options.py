@@ -48,7 +48,7 @@ def present(f: FunctionCode, node: tree.Present) -> ir.Value:
     if isinstance(ref, Ref) and isinstance(ref.packed.type, Map):
         f.refuse(node, f"{text_of(node.option)} is a map; write `key in {text_of(node.option)}`")
     if not isinstance(ref, Ref) or not isinstance(ref.packed.type, Maybe):
-        f.refuse(node, f"{text_of(node.option)} is no option")
+        f.refuse(node, f"{text_of(node.option)} is not an option")
     return f.there(ref)
 
 
@@ -61,5 +61,5 @@ def _option(f: FunctionCode, node: tree.Put | tree.Drop) -> tuple[Ref, tree.Give
         option = f.checked_item(ref, f.number(given.values[0]), f.place(node))
         return option, tree.Given(given.values[1:], given.fields, line=given.line)
     if not isinstance(ref, Ref) or not isinstance(ref.packed.type, Maybe):
-        f.refuse(node, f"{text_of(node.option)} is no option")
+        f.refuse(node, f"{text_of(node.option)} is not an option")
     return ref, given

@@ -91,7 +91,7 @@ class Firings(SharedGuards, Hashing):
     reported: ir.Value
     """Where the functions of steps find what is carried."""
     carried: tuple[str, ...] = ()
-    """The attributes, all of them values of LLVM, that a step needs besides the state, and that its function is told."""
+    """The attributes, all of them values of LLVM, that a step needs besides the state, and that its function receives."""
 
     def __init__(self, program: Plan, compiler: Compiler, layout: RecordLayout, actions: ActionNumbers, code: ir.Function) -> None:
         super().__init__(compiler, code, None)
@@ -109,16 +109,16 @@ class Firings(SharedGuards, Hashing):
         self.b.store(self.b.add(self.b.load(cell), ONE), cell)
 
     def carry(self) -> None:
-        """Make room for what the functions of steps are told; `tell` puts it there."""
+        """Make room for what the functions of steps receive; `tell` puts it there."""
         self.reported = self.slot(ir.LiteralStructType([getattr(self, name).type for name in self.carried]))
 
     def tell(self, *names: str) -> None:
-        """Emit that the functions of steps are told some of what is carried."""
+        """Emit that the functions of steps receive some of what is carried."""
         for name in names:
             self.b.store(getattr(self, name), self.b.gep(self.reported, [I32(0), I32(self.carried.index(name))]))
 
     def recall(self) -> None:
-        """In a function that is told what is carried, load it."""
+        """In a function that receives what is carried, load it."""
         for place, name in enumerate(self.carried):
             setattr(self, name, self.b.load(self.b.gep(self.reported, [I32(0), I32(place)])))
 
@@ -161,7 +161,7 @@ class Firings(SharedGuards, Hashing):
         self.end_on_fault(first)
 
     def bind(self, binding: Binding, depth: int, action: ir.Value) -> None:
-        """Emit the binding of the parameters from `depth` on, and what happens with each; a guard is asked once it can be."""
+        """Emit the binding of the parameters from `depth` on, and what happens with each; a guard is evaluated once it can be."""
         out = self.code.append_basic_block("next")
         for guard in binding.ready():
             on = self.code.append_basic_block("on")
@@ -277,7 +277,7 @@ class Firings(SharedGuards, Hashing):
         self.b.position_at_end(on)
 
     def fire(self, index: int, rule: Rule, scope: dict[str, Value], action: ir.Value) -> None:
-        """Emit what happens to a rule whose guards hold: the step is taken, or counted as one that a bound forbids."""
+        """Emit what happens to a rule whose guards hold: the step is taken, or counted as one that a bound prevents."""
         self.b.store(ONE, self.moves)
         out = self.code.append_basic_block("fired")
         if rule.may_be_off:
@@ -295,7 +295,7 @@ class Firings(SharedGuards, Hashing):
     def fire_apart(self, index: int, rule: Rule, binding: dict[str, Value], action: ir.Value) -> None:
         """Emit the step of a rule, unless a limit forbids it, as a function of its own, and its call.
 
-        So the guards of all rules stand in one function, which reads a field once for many of them, and no call is made for what
+        So the guards of all rules are in one function, which reads a field once for many of them, and no call is made for what
         most often does not hold. What only a step needs is in memory.
         """
         near = [self.source.pointer, self.fault, self.reported, action, *plain(binding.values())]
@@ -403,7 +403,7 @@ class Firings(SharedGuards, Hashing):
         self.b.position_at_end(on)
 
     def cut_off(self, index: int, name: ir.Value) -> None:
-        """Count a step that a bound forbids under its name; set the state's byte in `cuts` if a claim on the graph needs it."""
+        """Count a step that a bound prevents under its name; set the state's byte in `cuts` if a property on the graph needs it."""
         cell = self.counter(self.b.add(name, I64(self.program.bounded + index * len(self.program.bound_names))))
         self.b.store(self.b.add(self.b.load(cell), ONE), cell)
         if self.program.on_graph and self.program.rules[index].kind == "protocol":

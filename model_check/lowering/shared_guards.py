@@ -1,4 +1,4 @@
-"""Compiles guards that several rules ask first: they are asked once in a state, and the rules run only through where they hold.
+"""Compiles guards that several rules begin with: they are evaluated once, and the rules run only through where they hold.
 
 A rule's *opening* is the longest row of guards with which another rule begins, too. The first rule that comes to an opening lists
 the values of its parameters for which all its guards hold. A longer opening begins with the list of a shorter one: in most states

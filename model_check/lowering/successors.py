@@ -23,7 +23,7 @@ class Successors(Firings):
     action; then the fingerprints that were written lately; then of each step the fingerprint of its target, parent and action; then
     where the row of each candidate begins, and the end of the last, where there are wide sequences. A successor with a fingerprint
     written lately was a candidate before, of this parent or an earlier one: it is not new, and no candidate unless `every` is 1.
-    Steps are written where a claim is checked on the graph; then the byte of a state in `cuts` becomes 1 if a bound forbade a
+    Steps are written where a property is checked on the graph; then the byte of a state in `cuts` becomes 1 if a bound prevented a
     protocol step there.
     """
 

@@ -115,7 +115,7 @@ class _Renaming(_Members):
         return renamed
 
     def put_item(self, packed: Packed, target: ir.Value, source: ir.Value, index: ir.Value, there: ir.Value) -> None:
-        """Emit the renaming of an item; it stands at index `there` then."""
+        """Emit the renaming of an item; its index is `there` then."""
         assert packed.item is not None
         old, new = self.item(Ref(packed, source), index).pointer, self.item(Ref(packed, target), there).pointer
         if there is not index:
@@ -233,7 +233,7 @@ class _Forming(_Members):
             one(I64(index), self.b.and_(at.there, self.b.icmp_signed("<", I64(index), length)))
 
     def odd(self, index: ir.Value) -> int | ir.Value:
-        """Return the factor of what stands at an index of a sequence."""
+        """Return the factor of the item at an index of a sequence."""
         if isinstance(index, ir.Constant):
             return 2 * int(index.constant) + 3
         return self.b.add(self.b.mul(index, I64(2)), I64(3))

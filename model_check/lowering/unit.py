@@ -56,7 +56,7 @@ class Unit(abc.ABC):
         """The functions of the module that are emitted and not compiled, by the names under which trusted functions call them."""
         self.rows: dict[tuple[str, int], int] | None = None
         """For each row of the machines, by machine and place in its table: its place among the bytes that tell which rows were
-        taken; None: that is not told."""
+        taken; None: that is not recorded."""
         self._templates: dict[int, ir.GlobalVariable] = {}
 
     def fault_code(self, kind: str, place: str, message: str) -> int:

@@ -50,7 +50,7 @@ class Buffer:
 
 @dataclass(frozen=True)
 class K:
-    """The constants, which stand in the module (`lowering.unit.Unit.known`); functions are not given them."""
+    """The constants, which are in the module (`lowering.unit.Unit.known`); functions are not given them."""
 
 
 Value: TypeAlias = ir.Value | Ref | Buffer | K

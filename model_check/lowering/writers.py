@@ -128,7 +128,7 @@ def record_of(f: FunctionCode, node: tree.Expression, type_: Record) -> Ref:
     """Return the reference to a record that is copied to one of this type."""
     source = f.record(node)
     if not isinstance(source.packed.type, Record) or source.packed.type.cls is not type_.cls:
-        f.refuse(node, f"{text_of(node)} is no {type_.cls.__name__}")
+        f.refuse(node, f"{text_of(node)} is not a {type_.cls.__name__}")
     return source
 
 

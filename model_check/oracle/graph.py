@@ -14,11 +14,11 @@ from kafka_spec.model_check.record.layout import Actions
 from kafka_spec.spec.vocabulary.table import ABOUT_PATHS, Property
 
 Judged: TypeAlias = tuple[str, int, tuple[int, ...], tuple[int, ...]]
-"""Why a claim could not be checked, or ""; the number of a violating state, or -1; the actions of a path on, and of a cycle."""
+"""Why a property could not be checked, or ""; the number of a violating state, or -1; the actions of a path on, and of a cycle."""
 
 
 class Graph:
-    """The states and steps of a search, and which states meet the predicates and antecedents of some claims."""
+    """The states and steps of a search, and which states meet the predicates and antecedents of some properties."""
 
     def __init__(self, claims: Sequence[Property], actions: Actions) -> None:
         self.claims = [claim for claim in claims if claim.kind in ABOUT_PATHS]
@@ -30,7 +30,7 @@ class Graph:
         self.steps: list[list[tuple[int, object]]] = []
         """For each state the actions that change it, and their targets."""
         self.cut: set[int] = set()
-        """The states in which a bound forbids a protocol step."""
+        """The states in which a bound prevents a protocol step."""
         self.meets: dict[str, set[int]] = {claim.name: set() for claim in self.claims}
         self.owes: dict[str, set[int]] = {claim.name: set() for claim in self.claims}
 
@@ -43,7 +43,7 @@ class Graph:
             self.steps.append([])
 
     def judged(self, claim: Property, key: object, meets: bool, owes: bool) -> bool:
-        """Record whether a state meets a claim's predicate and antecedent; return whether the claim is tested there."""
+        """Record whether a state meets a property's predicate and antecedent; return whether the property is tested there."""
         if meets:
             self.meets[claim.name].add(self.numbers[key])
         if owes:
@@ -56,7 +56,7 @@ class Graph:
             self.steps[self.numbers[source]].append((action, target))
 
     def forbid(self, source: object, action: int) -> None:
-        """Record that a bound forbids a step."""
+        """Record that a bound prevents a step."""
         if self.protocol[action]:
             self.cut.add(self.numbers[source])
 
@@ -70,13 +70,13 @@ class Graph:
         return back
 
     def judge(self, claim: Property, budget: Budget) -> Judged:
-        """Return the first state that violates a claim, with the actions of its finding; or why the budget does not allow it."""
+        """Return the first state that violates a property, with the actions of its finding; or why the budget does not allow it."""
         if claim.kind == "recoverable":
             return self.lost(claim, budget)
         return self.unrest(claim) if claim.kind == "eventually always" else self.violation(claim, budget)
 
     def lost(self, claim: Property, budget: Budget) -> Judged:
-        """Check a recoverable claim: find a state that meets its antecedent and from which its predicate cannot be reached."""
+        """Check a recoverable property: find a state that meets its antecedent and from which its predicate cannot be reached."""
         safe = self.meets[claim.name] | self.cut
         reason = spread(safe, self.sources(set(range(len(self.places))), protocol=True), budget)
         return reason, -1 if reason else min(self.owes[claim.name] - safe, default=-1), (), ()
@@ -103,7 +103,7 @@ class Graph:
         return "", first, *lasso(first, self.forward, self.protocol, self.fairness, part.__contains__, number_of)
 
     def violation(self, claim: Property, budget: Budget) -> Judged:
-        """Check a leads-to claim: find a state that meets its antecedent, after which its predicate may never be met."""
+        """Check a leads-to property: find a state that meets its antecedent, after which its predicate may never be met."""
         open_ = set(range(len(self.places))) - self.meets[claim.name]
         parts = fair_parts(sorted(open_ - self.cut), self.of_protocol, self.fairness)
         part = {node: number for number, nodes in enumerate(parts, 1) for node in nodes}

@@ -130,7 +130,7 @@ class _Search:
                 self.result.tested[claim.name] += self.graph.judged(claim, self.world.key(state), meets, owes)
 
     def judge_graph(self, budget: Budget) -> str:
-        """Check the claims that need the graph; return "", or why the budget does not allow it."""
+        """Check the properties that need the graph; return "", or why the budget does not allow it."""
         for claim in self.graph.claims:
             reason, first, lead, cycle = self.graph.judge(claim, budget)
             if reason:
@@ -142,7 +142,7 @@ class _Search:
         return ""
 
     def judge_successor(self, claim: Property, before: Any, after: Any, place: tuple[int, int, int]) -> None:
-        """Judge a claim on a step, or if not every state is kept on the state to which it leads."""
+        """Judge a property on a step, or if not every state is kept on the state to which it leads."""
         if claim.kind == "step invariant":
             tested, hit = self.world.tests(claim, before=before, after=after), not self.world.judge_step(claim, before, after)
         elif self.world.spec.checks_successors and claim.kind in ("invariant", "reachable"):

@@ -1,6 +1,7 @@
 """Batches of random walks: which walks are asked for, how compiled code walks a batch, and what a batch returns.
 
-Depends on compiled code and on the names of claims, not on a spec: a machine that has only the code can walk (spark/walk_task.py).
+Depends on compiled code and on the names of properties, not on a spec: a machine that has only the code can walk
+(spark/walk_task.py).
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class Walks:
 
 @dataclass(frozen=True)
 class Met:
-    """A violation or a goal that a walk met: the claim, the number of the walk, and the path in it."""
+    """A violation or a goal that a walk met: the property, the number of the walk, and the path in it."""
 
     claim: str
     walk: int
@@ -76,7 +77,7 @@ class WalkBatch:
     end: int
     counters: npt.NDArray[np.int64]
     tests: npt.NDArray[np.int64]
-    """For each antecedent of a claim on states, the states that met it."""
+    """For each antecedent of a property on states, the states that met it."""
     rows: npt.NDArray[np.uint8]
     marks: Words
     states: int
@@ -139,7 +140,7 @@ class Walker:
 
 @dataclass(frozen=True)
 class WalkProperties:
-    """The names of the claims, in the order of the compiled code, and how their findings are read."""
+    """The names of the properties, in the order of the compiled code, and how their findings are read."""
 
     states: tuple[str, ...]
     steps: tuple[str, ...]

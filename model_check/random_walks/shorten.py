@@ -5,9 +5,9 @@ replays the path before it is shown.
 
 Theory of operation. *Leaving out*: a part of the actions is removed, and of the others those are taken that can be; if that still
 shows the violation, it is the new walk. Parts are halves at first, then quarters, and so on down to single actions. *Search
-around*: all states of the walk together are the first level of a breadth-first search, which goes on until it holds enough states.
-The graph that it has seen then is searched for a shortest path from the walk's first state to any violation; it may leave the walk
-and come back to it. Both are repeated as long as the walk gets shorter.
+around*: all states of the walk together are the first level of a breadth-first search, which continues until it holds enough
+states. The graph that it has seen then is searched for a shortest path from the walk's first state to any violation; it may leave
+the walk and come back to it. Both are repeated as long as the walk gets shorter.
 """
 
 from __future__ import annotations

@@ -3,11 +3,10 @@
 A walk begins in an initial state and takes steps by a policy. Its states and steps are judged by the code that judges those of a
 search. What a walk finds is a violation; what walks do not find may still exist, so they never lead to *holds*.
 
-Theory of operation. Walk w of seed s depends on s and w alone, or, where a policy counts how often rules fired, on the walks
-before it in its batch. A batch is a fixed range of walks. So the walks are the same for any number of threads and machines, and of
-several violations the one of the first walk is told. Compiled code walks and judges (walk_kernel.py); a batch returns its counts
-(batches.py).
-Different states are counted on a sample of their fingerprints (Sample), which is exact while they are few.
+Theory of operation. Walk w of seed s depends on s and w alone, or, where a policy counts how often rules fired, on the walks before
+it in its batch. A batch is a fixed range of walks. So the walks are the same for any number of threads and machines, and of several
+violations the one of the first walk is reported. Compiled code walks and judges (walk_kernel.py); a batch returns its counts
+(batches.py). Different states are counted on a sample of their fingerprints (Sample), which is exact while they are few.
 """
 
 from __future__ import annotations

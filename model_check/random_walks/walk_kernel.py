@@ -14,7 +14,7 @@ from typing import Any
 BY_RULE, BY_SUCCESSOR, FAULTS_LATE, RARE_RULES = range(4)
 """The numbers of the policies: see batches.POLICIES."""
 KNOWN = 1 << 40
-"""What stands in the cell of a claim whose finding is known."""
+"""The content of the cell of a property whose finding is known."""
 
 
 def draw(chance, count):
@@ -114,7 +114,7 @@ def walks(
 ):
     """Walk; return the number of the next walk, which is `end` unless something was found in the walk before.
 
-    `told` gets the steps of the last walk, the number of its initial state, and how many fingerprints stand in `marks`, and -1 or
+    `reported` gets the steps of the last walk, the number of its initial state, and how many fingerprints `marks` holds, and -1 or
     the place of a state in which a property cannot be evaluated. `policy` is that of all walks; if it is negative, walk w has the
     policy w modulo `policies`. A walk ends where no step can be taken, and after `length` steps.
     """

@@ -22,18 +22,18 @@ class Plan:
     """What the code of a program is to judge and to count."""
 
     def __init__(self, spec: Spec | SeenSpec, claims: Sequence[Property], digests: bool) -> None:
-        """Sort the claims by where the code judges them; `digests`: whether the graph's digest is computed."""
+        """Sort the properties by where the code judges them; `digests`: whether the graph's digest is computed."""
         self.digests = digests
         self.spec, self.rules = spec, spec.rules
         self.states = [claim for claim in claims if claim.kind in ("invariant", "reachable")]
-        """The claims that the judge decides, in the judge's order."""
+        """The properties that the judge decides, in the judge's order."""
         self.on_graph: Sequence[Property] = [claim for claim in claims if claim.kind in ABOUT_PATHS]
         self.steps = [claim for claim in claims if claim.kind == "step invariant"]
-        """The claims that the successor function decides: step invariants, and those on states if not all states are kept."""
+        """The properties that the successor function decides: step invariants, and those on states if not all states are kept."""
         if spec.checks_successors:
             self.steps += self.states
         self.ways = [claim.predicates for claim in self.on_graph] + antecedents(self.on_graph)
-        """The predicates and antecedents of the claims on the graph; the judge returns the value of each in every state."""
+        """The predicates and antecedents of the properties on the graph; the judge returns the value of each in every state."""
         self.state_tests = antecedents(self.states)
         self.step_tests = antecedents(self.steps)
         self.fired = HEADER + 2 * len(self.steps)
@@ -43,5 +43,5 @@ class Plan:
 
 
 def antecedents(claims: Sequence[Property]) -> list[tuple[Question, ...]]:
-    """Return the distinct antecedents of some claims; claims that share an antecedent share its count."""
+    """Return the distinct antecedents of some properties; properties that share an antecedent share its count."""
     return list(dict.fromkeys(claim.antecedents for claim in claims if claim.when is not None))

@@ -137,7 +137,7 @@ GROUP = 48
 
 
 def wide_sequences(place: Packed, offset: int = 0) -> Iterator[tuple[int, Packed]]:
-    """Yield the sequences with room for many bytes of items that stand at one place in every record, with their offsets."""
+    """Yield the sequences with room for many bytes of items that are at one place in every record, with their offsets."""
     if place.fields is not None:
         for at, field in place.fields.values():
             yield from wide_sequences(field, offset + at)

@@ -156,7 +156,7 @@ def _counterexample(trace: Trace, spec: Spec, draw: Draw | None) -> list[str]:
     lines = ["", f"**{markdown_cell(trace.shows)}** is violated{summary}. {ending_note(trace, claim)}".rstrip(), ""]
     lines += [f"* {reason.function}: `{reason.because}`{reason.seen}" for reason in reasons(trace, spec)]
     steps = [f"{number}. {markdown_cell(step.summary)}" for number, step in enumerate((trace.start, *trace.steps), 1)]
-    lines += ["", "<details open><summary>A shortest way there</summary>", "", *steps, "", "</details>"]
+    lines += ["", "<details open><summary>A shortest path there</summary>", "", *steps, "", "</details>"]
     if draw is not None:
         lines += ["", "```mermaid", draw(trace, spec).rstrip(), "```"]
     return lines

@@ -1,6 +1,6 @@
-"""Folds long lines of a text for a terminal: between words, and under the column they stand in.
+"""Folds long lines of a text for a terminal: between words, and under their column.
 
-A line of a table whose last column has too little room is told from above to below: its name, its other columns, its text.
+A row whose last column does not fit is printed vertically: its name, its other columns, its text.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 import textwrap
 
 NARROWEST = 24
-"""The fewest characters that a folded column is given; with fewer, the columns stand below each other."""
+"""The fewest characters that a folded column is given; with fewer, the columns are printed below each other."""
 SHORTEST_NAME = 5
 """A shorter first column, such as a number or `ok`, stays beside the second."""
 

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong with a case: "failure" is a wrong result, "error" is no result; `type` says of which sort it is."""
+    """What is wrong with a case: "failure" is a wrong result, "error" is a missing result; `type` says of which sort it is."""
 
     kind: Literal["failure", "error"]
     type: str

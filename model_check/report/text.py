@@ -39,7 +39,7 @@ def result_text(result: Exploration, traces: Mapping[str, Trace], full: bool = F
     ]
     if result.bounded:
         cut = ", ".join(f"{rule} {count:,}{_by(result, rule)}" for rule, count in sorted(result.bounded.items()))
-        lines.append(f"  bounded     steps that only a bound forbade: {cut}")
+        lines.append(f"  bounded     steps that only a bound prevented: {cut}")
     if result.left_constraint and result.spec.constraint is not None:
         summary = first_line(result.spec.constraint)
         lines.append(
@@ -54,7 +54,7 @@ def result_text(result: Exploration, traces: Mapping[str, Trace], full: bool = F
         )
     if result.undecided_by:
         lines.append(
-            f"  undecided   where a bound forbade {' or '.join(result.undecided_by)}, a way {_ways(result)} is taken to exist"
+            f"  undecided   where a bound prevented {' or '.join(result.undecided_by)}, a way {_ways(result)} is taken to exist"
         )
     if result.complete:
         lines.append(f"  digest      {result.digest:016x}")
@@ -81,7 +81,7 @@ def result_text(result: Exploration, traces: Mapping[str, Trace], full: bool = F
 
 
 def _by(result: Exploration, rule: str) -> str:
-    """Return which bounds forbade steps of a rule, with counts if there are several."""
+    """Return which bounds prevented steps of a rule, with counts if there are several."""
     names = {name: count for (of, name), count in result.cut_by.items() if of == rule}
     if len(names) < 2:
         return f" ({next(iter(names))})" if names else ""
@@ -91,7 +91,7 @@ def _by(result: Exploration, rule: str) -> str:
 def _ways(result: Exploration) -> str:
     """Return which paths are assumed to exist from undecided states."""
     kinds = {claim.kind for claim in result.properties}
-    ways = (("back", {"recoverable"}), ("out of a circle", set(EVENTUAL)))
+    ways = (("back", {"recoverable"}), ("out of a cycle", set(EVENTUAL)))
     return " or ".join(way for way, those in ways if those & kinds)
 
 
@@ -112,11 +112,11 @@ def reservations(result: Exploration) -> list[str]:
     """Return what a *holds* does not cover for a reason that the search found or the spec states, each as part of a sentence."""
     left = []
     if result.undecided_by:
-        left.append(f"up to the steps of {', '.join(result.undecided_by)} that a bound forbade")
+        left.append(f"up to the steps of {', '.join(result.undecided_by)} that a bound prevented")
     if result.spec.constraint is not None and result.left_constraint:
         left.append(f"up to the constraint {result.spec.constraint.__name__}")
     if result.spec.view:
-        left.append(f"up to the view {_named(result.spec.view)}, which takes states for one")
+        left.append(f"up to the view {_named(result.spec.view)}, which identifies states")
     return left
 
 
@@ -143,11 +143,11 @@ def _named(parts: tuple[Any, ...]) -> str:
 def properties_lines(result: Exploration) -> list[str]:
     """Return a line for each property: its verdict, and on how many states or steps it was tested.
 
-    Of the instances of one property those stand in one line whose verdicts and traces are alike; the least tested of them counts.
+    Of the instances of one property those are in one line whose verdicts and traces are alike; the least tested of them counts.
     """
     summary = {claim.name: claim.summary for claim in result.properties}
     summary[TYPE_INVARIANT] = "every field stays in its domain"
-    summary[DEADLOCK] = "in every state some rule can fire, or only a bound forbids it"
+    summary[DEADLOCK] = "in every state some rule can fire, or only a bound prevents it"
     if result.spec.final_states is not None:
         summary[DEADLOCK] += f", or it is final: {first_line(result.spec.final_states)}"
     alike = alike_claims(result)
@@ -274,7 +274,7 @@ def headline(trace: Trace, reached: bool = False) -> str:
         length = "1 state" if trace.states == 1 else f"{trace.states} states"
         return f"{trace.shows} is {'reached' if reached else 'violated'}: a {which}trace has {length}"
     end = f"into a cycle of {trace.cycle} steps" if trace.cycle else "to where nothing more need happen"
-    return f"{trace.shows} is violated: a way of {trace.lasso.back + 1} states leads {end}"
+    return f"{trace.shows} is violated: a path of {trace.lasso.back + 1} states leads {end}"
 
 
 def marks(trace: Trace, steps: int, claim: Property | None = None) -> list[str]:
@@ -282,24 +282,24 @@ def marks(trace: Trace, steps: int, claim: Property | None = None) -> list[str]:
     lasso = trace.lasso
     begins = lasso is not None and steps == lasso.met and (claim is None or claim.when is not None)
     owed = ["here the antecedent is met"] if begins else []
-    return owed + (["it goes round from here"] if lasso is not None and trace.cycle and steps == lasso.back else [])
+    return owed + (["the cycle starts here"] if lasso is not None and trace.cycle and steps == lasso.back else [])
 
 
 def ending_note(trace: Trace, claim: Property | None) -> str:
     """Return the note on the last state of a trace, or ""."""
-    never = "never meets what is claimed"
+    never = "never meets what is required"
     if claim is not None and claim.kind == "eventually always":
-        never = "does not keep what is claimed"
+        never = "does not keep what is required"
     if trace.lasso is not None and trace.cycle:
         states = (trace.start, *trace.steps)
         again = states[-1].fingerprint == states[trace.lasso.back].fingerprint
         like = f"is state {trace.lasso.back + 1} again" if again else f"has the normal form of state {trace.lasso.back + 1}"
-        return f"State {len(trace.steps) + 1} {like}. To go round forever is fair to every rule of the protocol, and {never}."
+        return f"State {len(trace.steps) + 1} {like}. This cycle is fair to every rule of the protocol, and {never}."
     if trace.lasso is not None:
         return f"No step is enabled here that fairness asks for: it may stay so forever, and {never}."
     if claim is None or claim.kind != "recoverable":
         return ""
-    return "From here no steps of the protocol alone lead to what is claimed."
+    return "From here no steps of the protocol alone lead to what is required."
 
 
 def _channel(message: MessageItem) -> str:

@@ -29,7 +29,7 @@ def walks_text(walked: Walked, traces: Mapping[str, Trace], full: bool = False, 
         f"{walked.steps:,} steps to {'' if walked.exact else 'about '}{walked.different:,} different states",
     ]
     if found.bounded:
-        lines.append(f"  bounded     steps that only a bound forbade: {', '.join(sorted(found.bounded))}")
+        lines.append(f"  bounded     steps that only a bound prevented: {', '.join(sorted(found.bounded))}")
     if timing:
         rate = walked.steps / walked.seconds if walked.seconds else 0
         lines.append(
@@ -91,7 +91,7 @@ def property_lines(walked: Walked) -> list[str]:
         often = "-" if tested is None else f"{tested:,}" if tested else "never"
         lines.append(f"  {name:<{width}} {kind:<15} {_verdict_of(walked, name, kind):<12} {often:>13}")
     if walked.not_judged:
-        lines.append("  not judged: claims about all ways on from a state, of which a walk takes one")
+        lines.append("  not judged: properties of all paths from a state, of which a walk takes one")
     return lines
 
 
@@ -113,7 +113,7 @@ def coverage_lines(walked: Walked) -> list[str]:
 
 
 def curve_lines(walked: Walked) -> list[str]:
-    """Return how many of the steps led to states that no walk had been in, as the walks went on."""
+    """Return how many of the steps led to states that no walk had been in, as the walks continued."""
     lines = ["         walks           steps  different states   new of 1,000 steps"]
     before = (0, 0)
     for count, steps, different in walked.curve:

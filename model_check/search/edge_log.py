@@ -1,11 +1,11 @@
-"""The graph that a search records for claims about paths: its states by number, and the steps out of those that matter.
+"""The graph that a search records for properties about paths: its states by number, and the steps out of those that matter.
 
 States are numbered level by level, in the order of the frontier. A step is kept as the number of its target and that of its
 action, in the order of sources: 8 bytes. While a level is expanded only the fingerprints of targets are known. When the next
 level is there, fingerprints become numbers: most targets are in that level or the last two, whose tables stay in the processor's
 cache. The others are looked up among all states at the end.
 
-Does not know what claims say, nor where states come from.
+Does not know what properties mean, nor where states come from.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class RecordedSteps:
         self.marks: list[Words] = []
         self.open: list[Flags] = []
         self.lacking: list[Flags] = []
-        """For each level and state, whether it is open for some leads-to claim, and whether it lacks a recoverable one."""
+        """For each level and state, whether it is open for some leads-to property, and whether it lacks a recoverable one."""
         self.cuts: list[Flags] = []
-        """For each level and state, whether a bound forbids a protocol step."""
+        """For each level and state, whether a bound prevents a protocol step."""
         self.starts: Places = reserve(min(memory() // 8, MOST), np.int64, huge=True)
         self.targets: Numbers = reserve(memory() // 4, np.uint32, huge=True)
         self.actions: Numbers = reserve(memory() // 4, np.uint32, huge=True)
@@ -59,7 +59,7 @@ class RecordedSteps:
         self.pending: list[tuple[int, int, int]] = []
         """Steps out of the last level, in pieces: the index of the first source, the first step, and how many steps they are."""
         self.room: Words = reserve(memory() // 8, np.uint64, huge=True)
-        """The targets of those steps; their actions stand behind those of the level before."""
+        """The targets of those steps; their actions follow those of the level before."""
         self.used = 0
         self.lock = threading.Lock()
         self.degrees: Numbers = np.zeros(0, np.uint32)
@@ -76,7 +76,7 @@ class RecordedSteps:
         return list(zip(self.actions[some].tolist(), self.targets[some].tolist(), strict=True))
 
     def add_level(self, marks: Words, open_: Flags, lacking: Flags) -> None:
-        """Add the states of a level: their fingerprints, which are open for a leads-to claim, and which lack a recoverable one."""
+        """Add a level's states: their fingerprints, which are open for a leads-to property, and which lack a recoverable one."""
         if self.count + len(marks) > MOST:
             raise MemoryError
         marks = np.ascontiguousarray(marks)

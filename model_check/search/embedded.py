@@ -7,8 +7,8 @@ of the level, in order, into candidates. Each shard of the set of fingerprints t
 of equal ones is. The new ones of all shards are appended to the next level in the order of the candidates. So a state has the
 smallest parent, rule and binding, parents and order are the same for any number of threads, and nothing is compared or sorted. At
 the end of a level the next one is judged and becomes the frontier; the old records are dropped. Of each state only its fingerprint
-(in the set) and the index of its parent with the number of the action (in the history) are kept. If a claim needs the graph, steps
-are recorded too, and the claim is checked at the end: backward reachability (recovery.py) and leads-to (liveness.py).
+(in the set) and the index of its parent with the number of the action (in the history) are kept. If a property needs the graph, its
+steps are recorded, and the property is checked at the end: backward reachability (recovery.py) and leads-to (liveness.py).
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Search:
         self.fast_from = fast_from
         self.program = Program(world.spec, self.layout, world.actions, result.properties, world.k, leave_out, fresh, covering, tier)
         self.waits = self.program.loaded.tier == Tier.QUICK and not covering
-        """Whether the search goes on with quick code until it is large. The counters of coverage are in the code, which is kept."""
+        """Whether quick code is in use until the search is large. The counters of coverage are in the code, which is kept."""
         self.searched_before = searched(self.program.module, self.program.shape.k) if self.waits and not fresh else 0
         """The states that earlier searches with these bounds have found with quick code."""
         result.compile_seconds = self.program.seconds
@@ -234,7 +234,7 @@ class Search:
 
     @property
     def decided(self) -> list[bool] | None:
-        """For each claim that the judge decides, whether it is decided; None if they need no judge."""
+        """For each property that the judge decides, whether it is decided; None if they need no judge."""
         if self.judged_before and not self.world.spec.checks_stored_states:
             return None
         return [claim.name in self.result.findings for claim in self.program.plan.states]
@@ -263,7 +263,7 @@ class Search:
                 self.result.tested[claim.name] += owing
 
     def judge_graph(self) -> str:
-        """Check the claims that need the graph; return "", or why the budget does not allow it."""
+        """Check the properties that need the graph; return "", or why the budget does not allow it."""
         return self.paths.judge(self.result, lambda planned: self.budget.exhausted(planned_bytes=planned), self.found)
 
     def count_level(self, level: int) -> None:
@@ -361,7 +361,7 @@ def explore(
     Args:
         spec: the spec to explore.
         bounds: a value for every bound of the spec.
-        properties: the claims to check; by default all of the spec's.
+        properties: the properties to check; by default all of the spec's.
         threads: the number of threads; any number gives the same result.
         everything: continue to the end; by default the search stops at the end of the level with the first violation.
         deadlock: also check for deadlocks, that is, states without any step.
@@ -370,7 +370,7 @@ def explore(
         seed: the seed of the fingerprints; repeating a search with another seed exposes collisions.
         on_level: called with the search after each level, for tests and tools that read the states.
         leave_out: "digest" or "checks", to skip, to measure their cost; the result is then not a verdict.
-        anew: compile even if this process or the cache holds the code.
+        fresh: compile even if this process or the cache holds the code.
         covering: count what the code runs, for coverage; on one thread.
         traces: keep how each state was reached, 5 to 8 bytes a state; without, findings are counts and verdicts.
         state_dir: a folder in which every level is a checkpoint; the frontier and the traces are there and not in memory.

@@ -33,11 +33,11 @@ class Judged:
     """What the judge says of the states of a level."""
 
     firsts: Sequence[int]
-    """For each claim the first state that decides it, or -1."""
+    """For each property the first state that decides it, or -1."""
     met: Sequence[int]
     """How many states met each antecedent."""
     ways: Flags
-    """For each state, which predicates of claims about paths it meets."""
+    """For each state, which predicates of properties about paths it meets."""
     fault: tuple[int, int] | None = None
     """The first state in which a property cannot be evaluated, and the code of the fault."""
 
@@ -46,7 +46,7 @@ class LevelJudge:
     """What the judge has said so far of the states of a level. Several threads may show it states, each with a number."""
 
     def __init__(self, program: Program, known: Sequence[bool] | None, threads: int) -> None:
-        """Begin a level; `known` says which claims about states are decided; None: they need no judge."""
+        """Begin a level; `known` says which properties about states are decided; None: they need no judge."""
         self.program, self.claims = program, len(program.plan.states)
         self.judges = bool(program.plan.on_graph or (program.plan.states and known is not None))
         self.known = [True] * self.claims if known is None else known
@@ -73,7 +73,7 @@ class LevelJudge:
 
     @property
     def said(self) -> Judged:
-        """What all threads were told together."""
+        """What was reported to all threads together."""
         hits = [[int(row[n]) for row in self.rows if row[n] >= 0 and not known] for n, known in enumerate(self.known)]
         firsts = [min(some, default=-1) for some in hits]
         met = self.rows[:, self.claims + 1 :].sum(axis=0).tolist()

@@ -1,9 +1,9 @@
 """Leads-to properties: the search for fair cycles in the steps that a search recorded.
 
 Works on numbers of states and actions (steps.py). lasso.py defines a violation and constructs the counterexample; this module
-decides the same over arrays. A state is *open* for a claim if it does not meet its predicate; it *owes* if it meets its antecedent.
-For each claim the fair components of the open states are found and extended backwards over open states. The first state in the
-result that owes is a violation.
+decides the same over arrays. A state is *open* for a property if it does not meet its predicate; it *owes* if it meets its
+antecedent. For each property the fair components of the open states are found and extended backwards over open states. The first
+state in the result that owes is a violation.
 
 States from which no protocol step leads on among the open ones are components by themselves. They are taken away, from the last to
 the first, and again, as long as that takes most of what is left. Only the rest is searched for components, and often there is none.
@@ -27,7 +27,7 @@ from kafka_spec.spec.vocabulary.table import Rule
 FEW = 32
 """Of so many states one must be taken away for another try."""
 Column = Callable[[int], Flags]
-"""Returns for each state whether it is open for a claim, or whether it owes it."""
+"""Returns for each state whether it is open for a property, or whether it owes it."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class LeadsToViolation:
 
 
 class Liveness:
-    """Decides leads-to claims on recorded steps."""
+    """Decides leads-to properties on recorded steps."""
 
     def __init__(self, steps: RecordedSteps, rules: Sequence[Rule], fairness: Fair) -> None:
         """Take the steps, and the rule and the fairness of each number of an action."""
@@ -53,7 +53,7 @@ class Liveness:
     def judge(
         self, claims: Sequence[int], lasting: Collection[int], open_for: Column, owing: Column, exhausted: Exhausted
     ) -> tuple[str, list[LeadsToViolation | None]]:
-        """Return "" and for each claim its violation, or None; the text is the reason if the budget does not allow it.
+        """Return "" and for each property its violation, or None; the text is the reason if the budget does not allow it.
 
         A property of `lasting` is violated where a fair path may visit an open state again and again.
         """

@@ -101,7 +101,7 @@ class _Graph:
         self.abilities: list[Words] = []
         """For each state without a protocol step within its class: a hash of its normal form and of all its steps."""
         self.moved: list[str] = []
-        """Claims that a state and its normal form meet otherwise."""
+        """Properties that a state and its normal form meet otherwise."""
 
     def add_level(self, search: Search) -> None:
         """Add the states of a search's frontier and the steps out of them."""
@@ -149,10 +149,10 @@ class _Graph:
         return forms, marks
 
     def compare_properties(self, search: Search, states: npt.NDArray[np.uint8], free: npt.NDArray[np.bool_]) -> None:
-        """Compare what the claims about paths say of states and of their normal forms.
+        """Compare what the properties about paths say of states and of their normal forms.
 
         A goal of a recoverable property may be met only in the normal form where a protocol step leads on within the class: such
-        steps lead at last to a state that has no more of them, and there it must be met.
+        steps eventually lead to a state that has no more of them, and there it must be met.
         """
         program = search.program
         if not program.plan.on_graph:

@@ -1,4 +1,4 @@
-"""The claims of a search about paths: what is recorded for them while states are found, and how they are judged at the end.
+"""The properties of a search about paths: what is recorded for them while states are found, and how they are judged at the end.
 
 Depends on numbers of states and steps (steps.py), not on where they come from: the embedded engine records them as it searches, the
 Spark engine reads them from its levels (spark/paths.py). recovery.py and liveness.py judge.
@@ -24,11 +24,11 @@ from kafka_spec.model_check.search.recovery import spread
 from kafka_spec.spec.vocabulary.table import EVENTUAL
 
 Found = Callable[[str, int, int], None]
-"""Records the shortest path to the state with an index in a level as the finding of a claim."""
+"""Records the shortest path to the state with an index in a level as the finding of a property."""
 
 
 class PathProperties:
-    """The claims on the graph of a search, and what is recorded for them."""
+    """The properties on the graph of a search, and what is recorded for them."""
 
     def __init__(self, program: Program, actions: Actions) -> None:
         """Begin to record."""
@@ -36,16 +36,16 @@ class PathProperties:
         self.actions = actions
         self.recoverable = [number for number, claim in enumerate(self.claims) if claim.kind == "recoverable"]
         self.leading = [number for number, claim in enumerate(self.claims) if claim.kind in EVENTUAL]
-        """The indices of both kinds of claims."""
+        """The indices of both kinds of properties."""
         self.leads = np.array([1 + (c.kind == "eventually always") if c.kind in EVENTUAL else 0 for c in self.claims], np.uint8)
         """For each property 0 if it is recoverable, 2 if it needs the steps out of all states, else 1."""
         self.later = np.array([claim.kind == "eventually" for claim in self.claims], np.bool_)
         """For each property whether no state but an initial one owes it."""
         ways = program.plan.ways
         self.whens = np.array([len(ways) if c.when is None else ways.index(c.antecedents) for c in self.claims], np.uint32)
-        """For each claim the place of its antecedent among the predicates that the judge tells of; their number if it has none."""
+        """For each property the place of its antecedent among the predicates of the judge; their number if it has none."""
         self.protocol: Flags = np.array([rule.kind == "protocol" for rule in self.rules], np.bool_)
-        """For each number of an action whether its rule is a protocol rule; empty if no claim needs it."""
+        """For each number of an action whether its rule is a protocol rule; empty if no property needs it."""
         self.matter: Flags = self.protocol | bool(self.leading)
         """For each number of an action whether its steps are recorded."""
         self.meets: list[Flags] = []
@@ -54,9 +54,9 @@ class PathProperties:
         """What is recorded, until it has been judged."""
 
     def add_level(self, marks: Words, meets: Flags) -> list[int]:
-        """Record the fingerprints of a level, and which of its states meet predicates and antecedents, as the judge told.
+        """Record the fingerprints of a level, and which of its states meet predicates and antecedents, as the judge reported.
 
-        Return for each claim how many states owe what it claims.
+        Return for each property how many states owe what it requires.
         """
         assert self.steps is not None
         whens = self.whens + (self.later & bool(self.meets)).astype(np.uint32)
@@ -66,7 +66,7 @@ class PathProperties:
         return owing
 
     def add_steps(self, begin: int, cuts: Flags, parents: Numbers, targets: Words, actions: Numbers) -> None:
-        """Record the steps out of states of the last level from index `begin` on; `cuts` says for which a bound forbade any.
+        """Record the steps out of states of the last level from index `begin` on; `cuts` says for which a bound prevented any.
 
         The steps of a state are in one call, in the order of parents. Several threads may call this.
         """
@@ -104,7 +104,7 @@ class PathProperties:
         return owing
 
     def judge(self, result: Exploration, exhausted: Exhausted, found: Found) -> str:
-        """Judge the claims on the recording, which this frees; return "", or why the budget does not allow it."""
+        """Judge the properties on the recording, which this frees; return "", or why the budget does not allow it."""
         if self.steps is None:
             return ""
         steps, self.steps = self.steps, None

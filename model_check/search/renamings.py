@@ -1,7 +1,7 @@
-"""Judges the claim that members are interchangeable in the states that a search of compiled code visits.
+"""Judges the property that members are interchangeable in the states that a search of compiled code visits.
 
-If it is right, a state under other names of its members can do the same under those names, and every claim says the same of it. All
-states are compared while the search is small, and some of each level then, chosen at random. On Spark the driver compares what
+If it is right, a state under other names of its members can do the same under those names, and every property says the same of it.
+All states are compared while the search is small, and some of each level then, chosen at random. On Spark the driver compares what
 tasks report. `check --verify normal_form` compares all states, where those can be searched.
 """
 
@@ -77,7 +77,7 @@ class Renamings:
         return other
 
     def account(self, states: npt.NDArray[np.uint8], marks: Words) -> tuple[Any, ...]:
-        """Return what states can do and what claims say of them, without the numbers of actions, which name members."""
+        """Return what states can do and what properties say of them, without the numbers of actions, which name members."""
         program, part = self.program, self.slice
         part.counters[:] = 0
         part.start_level()
@@ -103,7 +103,7 @@ class Renamings:
         claims = list(dict.fromkeys([*self.program.plan.states, *self.program.plan.on_graph, *self.program.plan.steps]))
         for record in states:
             refuse_difference(self.world, claims, self.layout.unpack(record.tobytes()), to)
-        raise EngineError(f"{self.world.spec.name}: compiled code tells its {self.part.of.name} apart, and the oracle does not")
+        raise EngineError(f"{self.world.spec.name}: compiled code reports its {self.part.of.name} apart, and the oracle does not")
 
 
 def whole(frontier: Frontier, width: int) -> Iterator[tuple[Bytes, Words]]:

@@ -1,7 +1,8 @@
 """What a checkpoint of the embedded engine holds besides states, and how a search continues from it in another process.
 
 Depends on the search and its folder (checkpoints.py). The table of seen states is filled again from the fingerprints of all levels;
-counts and findings come from the last summary. The steps that claims on the graph need are kept with the level that they lead to.
+counts and findings come from the last summary. The steps that properties on the graph need are kept with the level that they lead
+to.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ def recall(search: Searching, folder: Checkpoints, frontier: OnDisk, finished: l
 
 
 def fill_paths(paths: PathProperties, folder: Checkpoints, content: Mapping[str, Any]) -> None:
-    """Verify and restore what was recorded for claims about paths up to a finished level."""
+    """Verify and restore what was recorded for properties about paths up to a finished level."""
     if paths.claims:
         names = [name for name in content["files"] if name.startswith(("paths-", "marks"))]
         reported = {

@@ -68,11 +68,11 @@ class Slice:
         """Fingerprints of successors that were candidates before."""
         steps = room if program.shape.paths else 0
         self.targets: Words = np.empty(steps, np.uint64)
-        """The steps, only if a claim needs the graph: the fingerprints of their targets, their parents and actions."""
+        """The steps, only if a property needs the graph: the fingerprints of their targets, their parents and actions."""
         self.step_parents: Numbers = np.empty(steps, np.uint32)
         self.step_actions: Numbers = np.empty(steps, np.uint32)
         self.cuts = np.zeros(room, np.uint8)
-        """For each state of the slice, whether a bound forbade a protocol step; only used if a claim needs the graph."""
+        """For each state of the slice, whether a bound prevented a protocol step; only used if a property needs the graph."""
         written: list[npt.NDArray[Any]] = [self.rows, self.marks, self.parents, self.actions, self.recent]
         written += [self.targets, self.step_parents, self.step_actions, self.starts]
         self.written = np.array([address(array) for array in written], np.int64)
@@ -202,7 +202,7 @@ class Columns(abc.ABC, Generic[Found]):
         self.count, self.coming = self.count + self.coming, 0
 
     def keep_ways(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[Any]]:
-        """Return the parents and the actions of the states; they stay where they are, and those of later states stand behind."""
+        """Return the parents and the actions of the states; they stay where they are, and those of later states follow."""
         kept = self.parents[: self.count], self.actions[: self.count]
         self.parents, self.actions = self.parents[self.count :], self.actions[self.count :]
         return kept

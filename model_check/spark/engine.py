@@ -109,7 +109,7 @@ class Expanded:
     """For each task that found some, the row (order.py) in the level of the first state that it expanded."""
     next_parts: int
     reports: Sequence[Mapping[str, Any]]
-    """What its tasks told of the edges out of it."""
+    """What its tasks reported of the edges out of it."""
 
 
 class Run:
@@ -174,7 +174,7 @@ class Run:
         result.complete = not self.last["states"]
 
     def judge_paths(self) -> None:
-        """Judge the claims about paths on the finished levels."""
+        """Judge the properties about paths on the finished levels."""
         paths = PathProperties(self.program, self.world.actions)
         if not paths.claims:
             return
@@ -374,7 +374,7 @@ class Run:
     def count_tests(
         self, claims: Sequence[Property], antecedents: Sequence[tuple[Question, ...]], reports: Sequence[Mapping[str, Any]]
     ) -> None:
-        """Add up how often the antecedents of claims held in the tasks."""
+        """Add up how often the antecedents of properties held in the tasks."""
         for claim in claims:
             if claim.when is not None:
                 place = antecedents.index(claim.antecedents)

@@ -4,7 +4,7 @@
 
 Depends on bytes and the state-dir, not on Spark. A file holds blobs (some thousand candidates for one part), then an index: for
 each blob its part, the number of candidates, its place, the bytes of its states, and a checksum. A candidate has its state, the
-action, and the number of its parent among the states that the task has expanded: where that stands in its level is not known yet
+action, and the number of its parent among the states that the task has expanded: its place in its level is not known yet
 (order.py). Candidates are in the order of both numbers. A task reads the blobs for its
 part from the files of all source parts. A file is written whole or not at all. A repeated task writes the same again, and a lost
 executor takes no candidates along. The driver removes the files when the level is finished.

@@ -1,10 +1,10 @@
-"""Claims about paths where the levels of a search are in a folder: the graph is read from it, once all states are known.
+"""Properties about paths where the levels of a search are in a folder: the graph is read from it, once all states are known.
 
-The search itself records no steps. Tasks expand each file of the finished levels once more, and write what the claims need beside
-them: for each state which predicates and antecedents it meets and whether a bound cuts it off, and the steps out of states that do
-not meet all predicates. The driver reads that file by file and judges it as the embedded engine does (path_claims.py), 12 to 16
-bytes a step. States have the same numbers, so findings are the same. A repeated task writes the same again, and a search that is
-continued after a crash needs nothing that the crash took.
+The search itself records no steps. Tasks expand each file of the finished levels once more, and write what the properties need
+beside them: for each state which predicates and antecedents it meets and whether a bound cuts it off, and the steps out of states
+that do not meet all predicates. The driver reads that file by file and judges it as the embedded engine does (path_claims.py), 12
+to 16 bytes a step. States have the same numbers, so findings are the same. A repeated task writes the same again, and a search that
+is continued after a crash needs nothing that the crash took.
 
 Depends on the state-dir and the compiled code, not on Spark.
 """
@@ -44,7 +44,7 @@ class Piece:
 
     @property
     def name(self) -> str:
-        """The file that says what its states and steps are to the claims."""
+        """The file that says what its states and steps are to the properties."""
         return f"{FOLDER}/{self.level:05d}-{PurePosixPath(self.file).stem}.npz"
 
 
@@ -58,7 +58,7 @@ def pieces(storage: Storage) -> list[Piece]:
 def write(
     code: Code, storage: Storage, room: Slice, chunk: int, piece: Piece, kept: Sequence[bool], own: Callable[[], object]
 ) -> str:
-    """Write what the claims need of a file of a level; return the digest. `kept` says whose actions' steps matter, by number."""
+    """Write what properties need of a file of a level; return the digest. `kept` says whose actions' steps matter, by number."""
     claims, ways = len(code.shape.paths), code.shape.ways
     matter = np.array(kept, np.bool_)
     rows = list(read_part(storage, piece.file, ("record",)))
@@ -87,7 +87,7 @@ def write(
 
 
 def judge(code: Code, states: npt.NDArray[np.uint8], meets: npt.NDArray[np.bool_]) -> None:
-    """Set which predicates and antecedents of the claims about paths the states meet; they were judged without a fault before."""
+    """Set which predicates and antecedents of the path properties the states meet; they were judged without a fault before."""
     firsts = np.zeros(code.shape.states + 1 + code.shape.state_tests, np.int64)
     code.judge(address(states), len(states), address(firsts), address(meets))
 

@@ -1,6 +1,6 @@
 """The folder of a distributed search: its levels as Parquet files, their summaries, and the owner of the folder.
 
-    run.json                     the search: model, bounds, claims, seed, the digest of the code, the record's columns
+    run.json                     the search: model, bounds, properties, seed, the digest of the code, the record's columns
     program.ll, codec.ll         the code that workers load
     level-00012.json             a finished level: its files, and the result up to it
     levels/level=00012/part-003-of-008.parquet      its states, one row each, in the order in which they are found

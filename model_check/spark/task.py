@@ -1,4 +1,4 @@
-"""The description of a run for its tasks on Spark, and why a task must not go on."""
+"""The description of a run for its tasks on Spark, and why a task must not continue."""
 
 from __future__ import annotations
 

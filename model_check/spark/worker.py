@@ -4,11 +4,11 @@ Depends on packed records, compiled code and the state-dir, not on Spark. A task
 plain objects for the driver. Candidates travel through files of the state-dir (exchange.py).
 
 Theory of operation. A level is in the order in which one search by itself would find its states. The states of a part are in that
-order, so a task finds candidates in the order of their parents, and sends them so. Who keeps the new states of a part merges what
-it gets from all tasks by the places of the parents in their level (merging.py, order.py), which are known by then. So it takes the
-candidates in the order in which one search would find them: the first of equal ones has the first parent and action, the new states
-are in order again, and candidates are never compared with each other. Nothing depends on the order in which tasks run, so a
-repeated task gives the same result.
+order, so a task finds candidates in the order of their parents, and sends them so. The worker that keeps the new states of a part
+merges what it gets from all tasks by the places of the parents in their level (merging.py, order.py), which are known by then. So
+it takes the candidates in the order in which one search would find them: the first of equal ones has the first parent and action,
+the new states are in order again, and candidates are never compared with each other. Nothing depends on the order in which tasks
+run, so a repeated task gives the same result.
 
 The seen fingerprints of a shard are a table in a file of the executor's scratch folder (tables.py). The executor's Python
 workers map the file into memory, one worker at a time. The table records the level up to which it is complete. A table that is
@@ -142,7 +142,7 @@ class Worker:
         return self.sieves[:parts]
 
     def state(self, rows: Rows, index: int) -> tuple[int, int]:
-        """Return the key and the fingerprint of a state, for a report: the driver tells of the state with the smallest key."""
+        """Return the key and the fingerprint of a state, for a report: the driver reports the state with the smallest key."""
         one = slice(index, index + 1)
         some = Rows(rows.marks[one], rows.places[one], rows.parents[one], rows.actions[one], rows.states[one])
         return int(keys_of(some, self.task.shape.actions)[0]), int(rows.marks[index])
@@ -256,8 +256,9 @@ class Worker:
     def judged(self, rows: Rows, known: Sequence[bool] | None) -> dict[str, Any]:
         """Return what the judge says of new states.
 
-        For each claim the first state that decides it, the fault of a claim, how often antecedents held, and for each claim about
-        paths how many states owe it a path. `known` says which claims about states are decided; None: they need no judge.
+        For each property the first state that decides it, the fault of a property, how often antecedents held, and for each
+        property about paths how many states owe it a path. `known` says which properties about states are decided; None: they need
+        no judge.
         """
         shape = self.task.shape
         claims = shape.states
@@ -324,7 +325,7 @@ def stage(
 def paths(
     plain: Mapping[str, Any], pieces: Sequence[tuple[int, str, int]], kept: Sequence[bool], numbers: Iterable[int]
 ) -> Iterator[dict[str, Any]]:
-    """Write what claims about paths need of the files of finished levels, by number."""
+    """Write what properties about paths need of the files of finished levels, by number."""
     worker = Worker.of(Task.of(plain))
     for number in numbers:
         piece = paths_on_spark.Piece(*pieces[number])

@@ -1,6 +1,6 @@
 """The folder of a search by the embedded engine: every level is a checkpoint from which a search continues.
 
-    run.json                     the search: model, bounds, claims, seed, the digests of its code
+    run.json                     the search: model, bounds, properties, seed, the digests of its code
     level-00012.json             a finished level: its files with their digests, and the result up to it
     level-00012.marks            the fingerprints of its states, in order, 8 bytes each
     level-00012.parents, .actions            how each was reached first; not with --no-traces

@@ -15,16 +15,16 @@ from kafka_spec.model_check.record.layout import Layout
 from kafka_spec.spec.vocabulary.table import SpecError
 
 DIGESTS = ("code", "code of records", "initial states", "columns", "first_actions")
-"""The parts that say nothing to a reader."""
+"""Opaque parts (digests), not shown in messages."""
 MADE = ("code", "code of records")
-"""Those that another version of this program may make otherwise of the same model."""
+"""Parts that can change with the version of kafka-spec for an unchanged model."""
 
 
 def described(world: Interpreter, result: Exploration, layout: Layout, code: bytes, code_of_records: bytes) -> dict[str, Any]:
     """Return the description of a search; two searches with equal descriptions are the same.
 
-    The code is that of guards, effects and predicates. What no code contains is told apart: the initial states, which plain Python
-    makes, and the kinds of rules and claims, by which the driver of a search judges recorded steps.
+    The code is that of guards, effects and predicates. What no code contains is listed apart: the initial states, which plain
+    Python makes, and the kinds of rules and properties, by which the driver of a search judges recorded steps.
     """
     return {
         "model": result.spec.name,

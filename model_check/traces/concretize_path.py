@@ -20,7 +20,7 @@ MOST = 20_000
 """The most states of one normal form that are searched for the next step."""
 
 Accepts = Callable[[Any, Any], bool]
-"""Whether a step, given by the states before and after it, shows what the finding claims."""
+"""Whether a step, given by the states before and after it, shows what the finding reports."""
 
 
 def in_real_states(world: Interpreter, claim: str, stated: Property | None, finding: Finding) -> Finding:
@@ -64,12 +64,12 @@ class _Run:
             self.state, self.form = state, after
             return
         raise EngineError(
-            f"{self.claim}: no behaviour of real states goes on with {rule.name}{binding} after {len(self.actions)} steps, as its "
+            f"{self.claim}: no path of real states continues with {rule.name}{binding} after {len(self.actions)} steps, as its "
             "normal form does; the normal form is not right here: compare it with --verify normal_form"
         )
 
     def shows(self, before: Any, after: Any) -> bool:
-        """Whether the last step shows what the finding claims of a step or of a state."""
+        """Whether the last step shows what the finding reports of a step or of a state."""
         stated = self.stated
         if stated is None or stated.kind in ABOUT_PATHS:
             return True
@@ -80,8 +80,8 @@ class _Run:
     def ways(self, wanted: int, target: Any, accepts: Accepts) -> Iterator[tuple[list[int], Any]]:
         """Yield, shortest first, the ways through states of the present normal form to one whose normal form is the target.
 
-        What the finding claims may be met only later within the target's normal form, such as once a request is received that
-        changes nothing; so a way may go on there.
+        What the finding reports may be met only later within the target's normal form, such as once a request is received that
+        changes nothing; so a path may continue there.
         """
         world = self.world
         inside = world.key(self.form)

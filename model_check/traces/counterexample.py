@@ -37,7 +37,7 @@ from kafka_spec.spec.vocabulary.trace import Action, FieldChange, Firing, Lasso,
 
 Binding = tuple[int, ...]
 REPLAYED_WAYS = 2_000
-"""The most states that the oracle searches to confirm that protocol steps from a state cannot reach one that meets a claim."""
+"""The most states that the oracle searches to confirm that protocol steps from a state cannot reach one that meets a property."""
 
 
 def trace_of(result: Exploration, claim: str, shows: Iterable[str] = ()) -> Trace | None:
@@ -139,18 +139,18 @@ class Replay:
         if not begins or not world.tests(stated, s=states[finding.met]) or any(world.meets(stated, state) for state in unmet):
             wrong = "judges its states otherwise"
         if keys[-1] != keys[back] or any(one == other for one, other in zip(keys[back:], keys[back + 1 :], strict=False)):
-            wrong = "sees no circle"
+            wrong = "sees no cycle"
         moves = [world.moves(state) for state in states[back : -1 if back < len(finding.actions) else None]]
         taken = set(finding.actions[back:])
         if not taken <= set().union(*(changing for changing, _ in moves)) or any(cut for _, cut in moves):
-            wrong = "says that the protocol cannot go on so"
+            wrong = "says that the protocol cannot continue so"
         groups, kinds = world.actions.fairness
         enabled = [{groups[action] for action in changing} for changing, _ in moves]
         for group in set().union(*enabled) - {groups[action] for action in taken}:
             if kinds[group] == "strong" or (kinds[group] == "weak" and all(group in those for those in enabled)):
                 rule, binding = world.actions.decode(group)
                 each = "each" in world.spec.fairness_of(rule)
-                wrong = f"says that the circle is not fair to {rule.name}{binding if each else ''}"
+                wrong = f"says that the cycle is not fair to {rule.name}{binding if each else ''}"
         if wrong:
             raise EngineError(f"{claim}: the trace replays, but the oracle {wrong}; an engine is wrong")
 

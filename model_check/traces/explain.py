@@ -24,7 +24,7 @@ from kafka_spec.spec.vocabulary.trace import Trace
 
 @dataclass(frozen=True)
 class Reason:
-    """A function that returned false: its claim, the deciding condition, and the printed values of the names in it."""
+    """A function that returned false: its property, the deciding condition, and the printed values of the names in it."""
 
     function: str
     summary: str

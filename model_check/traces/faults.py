@@ -1,4 +1,4 @@
-"""A fault that compiled code met is told by the oracle, which meets it again in plain Python and says more.
+"""A fault that compiled code met is reported by the oracle, which meets it again in plain Python and says more.
 
 Depends on the oracle and on what a program judges.
 """

@@ -169,7 +169,7 @@ class Walk:
         return f"{steps} steps were taken"
 
     def nearest(self, asked: Expression, most: int = REACH) -> bool:
-        """Go to a nearest state in which an expression is true, by a shortest way from here; return whether it was found.
+        """Go to a nearest state in which an expression is true, by a shortest path from here; return whether it was found.
 
         At most `most` states are looked at.
         """
@@ -233,7 +233,7 @@ class Walk:
             yield RefusedStep(_action(rule, binding), rule.kind, "", reason)
 
     def _forbidden(self, rule: Rule, binding: Binding) -> str:
-        """Return which bound forbids a step whose guards hold, or ""."""
+        """Return which bound prevents a step whose guards hold, or ""."""
         for limit in rule.limits:
             if getattr(self.state.spent, limit.name) >= self.world.bounds[limit.name]:
                 return f"{limit.name} is {self.world.bounds[limit.name]}, and that many are spent"
@@ -284,11 +284,11 @@ class Walk:
 
     @property
     def owed(self) -> list[str]:
-        """The claims about paths that this state does not meet yet."""
+        """The properties about paths that this state does not meet yet."""
         return [judgement.name for judgement in self.judgements() if judgement.verdict == "still to come"]
 
     def recovers(self, claim: str, most: int = REACH) -> bool:
-        """Whether protocol steps alone can lead from here to a state that meets a claim, or that a bound cuts off.
+        """Whether protocol steps alone can lead from here to a state that meets a property, or that a bound cuts off.
 
         Only the nearest `most` states are searched.
         """

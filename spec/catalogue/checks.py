@@ -1,6 +1,6 @@
 """The named checks of this project, which follow from versions, families, cases and eras: `kafka-spec check` runs them.
 
-Their counts stand in tests/golden/counts.toml; those of replication and of the public models are TLC's too (tests/oracles).
+tests/golden/counts.toml has their counts; those of replication and of the public models are TLC's too (tests/oracles).
 """
 
 from __future__ import annotations

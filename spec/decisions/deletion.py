@@ -2,7 +2,7 @@
 
 Pure functions of the language of spec/language, for every model and for the implementation. A controller keeps the topics that are
 queued for deletion, those whose deletion has started, and those that are ineligible. Each time something happens to a queued topic
-it decides anew (`resumed`).
+it decides again (`resumed`).
 
 Source: Kafka 2.8 TopicDeletionManager.scala:95-357; the thread of 0.10 decides alike.
 """

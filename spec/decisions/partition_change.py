@@ -184,7 +184,7 @@ def target_elr(
 
 
 def elr_of_replicas(elr: BrokerSet, replicas: Brokers, elr_within_replicas: int) -> BrokerSet:
-    """Return the ELR without who is no replica, and so deletes its log. No version does it (elr-outside-replicas)."""
+    """Return those members of the ELR that are replicas: others delete their logs. No version does it (elr-outside-replicas)."""
     return elr & members(replicas) if elr_within_replicas == Checked.YES else elr
 
 

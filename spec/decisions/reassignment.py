@@ -139,7 +139,7 @@ def remembered_after_bump(written: int, bumped_epoch: int) -> int:
 
 
 def reassignment_may_end(target: BrokerSet, isr: BrokerSet, live: BrokerSet, lost_target: int) -> bool:
-    """Whether a controller that has found a reassignment to be complete goes on when it is about to move the leader.
+    """Whether a controller that has found a reassignment to be complete continues when it is about to move the leader.
 
     Kafka 2.8: KafkaController.moveReassignedPartitionLeaderIfRequired, which ignores a failed election.
     """
@@ -155,5 +155,5 @@ def replicas_at_end(assigned: BrokerSet, target: BrokerSet, end_of_reassignment:
 
 
 def brokers_to_clean(brokers: BrokerSet, assigned: BrokerSet, unassigned_brokers: int) -> BrokerSet:
-    """Return the brokers that are told to delete the replica, since they are not assigned (KIP-866: a full LeaderAndIsr)."""
+    """Return the brokers that are asked to delete the replica, since they are not assigned (KIP-866: a full LeaderAndIsr)."""
     return brokers & ~assigned if unassigned_brokers == UnassignedBrokers.TOLD else NO_BROKERS

@@ -170,7 +170,7 @@ class AnswersCounted(enum.IntEnum):
     DELETIONS = 0
     """Those to a StopReplica with delete (2.6, KAFKA-9946)."""
     ALL = 1
-    """Those to any StopReplica of the topic (no release: it was mended before 2.6)."""
+    """Those to any StopReplica of the topic (no release: it was fixed before 2.6)."""
 
 
 class LateAnswers(enum.IntEnum):
@@ -201,7 +201,7 @@ class IneligibleNames(enum.IntEnum):
 
 
 class DeletionThread(enum.IntEnum):
-    """Who considers the deletion of a topic."""
+    """The actors that consider the deletion of a topic."""
 
     NONE = 0
     """The event that gives reason to it (1.1)."""
@@ -249,9 +249,9 @@ class EndOfReassignment(enum.IntEnum):
     """When a reassignment that ends makes the target all replicas, for the controller and for the leader."""
 
     ANNOUNCED = 0
-    """Before the other replicas leave: a leader that stays is told under a new leader epoch (0.8.1, KAFKA-1097)."""
+    """Before the other replicas leave: a leader that stays is informed under a new leader epoch (0.8.1, KAFKA-1097)."""
     AFTERWARDS = 1
-    """After they have left, and nobody is told (0.8.0)."""
+    """After they have left, and nobody is informed (0.8.0)."""
 
 
 class BumpedEpoch(enum.IntEnum):
@@ -278,7 +278,7 @@ class LostTarget(enum.IntEnum):
     AWAITED = 0
     """It waits again: no version up to 3.9; the checker found that it is needed."""
     IGNORED = 1
-    """It goes on, and deletes the replicas outside the target, also those that alone are in sync (up to 3.9)."""
+    """It continues, and deletes the replicas outside the target, also those that alone are in sync (up to 3.9)."""
 
 
 class RemovedFromZnode(enum.IntEnum):

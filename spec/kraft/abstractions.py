@@ -8,7 +8,7 @@ ABSTRACTIONS = (
     Abstraction(
         "at most one topic, with one partition; replicas are assigned in ascending order; brokers are not unregistered",
         "a batch changes partitions one by one from the same memory; elections of other replicas are other targets; a broker that "
-        "is unregistered is as one that is fenced, until it registers anew",
+        "is unregistered is as one that is fenced, until it registers again",
     ),
     Abstraction(
         "the controller never fails, and a batch is committed at once",
@@ -25,7 +25,7 @@ ABSTRACTIONS = (
     ),
     Abstraction(
         "a heartbeat and its answer are one step with the controller's event",
-        "an answer tells a broker only that it may go; it may take its time over the next step",
+        "an answer says to a broker only that it may go; it may take its time over the next step",
     ),
     Abstraction(
         "a process starts, registers, and applies the log up to its registration in one step",
@@ -51,7 +51,7 @@ ABSTRACTIONS = (
     ),
     Abstraction(
         "a client's write does not say acks",
-        "a record below the high watermark is what acks=all acknowledges and what consumers read; a refused write is no step",
+        "a record below the high watermark is what acks=all acknowledges and what consumers read; a refused write is not a step",
     ),
     Abstraction(
         "after a crash the high watermark is 0, after an orderly stop it is kept",

@@ -280,7 +280,7 @@ GRANT_SHUTDOWN = Rule(
 
 
 def exit_in_order(s: KRaft, k: Constants, broker: int) -> None:
-    """End the process in order: the log is flushed, and a file tells the broker epoch under which it was complete.
+    """End the process in order: the log is flushed, and a file records the broker epoch under which it was complete.
 
     With the answer that lets it go, the controller fences it once more: up to 3.9 a fenced broker may still be in the ISR.
     """

@@ -103,7 +103,7 @@ def move_replicas(s: KRaft, k: Constants, isr: BrokerSet, elr: BrokerSet) -> Non
 
 
 def may_delete_its_log(s: KRaft, broker: int) -> bool:
-    """The broker runs, and there is an image ahead of it in which it is no replica of its topic."""
+    """The broker runs, and there is an image ahead of it in which it is not a replica of its topic."""
     node = s.brokers[broker]
     if node.life == ProcessLife.DOWN:
         return node.replica.topic_id != s.controller.partition.topic_id

@@ -1,4 +1,4 @@
-"""Fetching: a follower's fetch tells the leader its log end, and brings records, or where the logs diverge.
+"""Fetching: a follower's fetch reports its log end to the leader, and brings records, or where the logs diverge.
 
 A fetch, its answer and the append are one step of leader and follower, in the same leader epoch. What the leader learns from it
 may complete the maximal ISR's log ends, so that its high watermark rises, and may make the follower a candidate for the ISR.

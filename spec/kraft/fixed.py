@@ -1,4 +1,4 @@
-"""`fixed`, the model of KRaft that keeps every promise: its rules, its machines, its decisions.
+"""`fixed`, the model of KRaft that satisfies every property: its rules, its machines, its decisions.
 
 It is Kafka 4.1 with eligible leader replicas, and a fix for each bug that is a case in cases/.
 """

@@ -100,7 +100,7 @@ MEMBERSHIP = Machine(
     entity=("broker",),
     reference="Kafka 4.0 PartitionChangeBuilder.java",
 )
-"""Where a replica stands. No row leads from outside into the ELR: who lacks committed records does not become eligible."""
+"""The membership of a replica. No row leads from outside into the ELR: a replica that lacks committed records never gets in."""
 
 REPLICA_ROLE = Machine(
     "ReplicaRole",

@@ -30,8 +30,8 @@ def target_is_another(s: KRaft, target: BrokerSet) -> bool:
 def nobody_new_is_eligible(s: KRaft, k: Constants, target: BrokerSet) -> bool:
     """The request adds nobody whom the election of this very event could choose: it fails there, with UNKNOWN_SERVER_ERROR.
 
-    Only the ELR can name a broker that is no replica (elr-outside-replicas); one that is not active is not asked for its directory.
-    Kafka 3.9: PartitionRegistration.directory.
+    Only the ELR can name a broker that is not a replica (elr-outside-replicas); the directory of one
+    that is not active is not read. Kafka 3.9: PartitionRegistration.directory.
     """
     partition = s.controller.partition
     if partition.isr != 0:

@@ -57,7 +57,7 @@ def raise_high_watermark(s: KRaft, k: Constants, leader: int) -> None:
 
 
 def settle_proposal(s: KRaft, k: Constants, broker: int) -> None:
-    """Drop a pending proposal: the image tells what has become of it."""
+    """Drop a pending proposal: the image shows what has become of it."""
     s.brokers[broker].replica.proposed = NO_BROKERS
     if s.brokers[broker].replica.proposal != SETTLED:
         fire(s, k, PROPOSAL, (broker,), "supersede")
@@ -83,7 +83,7 @@ def forget_request(s: KRaft, broker: int) -> None:
 
 
 def make_leader(s: KRaft, k: Constants, broker: int) -> None:
-    """Lead, or go on leading, with the ISR of the image. A new leader epoch begins at the end of the log.
+    """Lead, or continue to lead, with the ISR of the image. A new leader epoch begins at the end of the log.
 
     Kafka 3.9: Partition.makeLeader.
     """
@@ -179,7 +179,7 @@ def apply_image(s: KRaft, k: Constants, broker: int) -> None:
     """Apply the partition of the broker's image, unless the replica has it, or newer, already.
 
     A replica that is not assigned is deleted first. The same partition epoch is applied again, since the answer to a proposal may
-    have told it (KAFKA-13790). Where the partition did not change between two images, nothing happens.
+    have reported it (KAFKA-13790). Where the partition did not change between two images, nothing happens.
     Kafka 3.9: TopicDelta.localChanges, ReplicaManager.applyDelta.
     """
     s.brokers[broker].applying = 0

@@ -42,7 +42,7 @@ LAG = Bound("lag", 1, 20, "batches of the metadata log that the slowest running 
 RECREATIONS = Bound("recreations", 0, 2, "topics of the same name that are created after a deletion")
 
 TOPIC_IDS = Range(-1, RECREATIONS)
-"""A topic id counts the topics of the name from 0; -1 is no topic."""
+"""A topic id counts the topics of the name from 0; -1 means no topic."""
 LEADER_EPOCHS = Range(-1, 31)
 PARTITION_EPOCHS = Range(-1, 63)
 BROKER_EPOCHS = Range(-1, 15)

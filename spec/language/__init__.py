@@ -79,7 +79,7 @@ class Source:
 def source_of(function: Function) -> Source:
     """Return the checked source of a function of the language, or raise SpecError with place and cure.
 
-    It is read once; `forget_what_changed` has it read anew where the function, or what it names, is another by now.
+    It is read once; `forget_what_changed` has it read again where the function, or what it names, is another by now.
     """
     if (known := _sources.get(function)) is not None:
         return known

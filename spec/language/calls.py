@@ -119,7 +119,7 @@ class CallReader:
         return tree.Given(values, tuple((str(field), value) for field, value in fields), line=node.lineno)
 
     def called(self, node: ast.Call, callee: Any, arguments: tuple[tree.Expression, ...], whole: bool, results: int) -> tree.Call:
-        """Read a call of a function of the language; what that does is asked once it is read."""
+        """Read a call of a function of the language; what that does is determined after it is read."""
         name, reading = self.name(node), self.reading
         if not is_function(callee):
             reading.refuse(node, f"{name} cannot be called here; call functions of the specification")

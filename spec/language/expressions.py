@@ -93,7 +93,7 @@ class ExpressionReader:
                 return tree.Constant(f"{name}.{attr}", members[attr], line=line)
             case ast.Attribute(value=of, attr=attr):
                 return tree.Field(self.place(of, known, f"field {attr}"), attr, line=line)
-        reading.refuse(node, f"{node.value!r} is no number, and the state holds numbers: use 0 and 1, or a member of an IntEnum")
+        reading.refuse(node, f"{node.value!r} is not a number, and the state holds numbers: use 0 and 1, or a member of an IntEnum")
 
     def name(self, node: ast.expr, name: str, known: set[str]) -> tree.Expression:
         """Read a name that is a value."""

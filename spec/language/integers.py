@@ -40,7 +40,7 @@ _own: dict[type[int], str] = {}
 
 
 def unusable(value: object) -> str:
-    """Return why a value cannot stand in a specification as an integer, or "" if it can."""
+    """Return why a value cannot be used in a specification as an integer, or "" if it can."""
     if not isinstance(value, int):
         return f"is {type(value).__name__}, not an integer"
     if own := own_operator(type(value)):

@@ -30,7 +30,7 @@ class Unreadable(Exception):  # noqa: N818 - says what is the matter
 
 @dataclass(frozen=True)
 class Definition:
-    """How a function is defined: the statement as it stands in its file, and its text without indentation."""
+    """How a function is defined: the statement as its file has it, and its text without indentation."""
 
     tree: ast.FunctionDef | ast.AsyncFunctionDef
     text: str
@@ -52,7 +52,7 @@ def definition_of(function: Callable[..., Any]) -> Definition:
 
 
 def made(tree: ast.FunctionDef, about: Callable[..., Any], names: dict[str, Any]) -> Any:
-    """Return the function of a definition that stands in no file; it stands where the function stands that it is about.
+    """Return the function of a definition that no file contains; its place is that of the function that it is about.
 
     `names` are its global names.
     """
@@ -70,7 +70,7 @@ def made(tree: ast.FunctionDef, about: Callable[..., Any], names: dict[str, Any]
 
 
 _definitions: dict[int, tuple[CodeType, Definition]] = {}
-"""By the identity of the code, which never changes: equal codes may stand in several files."""
+"""By the identity of the code, which never changes: equal codes may occur in several files."""
 
 
 def _name_of(value: object) -> str:
@@ -91,7 +91,7 @@ def _read(function: Callable[..., Any], code: CodeType) -> Definition:
 
 @dataclass(frozen=True)
 class _File:
-    """What stands in a file: definitions of functions, and codes, by the line on which they begin."""
+    """What a file contains: definitions of functions, and codes, by the line on which they begin."""
 
     lines: Sequence[str]
     flags: int

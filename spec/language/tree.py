@@ -31,7 +31,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Number(Node):
-    """A number that stands in the function, or True or False."""
+    """A number written in the function, or True or False."""
 
     value: int
 

@@ -23,7 +23,7 @@ OLD_SOURCE = "Kafka 0.10 KafkaController"
 
 
 class ReassignmentState(enum.IntEnum):
-    """Where a controller stands in the reassignment of a partition: the next step, or what it waits for."""
+    """The step of a controller in the reassignment of a partition: the next one, or what it waits for."""
 
     NONE = 0
     """No reassignment of the partition runs."""
@@ -253,7 +253,7 @@ REASSIGNMENT = Machine(
 
 
 def history(era: str, of_era: Callable[[Row], bool]) -> Machine:
-    """Return the table of one history: its rows, and the states that they reach, without the guard that tells the two apart."""
+    """Return the table of one history: its rows, and the states that they reach, without the guard that distinguishes the two."""
     rows = [row for row in REASSIGNMENT.rows if of_era(row)]
     reached = {NONE} | {row.target for row in rows}
     states = enum.IntEnum("ReassignmentState", {state.name: int(state) for state in ReassignmentState if state in reached})  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""The checks of replication: which version keeps its promises at which bounds, and what the others violate."""
+"""The checks of replication: which version satisfies its properties at which bounds, and what the others violate."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _symmetric(check: Check) -> Check:
 
 
 _KIP_279 = _rejected("kip_279", "three_replicas", "KIP-279 is not enough with a third replica", StrongIsr=12)
-_KIP_320 = _holds("kip_320", "large", "KIP-320 keeps both promises at the largest bounds that CI has time for")
+_KIP_320 = _holds("kip_320", "large", "KIP-320 satisfies both properties at the largest bounds that CI has time for")
 
 CHECKS: tuple[Check, ...] = (
     _rejected("high_watermark", "small", "truncation to the high watermark loses records", WeakIsr=9, StrongIsr=10),

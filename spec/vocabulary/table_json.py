@@ -132,7 +132,7 @@ def load_table(text: str, bind: Mapping[Name, Function] | None = None) -> Machin
     """Return the machine that a JSON text states; names of guards and effects get the functions that `bind` has for them.
 
     Raises:
-        SpecError: the text is no table of version 1, or `bind` names what the table has not.
+        SpecError: the text is not a table of version 1, or `bind` names what the table has not.
     """
     table = _table(_parsed(text))
     known = {_name(function) for row in table.rows for function in (*row.looks, *row.effects)}

@@ -42,7 +42,7 @@ class FieldChange:
 
 @dataclass(frozen=True)
 class MessageItem:
-    """A message sent or received: the sequence or queue it stands in, its plain value, and how a person reads it."""
+    """A message sent or received: the sequence or queue that holds it, its plain value, and how a person reads it."""
 
     channel: str
     content: Any
@@ -85,7 +85,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Lasso:
-    """How a behaviour goes on forever: after `met` steps it owes something, and from `back` steps on it goes in a circle.
+    """How a behaviour continues forever: after `met` steps it owes something, and from `back` steps on it repeats a cycle.
 
     The last state is then that after `back` steps again. Where `back` is the number of all steps, the last state stays as it is.
     """
@@ -98,8 +98,8 @@ class Lasso:
 class Trace:
     """A behaviour from an initial state; `shows` names the property it breaks or the goal it reaches.
 
-    One that breaks a leads-to property goes on forever, as `lasso` tells. One that was found among normal forms, and got further
-    steps when it was told in real states, may not be a `shortest` one.
+    One that breaks a leads-to property continues forever, as `lasso` records. One that was found among normal forms, and got
+    further steps when it was translated to real states, may not be a `shortest` one.
     """
 
     spec: str
@@ -112,12 +112,12 @@ class Trace:
 
     @property
     def cycle(self) -> int:
-        """The number of steps in the circle, 0 where there is none."""
+        """The number of steps in the cycle, 0 where there is none."""
         return len(self.steps) - self.lasso.back if self.lasso is not None else 0
 
     @property
     def states(self) -> int:
-        """The number of states, the initial one included, that in which a circle closes counted once."""
+        """The number of states, the initial one included, that in which a cycle closes counted once."""
         return len(self.steps) + (self.cycle == 0)
 
     @property
@@ -147,7 +147,7 @@ def from_json(text: str) -> Trace:
     """Read a trace back.
 
     Raises:
-        SpecError: the text is no trace, or one of another version.
+        SpecError: the text is not a trace, or one of another version.
     """
     try:
         plain = json.loads(text)

@@ -35,7 +35,7 @@ def refuse_unlisted(spec: Spec) -> None:
     for module, name, rule in candidates:
         if id(rule) not in listed:
             raise SpecError(
-                f"spec {spec.name}: rule {rule.name} is declared ({module.__name__}.{name}) and stands in no spec, so no check "
+                f"spec {spec.name}: rule {rule.name} is declared ({module.__name__}.{name}) and no spec lists it, so no check "
                 "would ever fire it; list it under rules, or delete it (a version drops a rule by replacing(without=...))"
             )
 
@@ -48,7 +48,7 @@ def declared_in(module: ModuleType) -> Iterator[tuple[str, Rule]]:
 
 
 def values_of(module: ModuleType, kind: type[Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the values of a kind that stand in a module, by themselves or in a tuple, a list or a dict."""
+    """Yield the values of a kind that a module holds, by themselves or in a tuple, a list or a dict."""
     for name, value in list(vars(module).items()):
         several = value.values() if isinstance(value, dict) else value if isinstance(value, tuple | list) else (value,)
         for one in list(several):

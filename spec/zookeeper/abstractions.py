@@ -1,6 +1,6 @@
 """What the control plane's model leaves out, and for each why a verdict still counts, or what it does not cover.
 
-Every report prints it. The bounds of an exploration are no part of it.
+Every report prints it. The bounds of an exploration are not part of it.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ ABSTRACTIONS = (
     ),
     Abstraction(
         "an operator adds one partition, on the brokers from a first one on; the tool's read and its write are one step",
-        "the assignment does not matter to what is promised; a write that overwrites a new reassignment is not modelled",
+        "the assignment does not matter to the properties; a write that overwrites a new reassignment is not modelled",
     ),
     Abstraction(
         "the controller's timer for automatic rebalance is an event of the environment",
@@ -95,7 +95,7 @@ ABSTRACTIONS = (
     Abstraction(
         "a broker fails to delete only a replica that it hosts, or records that it holds",
         "Kafka can also fail where nothing, or a log without records, is left: while another log directory is offline. Without "
-        "this limit `fixed` keeps its promises in the families of failed deletions, too; with it DeletedTopicsGo tells a late "
-        "answer from a new failure",
+        "this limit `fixed` satisfies its properties in the families of failed deletions, too; with it DeletedTopicsGo "
+        "distinguishes a late answer from a new failure",
     ),
 )

@@ -1,8 +1,8 @@
-"""`fixed`, the model of the control plane that keeps every promise: its rules, its machines, its decisions.
+"""`fixed`, the model of the control plane that satisfies every property: its rules, its machines, its decisions.
 
 It is Kafka 2.8 at inter.broker.protocol 2.6, which writes the ISR through ZooKeeper, with a fix for each bug that is a case in
 cases/, including those that the checker found; of the fix of
-KAFKA-14140 only the leader's half is here (see ADDED_WHILE_GONE in claims.py).
+KAFKA-14140 only the leader's half is here (see ADDED_WHILE_GONE in goal_models.py).
 """
 
 from __future__ import annotations

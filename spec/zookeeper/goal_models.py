@@ -1,6 +1,6 @@
-"""`fixed` with other properties: the goals that an exploration must reach, and claims that fixed keeps, or that no Kafka keeps.
+"""`fixed` with other properties: the goals that an exploration must reach, and properties stricter than those of Kafka.
 
-A claim stands apart from the promises of `fixed`, so that these hold, and a bug shows the promise that it breaks.
+These are apart from the properties of `fixed`, so that `fixed` satisfies its own, and a bug shows the one that it violates.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ REACHED = dataclasses.replace(
     bound_sets=beginning_with("goals", FIXED.bound_sets),
     normal_form=(),
 )
-"""`fixed` with its goals in place of its promises. No normal form: that would forget how many controllers there were."""
+"""`fixed` with its goals in place of its properties. No normal form: that would forget how many controllers there were."""
 
 LOGS_REACHED = dataclasses.replace(
     REACHED,
@@ -35,11 +35,11 @@ LOGS_REACHED = dataclasses.replace(
     properties=LOG_GOALS,
     bound_sets=beginning_with("log_goals", FIXED.bound_sets),
 )
-"""`fixed` with goals about logs in place of its promises."""
+"""`fixed` with goals about logs in place of its properties."""
 
 
 def claiming(name: str, summary: str, claim: Property, bounds: str) -> Spec:
-    """Return `fixed` with one claim in place of its promises."""
+    """Return `fixed` with one other property in place of its own."""
     return dataclasses.replace(
         FIXED, name=name, summary=summary, properties=(claim,), bound_sets=beginning_with(bounds, FIXED.bound_sets)
     )
@@ -47,7 +47,7 @@ def claiming(name: str, summary: str, claim: Property, bounds: str) -> Spec:
 
 ISR_COMMITTED = claiming(
     "zookeeper/isr-holds-committed",
-    "a stronger promise than Committed, which fixed keeps: whoever is in the ISR holds what is committed",
+    "a stronger property than Committed, which fixed satisfies: whoever is in the ISR holds what is committed",
     ISR_HOLDS_COMMITTED,
     "two_records",
 )
@@ -55,7 +55,7 @@ ISR_COMMITTED = claiming(
 
 READERS_GO_BACK = claiming(
     "zookeeper/reads-before-KIP-207",
-    "a claim that no Kafka up to 3.9 keeps: the high watermark of a new leader is at once at least that of the leader before",
+    "a property that no Kafka up to 3.9 satisfies: a new leader's high watermark is at once at least that of the leader before",
     READS_BEFORE_KIP_207,
     "two_records",
 )
@@ -63,16 +63,16 @@ READERS_GO_BACK = claiming(
 
 ADDED_WHILE_GONE = claiming(
     "zookeeper/KAFKA-14140-in-zookeeper",
-    "a claim that no Kafka up to 3.9 keeps while leaders write the ISR: who is added to it is registered and not shutting down",
+    "a property that no Kafka up to 3.9 satisfies while leaders write the ISR: brokers added to it are registered and not stopping",
     ADDED_ARE_UP,
     "expired_leader",
 )
 """`fixed` has the leader's half of the fix (3.3): the leader asks its metadata cache, which may be old. The other half is in the
-controller, which refuses such an ISR; it is not asked where the leader writes to ZooKeeper."""
+controller, which refuses such an ISR; it does not take part where the leader writes to ZooKeeper."""
 
 OLD_LEADER_WITHOUT_SUCCESSOR = FIXED.replacing(
     "zookeeper/old-leader-without-successor",
-    "a claim that no Kafka up to 3.9 keeps: a former leader stops leading although the partition has no leader",
+    "a property that no Kafka up to 3.9 satisfies: a former leader stops leading although the partition has no leader",
     properties=(OLD_LEADERS_STOP,),
     bound_sets=beginning_with("crash_and_expiry", FIXED.bound_sets),
 )
@@ -80,7 +80,7 @@ OLD_LEADER_WITHOUT_SUCCESSOR = FIXED.replacing(
 
 STRAY_OF_DELETED_TOPIC = claiming(
     "zookeeper/stray-of-deleted-topic",
-    "a claim that no Kafka up to 3.9 keeps: nothing is left of a topic that was reassigned and then deleted",
+    "a property that no Kafka up to 3.9 satisfies: nothing is left of a topic that was reassigned and then deleted",
     NOTHING_IS_LEFT_OF_REASSIGNED,
     "deletion_and_reassignment_bounce",
 )
@@ -88,7 +88,7 @@ STRAY_OF_DELETED_TOPIC = claiming(
 
 OLD_RECORDS_SERVED = claiming(
     "zookeeper/old-records-served",
-    "a claim that no Kafka up to 2.7 keeps: a new topic has no records of one of its name that was reassigned and deleted",
+    "a property that no Kafka up to 2.7 satisfies: a new topic has no records of one of its name that was reassigned and deleted",
     OLD_RECORDS_ARE_NOT_SERVED,
     "recreation_of_reassigned",
 )
@@ -133,4 +133,4 @@ CHECKS: tuple[Check, ...] = (
     _broken(STRAY_OF_DELETED_TOPIC, "deletion_and_reassignment_bounce", {"NothingIsLeftOfReassigned": 30}),
     _broken(OLD_RECORDS_SERVED, "recreation_of_reassigned", {"OldRecordsAreNotServed": 33}),
 )
-"""The goals that must be reached, a promise that `fixed` keeps besides, and claims that no Kafka keeps, with their traces."""
+"""The goals that must be reached, a further property of `fixed`, and properties that no Kafka satisfies, with their traces."""

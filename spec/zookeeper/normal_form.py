@@ -10,9 +10,9 @@ under epochs that no request in a channel names. So families with either have no
 
 Fields that no function here names stay as they are; epochs and versions are found by the names of their domains.
 
-One kind of state has no normal form among those that a search finds, and `--verify normal_form` tells it: where a connection breaks
-before a request that is dropped here is refused, only the count of such faults is left. Whatever happens then can happen without
-the fault, too, since a count does nothing but limit. So no violation is missed.
+One kind of state has no normal form among those that a search finds, and `--verify normal_form` reports it: where a connection
+breaks before a request that is dropped here is refused, only the count of such faults is left. Whatever happens then can happen
+without the fault, too, since a count does nothing but limit. So no violation is missed.
 """
 
 from __future__ import annotations

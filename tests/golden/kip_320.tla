@@ -11,7 +11,7 @@
 \* are numbers, arrays are functions from 0, sequences are tuples (so the item at offset 0 is item 1), sets
 \* are sets, members of an enumeration are numbers with names.
 \*
-\* A bound is a constant. A step that would leave one is no step (Step, and the comments `within the bounds`).
+\* A bound is a constant. A step that would leave one is not a step (Step, and the comments `within the bounds`).
 \* A limit that the spec states as a fact is part of TypeInvariant; a step that leaves limits of both kinds
 \* violates it. Limits are looked at where a step ends: a step that leaves one and comes back within it before
 \* it ends is taken here, and is none there. Two rows of a table that fit at once, and whatever cannot be
@@ -139,8 +139,7 @@ PartitionFits(it) ==
   /\ \A i \in DOMAIN it.requests : LeaderAndIsrFits(it.requests[i])
   /\ it.next_record <= MaxRecords
 
-\* The step to the state t, unless that is outside the bounds; where it is no state at all, TypeInvariant
-\* tells.
+\* The step to the state t, unless that is outside the bounds; TypeInvariant reports what is not a state at all.
 Step(t) == Holds(PartitionFits(t) \/ t \notin PartitionType) /\ state' = t
 
 --------------------------------------------------------------------------------------------------------------
@@ -474,7 +473,7 @@ Next ==
 Spec == Init /\ [][Next]_state
 
 --------------------------------------------------------------------------------------------------------------
-\* What is claimed
+\* The properties
 
 \* Each field stays in its domain.
 TypeInvariant == state \in PartitionType
@@ -531,7 +530,7 @@ ALeaderWasElected(s) == s.quorum.leader_epoch # NO_EPOCH
 
 \* A goal: TLC reaches it where it finds that NeverElected is violated. A leader gets elected.
 \*
-\* Source: guards against an empty proof
+\* Source: goal
 NeverElected == ~ALeaderWasElected(state)
 
 \* Some leader of an ISR of at least two exposes a record.
@@ -543,7 +542,7 @@ ARecordIsCommitted(s) ==
 \* A goal: TLC reaches it where it finds that NeverCommitted is violated. A record gets committed on two
 \* replicas.
 \*
-\* Source: guards against an empty proof
+\* Source: goal
 NeverCommitted == ~ARecordIsCommitted(state)
 
 ==============================================================================================================

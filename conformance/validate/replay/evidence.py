@@ -3,7 +3,7 @@
 Nothing that is observed depends on when between two observations they happen, so each is filled in as late as possible:
 - a broker crashes, loses its session, is shut down, starts again, or is elected controller just before the lines that show it;
 - whether its process ended or only its session is read from the next request it handles: a new process has no leader epoch;
-- an ISR changes only as often as the versions of the state znode leave room for, and a controller reads it when it tells it;
+- an ISR changes only as often as the versions of the state znode leave room for, and a controller reads it when it reports it;
 - an election is requested just before its line.
 """
 

@@ -96,7 +96,7 @@ def replay(
     progress: Callable[[str], object] = lambda _: None,
     most: int = MOST_STATES,
 ) -> Replayed:
-    """Explain the logs of these partitions, or of the first ones; `progress` is told of each before it begins.
+    """Explain the logs of these partitions, or of the first ones; `progress` receives each before it begins.
 
     The logs are held to the tables first: the model has neither all fields of requests nor all lines of brokers.
 

@@ -180,7 +180,7 @@ class _ControllerListener:
         """Nothing changes."""
 
     def started(self, replica: int, state: int) -> None:
-        """What a machine starts with is no line of its own."""
+        """What a machine starts with is not a line of its own."""
 
     def flushed(self, registered: frozenset[int] | None, alive: frozenset[int] | None, whole: bool) -> None:
         """The end of a batch is not an observation."""
@@ -228,10 +228,10 @@ class _BrokerListener:
         """Why is not said; the model decides."""
 
     def cached(self, sender: Sender, now: LeaderAndIsr) -> None:
-        """What a broker tells its clients is not modelled."""
+        """What a broker reports to its clients is not modelled."""
 
     def uncached(self, sender: Sender) -> None:
-        """What a broker tells its clients is not modelled."""
+        """What a broker reports to its clients is not modelled."""
 
     def gap(self) -> None:
         """Record where lines are missing."""

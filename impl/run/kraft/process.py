@@ -42,7 +42,7 @@ class RunningKRaftBroker:
         self._random = random
 
     def live(self, started: Callable[[], object], ended: Callable[[], object]) -> Task:
-        """Register, and go on to send heartbeats until the controller lets the broker go; then call `ended`."""
+        """Register, and send heartbeats until the controller lets the broker go; then call `ended`."""
         broker = self.broker
         while not self.is_registered:
             answer = yield RemoteCall(CONTROLLER, broker.registration(), ANSWER)

@@ -1,6 +1,6 @@
 """A run of KRaft in virtual time: one seed is the source of all randomness, so equal options give equal runs.
 
-Its invariants are judged all the time, and at the end what clients were told.
+Its invariants are judged all the time, and at the end what clients saw.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The verdict on a run of KRaft: the properties of spec/kraft on the projected state of each partition, and what clients were told.
+"""The verdict on a run of KRaft: the properties of spec/kraft on the projected state of each partition, and what clients saw.
 
 Invariants are judged again and again while the cluster runs, the properties that compare two states on the states of two looks:
-these claims hold of every two states of a behaviour in their order, not only of the ends of a step.
+these properties hold of every two states of a behaviour in their order, not only of the ends of a step.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ CAN_BREAK: Mapping[str, tuple[str, ...]] = {
         *("KAFKA-14616", "KAFKA-13198", "KAFKA-19975", "stale-reassignment-lists"),
     ),
 }
-"""For each promise the switches of spec/kraft/cases/ that may break it."""
+"""For each property the switches of spec/kraft/cases/ that may break it."""
 UNCLEAN = "unclean election"
 WHAT = {
     a_leader_is_missing: "no broker leads",
@@ -80,10 +80,10 @@ def switches_of(era: Spec) -> tuple[str, ...]:
 
 
 class KRaftJudge:
-    """Judges a cluster; `findings` are the broken promises of all looks, each told once for its partition."""
+    """Judges a cluster; `findings` are the violated properties of all looks, each reported once for its partition."""
 
     def __init__(self, cluster: KRaftNodes, watcher: KRaftWatcher, era: Spec, brokers: list[int], unclean: bool) -> None:
-        """`brokers` are the possible ones, from 0 on; `unclean` tells whether topics permit unclean elections."""
+        """`brokers` are the possible ones, from 0 on; `unclean` says whether topics permit unclean elections."""
         min_isr = cluster.settings.min_insync_replicas
         self.findings: dict[tuple[str, TopicPartition], Broken] = {}
         self._cluster = cluster
@@ -161,7 +161,7 @@ class KRaftJudge:
         return verdict
 
     def _records(self, partition: TopicPartition, truth: Mapping[int, str], history: History, verdict: Verdict) -> None:
-        """Look for every acknowledged record; after an unclean election it may be lost, which is no broken promise."""
+        """Look for every acknowledged record; after an unclean election it may be lost, which violates no property."""
         stored = set(truth.values())
         verdict.stored += len(truth)
         verdict.twice += len(truth) - len(stored)
@@ -190,7 +190,7 @@ class KRaftJudge:
 
 
 def claims(claim: Property, **scope: Any) -> bool:
-    """Whether a property claims something of a state or of two."""
+    """Whether a property is about a state or about two."""
     return claim.when is None or bool(_called(claim.when, scope))
 
 

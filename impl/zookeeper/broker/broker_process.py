@@ -265,7 +265,7 @@ class BrokerProcess:
         self.data.handle_fetch(named, self.now, lambda done: reply(FetchResponse({asked[p]: one for p, one in done.items()})))
 
     def _init_producer(self, transactional_id: str | None) -> InitProducerIdResponse:
-        """Give an id to an idempotent producer; a transactional one is told to look for its coordinator, which this is not."""
+        """Give an id to an idempotent producer; a transactional one is referred to its coordinator, which this broker is not."""
         if transactional_id is not None:
             return InitProducerIdResponse(ErrorCode.NOT_COORDINATOR if transactional_id else ErrorCode.INVALID_REQUEST)
         try:

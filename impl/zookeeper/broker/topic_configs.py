@@ -39,7 +39,7 @@ class TopicConfigs:
         self._known: dict[str, Mapping[str, str]] = {}
         self._stale: set[str] = set()
         self._seen: set[str] | None = None
-        """The announcements that are read, None before the first look: what was announced before is no news."""
+        """The announcements that are read, None before the first look: what was announced before is not news."""
 
     def session_opened(self, session: Session) -> None:
         """Use a new session: changes may have been missed, so everything is read again."""

@@ -91,7 +91,7 @@ class ControllerContext:
         return self.is_queued_for_deletion(topic) or topic in self.deleted_after_reassignment
 
     def deletion_of(self, topic: str) -> DeletionState:
-        """Return where the controller stands in a topic's deletion."""
+        """Return the controller's step in a topic's deletion."""
         return DeletionState.NOT_QUEUED if self.deletions is None else DeletionState(self.deletions.state_of(topic))
 
     def is_queued_for_deletion(self, topic: str) -> bool:

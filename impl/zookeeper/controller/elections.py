@@ -51,7 +51,7 @@ def elect(partition: TopicPartition, inputs: ElectionInputs, context: Controller
     """Elect a leader by the strategy.
 
     For a reassignment the replicas that it removes do not count (Election.leaderForReassign). In place of a broker that shuts down,
-    no replica is told whose log directory is lost (leaderForControlledShutdown).
+    no replica is informed whose log directory is lost (leaderForControlledShutdown).
     """
     assignment = context.assignment(partition)
     leader, isr, recipients = elect_from(

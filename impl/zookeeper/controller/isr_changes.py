@@ -41,7 +41,7 @@ class AlterIsr(ControllerEvent):
         return self._judge(core, Answers())
 
     def _named(self, core: ControllerCore) -> AlterIsr:
-        """Return the same proposals with the names of topics; the answer has their ids again, and tells which are unknown."""
+        """Return the same proposals with the names of topics; the answer has their ids again, and says which are unknown."""
         names = names_found(self.proposals, core.context.topic_ids)
         asked = {name: p for p, name in names.items()}
         unknown = {p: ErrorCode.UNKNOWN_TOPIC_ID for p, name in names.items() if name == p}

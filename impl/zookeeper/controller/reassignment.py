@@ -188,7 +188,7 @@ class PartitionIsrChange(ControllerEvent):
     partition: TopicPartition
 
     def handle(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """End the reassignment, or go on waiting; one that goes on waiting has the znode watched."""
+        """End the reassignment, or keep waiting; one that keeps waiting has the znode watched."""
         if core.reassignments.state_of(self.partition) != ReassignmentState.WAITING:
             return []
         core.session.exists(znodes.state(self.partition), watch=True)
@@ -288,7 +288,7 @@ class Reassign(ControllerTask):
             return fired
 
     def _end(self, core: ControllerCore) -> Sequence[ControllerTask]:
-        """Tell all brokers the new assignment, and let the topic's deletion go on (step B8)."""
+        """Tell all brokers the new assignment, and let the topic's deletion continue (step B8)."""
         core.context.targets.pop(self.partition, None)
         core.send_metadata(core.context.live, [self.partition])
         if self.trigger == "clear":

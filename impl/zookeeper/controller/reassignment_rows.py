@@ -123,7 +123,7 @@ class ReassignmentRows(WriterGuards):
 
     @guard
     def end_is_announced(self, partition: TopicPartition) -> bool:
-        """The target is all replicas before the others leave, and a leader that stays is told (0.8.1, KAFKA-1097)."""
+        """The target is all replicas before the others leave, and a leader that stays is informed (0.8.1, KAFKA-1097)."""
         assigned, target = BrokerSet.of(self._context.assignments[partition]), self._target(partition)
         return replicas_at_end(assigned, target, self._k.end_of_reassignment) == target
 

@@ -67,7 +67,7 @@ class RequestBatch:
         self.add_update_metadata(self._context.live, [partition])
 
     def note_reassignment(self, partition: TopicPartition) -> None:
-        """Say in the log, once the batch is sent, that a reassignment has told a partition's replicas of each other."""
+        """Say in the log, once the batch is sent, that a reassignment has informed a partition's replicas of each other."""
         held, context = self._context.leadership[partition], self._context
         isr, replicas, adding, removing = (
             ",".join(map(str, one))
@@ -154,7 +154,7 @@ class RequestBatch:
         return self._number, self._context.epoch, self._context.broker_epochs[broker]
 
     def _trace_leader_and_isr(self, broker: int, states: Mapping[TopicPartition, LeaderAndIsrState]) -> None:
-        """Write what a broker is told of each partition, as Kafka's LeaderAndIsrPartitionState shows it."""
+        """Write what a broker is sent about each partition, as Kafka's LeaderAndIsrPartitionState shows it."""
         if not self._log.writes(LogLevel.TRACE):
             return
         for partition, state in states.items():

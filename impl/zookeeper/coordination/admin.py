@@ -289,7 +289,7 @@ def _exists(name: str) -> KafkaError:
 
 
 def check_increase(name: str, topic: znodes.Topic, total: int) -> None:
-    """Refuse a number of partitions that is no increase, and a topic without partition 0.
+    """Refuse a number of partitions that is not an increase, and a topic without partition 0.
 
     Raises:
         KafkaError: one of these.

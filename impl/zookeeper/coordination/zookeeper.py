@@ -3,7 +3,7 @@
 kazoo differs from the interface in three ways, which this module hides. After a session has expired, kazoo opens another and would
 execute pending requests under it: here submitting and expiring exclude each other, so a session that is over sends nothing.
 kazoo drops its watches with a connection and calls each with an event without a type: here that is one `DISCONNECTED`.
-kazoo tries for ever to reach servers that have ended: here all sessions of a service share one `Silence`, which limits the wait.
+kazoo tries forever to reach servers that have ended: here all sessions of a service share one `Silence`, which limits the wait.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who is in the ISR, who is eligible as leader, and which process a broker is."""
+"""The members of the ISR, the replicas eligible as leader, and which process a broker is."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "KAFKA-18106",
-        "without eligible leader replicas a process that registers anew stays in the ISR, whatever it lost",
+        "without eligible leader replicas a process that registers again stays in the ISR, whatever it lost",
         releases=("3.0", "3.9"),
         decides={
             ELR: Checked.NO,
@@ -90,7 +90,7 @@ CASES: tuple[Case, ...] = (
         releases=None,  # eligible leader replicas and the fix came with 4.0.0
         decides={
             Decision(
-                "clean_shutdown_detected", Checked.YES, "a registration tells how the process before ended (4.0, KAFKA-18635)"
+                "clean_shutdown_detected", Checked.YES, "a registration reports how the process before ended (4.0, KAFKA-18635)"
             ): Checked.NO
         },
         shows=(Shown("two_shutdowns", {"UncleanElectionHasCause": 11}, tests=(NO_UNCLEAN_ELECTION,)),),

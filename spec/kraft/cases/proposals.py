@@ -35,11 +35,11 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "KAFKA-13790",
-        "an image is ignored if its partition epoch was told by the answer to a proposal",
+        "an image is ignored if its partition epoch came with the answer to a proposal",
         releases=("3.0", "3.2"),
         decides={EQUAL_PARTITION_EPOCH_APPLIED: Checked.NO},
         shows=(Shown("shrink"),),
-        breaks_nothing="a record whose partition epoch an answer told changes replicas only with the leader epoch, and "
+        breaks_nothing="a record whose partition epoch an answer reported changes replicas only with the leader epoch, and "
         "then it counts",
     ),
     Case(
@@ -56,7 +56,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "proposal-dropped-at-known-epoch",
-        "a leader applies an image whose partition epoch an answer told before, and drops the proposal that it made "
+        "a leader applies an image whose partition epoch an answer reported before, and drops the proposal that it made "
         "since; the controller has accepted that, and the leader commits without the new ISR member",
         releases=("3.3", LAST),
         decides={

@@ -1,4 +1,4 @@
-"""What KRaft promises about epochs: of leaders, of the partition, of processes.
+"""The properties of KRaft about epochs: of leaders, of the partition, of processes.
 
 The sources' names in capitals are those of properties.py.
 """
@@ -38,7 +38,7 @@ def topic_stays(before: KRaft, after: KRaft) -> bool:
 
 
 def replica_stays(before: KRaft, after: KRaft, broker: int) -> bool:
-    """The broker's process goes on, and so does its replica of the same topic."""
+    """The broker's process continues, and so does its replica of the same topic."""
     old, new = before.brokers[broker], after.brokers[broker]
     if old.epoch != new.epoch or old.replica.topic_id != new.replica.topic_id:
         return False
@@ -46,7 +46,7 @@ def replica_stays(before: KRaft, after: KRaft, broker: int) -> bool:
 
 
 def an_epoch_changes(before: KRaft, after: KRaft, k: Constants) -> bool:
-    """A leader epoch or a partition epoch changes, at the controller or on a replica that goes on."""
+    """A leader epoch or a partition epoch changes, at the controller or on a replica that continues."""
     if topic_stays(before, after):
         if before.controller.partition.partition_epoch != after.controller.partition.partition_epoch:
             return True
@@ -59,7 +59,7 @@ def an_epoch_changes(before: KRaft, after: KRaft, k: Constants) -> bool:
 
 
 def epochs_never_go_back(before: KRaft, after: KRaft, k: Constants) -> bool:
-    """Leader epoch and partition epoch never decrease, at the controller and on a replica that goes on."""
+    """Leader epoch and partition epoch never decrease, at the controller and on a replica that continues."""
     old_partition, new_partition = before.controller.partition, after.controller.partition
     if topic_stays(before, after):
         if new_partition.leader_epoch < old_partition.leader_epoch or new_partition.partition_epoch < old_partition.partition_epoch:
@@ -116,28 +116,28 @@ EPOCHS: tuple[Property, ...] = (
         "OneLeaderInEachEpoch",
         one_leader_in_each_epoch,
         "at most one replica leads the partition under one leader epoch",
-        "EPOCHS",
+        "Kafka 3.9 PartitionRegistration.merge",
         when=two_believe_to_lead,
     ),
     step_invariant(
         "EpochsNeverGoBack",
         epochs_never_go_back,
         "leader epoch and partition epoch never decrease, in the metadata and on a running broker",
-        "EPOCHS; Kafka 3.9 PartitionRegistration.merge",
+        "Kafka 3.9 PartitionRegistration.merge",
         when=an_epoch_changes,
     ),
     step_invariant(
         "ChangesHaveTheirEpochs",
         partition_epoch_grows,
         "each change of the partition comes with a larger partition epoch, a change of the leader with a larger leader epoch too",
-        "EPOCHS; Kafka 3.9 PartitionRegistration.merge",
+        "Kafka 3.9 PartitionRegistration.merge",
         when=the_partition_changes,
     ),
     step_invariant(
         "OneEpochForEachProcess",
         only_another_process_gets_another_epoch,
         "a broker epoch belongs to one process, and a process keeps it",
-        "BEPOCH: KAFKA-16952",
+        "Kafka 3.9 ClusterControlManager.registerBroker; KAFKA-16952",
         when=a_registration_changes,
     ),
 )

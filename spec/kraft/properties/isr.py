@@ -1,4 +1,4 @@
-"""What KRaft promises about who may lead: the leader, the ISR and the ELR, as the metadata log has them.
+"""The properties of KRaft about who may lead: the leader, the ISR and the ELR, as the metadata log has them.
 
 The sources' names in capitals are those of properties.py.
 """
@@ -115,21 +115,21 @@ CANDIDATES: tuple[Property, ...] = (
         "LeaderInIsr",
         leader_is_in_isr,
         "the leader is in the ISR, or there is no leader",
-        "ISRNE",
+        "Kafka 3.9 PartitionChangeBuilder.tryElection",
         when=there_is_a_leader,
     ),
     invariant(
         "IsrNeverEmpty",
         isr_has_a_member_or_the_elr_may,
         "the ISR has a member, unless eligible leader replicas are enabled",
-        "ISRNE: KIP-966",
+        "KIP-966; Kafka 3.9 PartitionChangeBuilder.build",
         when=the_partition_exists,
     ),
     invariant(
         "ElrBesideSmallIsr",
         elr_is_beside_a_small_isr,
         "the ELR has members only while the ISR is below min.insync.replicas; they are replicas outside the ISR",
-        "ISRNE: KIP-966",
+        "KIP-966; Kafka 3.9 PartitionChangeBuilder.populateTargetElr",
         when=the_elr_has_a_member,
     ),
     invariant(
@@ -143,28 +143,28 @@ CANDIDATES: tuple[Property, ...] = (
         "LeaderIsActive",
         leader_is_active,
         "the leader is registered, and neither fenced nor in controlled shutdown",
-        "ISRLIVE: KAFKA-19522",
+        "Kafka 3.9 PartitionChangeBuilder.isValidNewLeader; KAFKA-19522",
         when=there_is_a_leader,
     ),
     invariant(
         "IsrIsActive",
         isr_is_active,
         "the ISR names no broker that is fenced or in controlled shutdown; without the ELR its last member stays",
-        "ISRLIVE: KIP-841, KAFKA-18106",
+        "KIP-841; KAFKA-18106",
         when=somebody_is_not_active,
     ),
     step_invariant(
         "JoinsInItsProcess",
         who_joins_fetched_in_this_process,
         "who joins the ISR was caught up in the process that is registered now",
-        "BEPOCH: KIP-903",
+        "KIP-903",
         when=the_isr_grows_by_its_leader,
     ),
     invariant(
         "UncleanElectionHasCause",
         unclean_elections_have_a_cause,
         "no leader is elected uncleanly, unless the topic allows it, an operator requested it, or a process ended without order",
-        "KIP-966: KAFKA-18635",
+        "KIP-966; KAFKA-18635",
         when=an_election_was_unclean,
     ),
 )

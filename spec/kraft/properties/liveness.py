@@ -1,7 +1,7 @@
 """What must happen after the last fault: a leader, replicas that know it, an ISR of all that are up, no proposal left pending.
 
-Leads-to properties, under weak fairness of each protocol rule. Each antecedent tells the states that must not last, the predicate
-all others.
+Leads-to properties, under weak fairness of each protocol rule. Each antecedent is met in the states that must not
+last, the predicate in all others.
 """
 
 from __future__ import annotations
@@ -164,49 +164,49 @@ PROGRESS: tuple[Property, ...] = (
         a_leader_is_missing,
         no_leader_is_missing,
         "when no leader runs and a broker that could be elected is up, a leader is elected, unless that broker fails too",
-        "CONVERGE",
+        "Kafka 3.9 ReplicationControlManager.handleBrokerUnfenced",
     ),
     leads_to(
         "ReplicasLearn",
         a_replica_is_behind,
         no_replica_is_behind,
         "every replica that is up comes to have the newest epochs, and leads or fetches",
-        "CONVERGE: KAFKA-13790",
+        "KAFKA-13790",
     ),
     leads_to(
         "IsrGrowsBack",
         a_replica_is_outside_the_isr,
         no_replica_is_outside_the_isr,
         "when the leader is up, every replica that is up comes back into the ISR",
-        "CONVERGE: KAFKA-14154",
+        "KAFKA-14154",
     ),
     leads_to(
         "ProposalsSettle",
         a_proposal_is_pending,
         no_proposal_is_pending,
         "a pending proposal is settled by an answer or by the metadata log",
-        "NOSTUCK: KAFKA-14154, KAFKA-14010",
+        "KAFKA-14154; KAFKA-14010",
     ),
     leads_to(
         "RecordsAreCommitted",
         a_record_is_not_committed,
         every_record_is_committed,
         "while the ISR has min.insync.replicas, the high watermark comes to the end of the leader's log",
-        "CONVERGE: KAFKA-13091, KAFKA-15021",
+        "KAFKA-13091; KAFKA-15021",
     ),
     leads_to(
         "StrayReplicasGo",
         a_stray_replica_is_left,
         no_stray_replica_is_left,
         "a broker that is up does not keep a replica of a topic that is gone, or that it is not assigned",
-        "CONVERGE: KAFKA-13198, KAFKA-13127",
+        "KAFKA-13198; KAFKA-13127",
     ),
     leads_to(
         "ReassignmentEnds",
         a_reassignment_could_end,
         no_reassignment_could_end,
         "a reassignment whose leader and target are up ends",
-        "CONVERGE: KAFKA-19975",
+        "KAFKA-19975",
     ),
 )
 """What fair protocol steps lead to once operators and faults have stopped."""
@@ -216,6 +216,6 @@ RECOVERS = recoverable(
     is_recovered,
     "protocol steps alone can reach recovery: every broker that is up is active, in the ISR, and at the newest epochs; nothing is "
     "pending, and all records are committed, if the ISR is large enough",
-    "CONVERGE",
+    "KAFKA-13790; KAFKA-13916; KAFKA-14154; KAFKA-14616",
 )
 """A goal that protocol steps must be able to reach from every state."""

@@ -1,4 +1,4 @@
-"""What KRaft promises about records: what is committed stays, logs agree, high watermarks grow.
+"""The properties of KRaft about records: what is committed stays, logs agree, high watermarks grow.
 
 The sources' names in capitals are those of properties.py.
 """
@@ -132,35 +132,35 @@ RECORDS: tuple[Property, ...] = (
         "LeaderCountsCandidates",
         leader_counts_the_candidates,
         "the newest leader waits for the ISR before it commits, and for the ELR too while its ISR is large enough to commit",
-        "SUPERSET (ReplicationQuorumSuperset)",
+        "Vanlightly/kafka-tlaplus kraft/kip-966: ReplicationQuorumSuperset",
         when=a_replica_leads_newest,
     ),
     invariant(
         "CandidatesHoldCommitted",
         candidates_hold_what_is_committed,
         "every member of the ISR or the ELR that runs holds all committed records: each of them could lead",
-        "CANDIDATE (LeaderCandidateCompleteness)",
+        "Vanlightly/kafka-tlaplus kraft/kip-966: LeaderCandidateCompleteness",
         when=a_record_is_committed,
     ),
     invariant(
         "Committed",
         leaders_hold_what_is_committed,
         "the replica that leads under the newest leader epoch holds all committed records, as far as elections were clean",
-        "COMMITTED (LeaderCompleteness)",
+        "Vanlightly/kafka-tlaplus kraft/kip-966: LeaderCompleteness",
         when=a_leader_has_to_hold_records,
     ),
     invariant(
         "LogMatch",
         logs_agree_below_high_watermarks,
         "two logs never hold different records at an offset below both high watermarks, unless an election was unclean",
-        "LOGMATCH",
+        "Vanlightly/kafka-tlaplus kraft/kip-966: LogMatching",
         when=two_high_watermarks_are_above_zero,
     ),
     step_invariant(
         "HighWatermarkGrows",
         high_watermarks_of_leaders_grow,
         "a leader's high watermark never decreases within its leader epoch, and never exceeds the end of its log",
-        "HWMONO",
+        "Kafka 3.9 Partition.maybeIncrementLeaderHW",
         when=a_high_watermark_is_above_zero,
     ),
 )

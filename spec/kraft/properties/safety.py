@@ -1,7 +1,6 @@
 """The safety properties of KRaft, as predicates over states and steps.
 
-The same properties are checked for every era. The sources' names in capitals: COMMITTED, CANDIDATE, SUPERSET, LOGMATCH, HWMONO,
-ISRLIVE, ISRNE, EPOCHS, BEPOCH; the names of the public TLA+ models of KIP-966 are beside them.
+The same properties are checked for every era. The reference names the public TLA+ model of KIP-966 where it has the property.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What KRaft promises about a topic's replicas while operators move them, and about a topic that is deleted and created again.
+"""The properties of KRaft about a topic's replicas while operators move them, and about a topic that is deleted and created again.
 
 The sources' names in capitals are those of properties.py.
 """
@@ -93,28 +93,28 @@ TOPICS: tuple[Property, ...] = (
         "ListsNameReplicas",
         isr_and_elr_are_replicas,
         "ISR, ELR, added and removed replicas are replicas",
-        "ISRNE: elr-outside-replicas",
+        "KIP-966; Kafka 3.9 PartitionChangeBuilder.populateTargetElr",
         when=the_partition_exists,
     ),
     invariant(
         "ReassignmentEndsAtTarget",
         replicas_are_the_target,
         "when no reassignment runs any more, the replicas are those that operators asked for last",
-        "ReplicationControlManager.changePartitionReassignment: retargeted-removal-stays",
+        "Kafka 3.9 ReplicationControlManager.changePartitionReassignment",
         when=a_reassignment_was_requested,
     ),
     step_invariant(
         "ReassignmentKeepsCandidates",
         enough_candidates_stay,
         "when replicas leave, ISR and ELR together keep min.insync.replicas members, if they had them",
-        "KIP-966; KAFKA-15665; PartitionReassignmentRevert: cancellation-below-min-isr",
+        "KIP-966; KAFKA-15665; Kafka 3.9 PartitionReassignmentRevert",
         when=a_replica_leaves,
     ),
     invariant(
         "ProposalsAreValid",
         no_proposal_is_invalid,
         "no proposal of a leader is answered with INVALID_REQUEST: it names replicas and itself, and comes from the leader",
-        "ReplicationControlManager.validateAlterPartitionData",
+        "Kafka 3.9 ReplicationControlManager.validateAlterPartitionData",
         when=an_answer_refuses,
     ),
     invariant(

@@ -100,7 +100,7 @@ def reads_metadata(s: PublicKRaft, broker: int) -> bool:
 
 
 def record_concerns(s: PublicKRaft, broker: int, offset: int) -> bool:
-    """The record is new to the broker, which leads, or is told a larger leader epoch, or does not host the partition yet."""
+    """The record is new to the broker, which leads, or receives a larger leader epoch, or does not host the partition yet."""
     node = s.brokers[broker]
     if offset <= node.known or offset > len(s.metadata):
         return False

@@ -52,7 +52,7 @@ def somebody_is_candidate(s: PublicKRaft, k: Constants, isr: BrokerSet, unfenced
 
 
 def leader_stays(s: PublicKRaft, k: Constants, isr: BrokerSet, elr: BrokerSet, unfenced: int, fenced: int) -> bool:
-    """The leader can go on; or there is none, and nobody could lead. KIP-966 does not ask whether the leader is fenced."""
+    """The leader can stay; or there is none, and nobody could lead. KIP-966 does not ask whether the leader is fenced."""
     leader = s.metadata[last(s)].leader
     if k.elr == Checked.YES:
         if leader == NONE:

@@ -133,7 +133,7 @@ RECOVERY_QUORUM = invariant(
     "MinIsrRecoveryQuorum",
     a_quorum_is_remembered,
     "while ISR and ELR are empty, MinISR replicas are remembered, of which one has all that is committed unless all lost it",
-    "Vanlightly/kafka-tlaplus kraft/kip-966",
+    "Vanlightly/kafka-tlaplus kraft/kip-966: MinIsrRecoveryQuorum",
     when=nobody_is_eligible,
 )
 

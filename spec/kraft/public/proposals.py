@@ -111,7 +111,7 @@ def send_proposal(s: PublicKRaft, broker: int, isr: BrokerSet, epochs: int) -> N
 
 
 def expand(s: PublicKRaft, k: Constants, broker: int) -> None:
-    """Propose the ISR with who is caught up."""
+    """Propose the ISR with the brokers that are caught up."""
     isr = proposed_isr(s, k, broker, NO_BROKERS)
     send_proposal(s, broker, isr, epochs_of(s, k, broker, isr))
 
@@ -122,7 +122,7 @@ EXPAND = Rule(
     params=A_BROKER,
     guards=(may_propose, expands),
     effects=(expand,),
-    summary="{broker} proposes an ISR with who is caught up",
+    summary="{broker} proposes an ISR with the brokers that are caught up",
     reference=REFERENCE,
 )
 

@@ -1,4 +1,4 @@
-"""The public model's records: a leader's log, its high watermark, and what clients are told.
+"""The public model's records: a leader's log, its high watermark, and what clients see.
 
 Source: Vanlightly/kafka-tlaplus, kafka_data_replication/kraft/v3.5: kafka_replication_v3_5.tla, v3_5_functions.tla.
 """

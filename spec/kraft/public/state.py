@@ -91,7 +91,7 @@ class PublicMessage:
     fetch_offset: int = field(OFFSETS)
     last_epoch: int = field(EPOCHS)
     answered_epoch: int = field(EPOCHS)
-    """In an answer to a fetch: the leader epoch of who answers."""
+    """In an answer to a fetch: the responder's leader epoch."""
     diverges: int = field(Flag())
     diverging_epoch: int = field(EPOCHS)
     diverging_end: int = field(OFFSETS)

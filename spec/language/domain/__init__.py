@@ -7,9 +7,9 @@ engines dtype and bytes.
 
 Theory of operation. Rules run as ordinary Python on these values, and as compiled code in the engines; both must agree. So a value
 refuses operations that compiled code cannot do: a store outside its domain, an index outside its sequence (also a negative one), a
-copy by assignment. A limit written as a number is a claim: exceeding it is an `OutOfDomain`, an error of the specification. A limit
-that comes from a `Bound` only restricts the exploration: exceeding it is an `OutOfBound`, and the engines drop that step, count it
-and name it.
+copy by assignment. A limit written as a number is an assertion: exceeding it is an `OutOfDomain`, an error of the
+specification. A limit that comes from a `Bound` only restricts the exploration: exceeding it is an `OutOfBound`, and the engines
+drop that step, count it and name it.
 """
 
 from kafka_spec.spec.language.domain.elements import add, count, has, remove

@@ -1,6 +1,6 @@
 """What functions may do to sets and bags of records: add, remove, has, count. Engines compile calls of these functions.
 
-An element is given by its fields (the others hold their initial value), or by a record of the same dataclass that stands in the
+An element is given by its fields (the others hold their initial value), or by a record of the same dataclass that is in the
 state or is an element itself. Elements are compared by their contents.
 """
 

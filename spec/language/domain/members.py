@@ -88,7 +88,7 @@ def members_of(members: int) -> MemberSet:
     """Give the members of a set to a loop, in ascending order.
 
     Raises:
-        BadAccess: the number is no set of members numbered 0 to 61.
+        BadAccess: the number is not a set of members numbered 0 to 61.
     """
     if not 0 <= members < 1 << 62:
         raise BadAccess(f"members_of({members}): a set is a number of 0 or more, below 2**62")
@@ -104,7 +104,7 @@ def set_of(members: Iterable[int]) -> MemberSet:
     found = NO_MEMBERS
     for member in members:
         if not 0 <= member < 62:
-            raise BadAccess(f"set_of(): {member} is no member; members are numbered 0 to 61")
+            raise BadAccess(f"set_of(): {member} is not a member; members are numbered 0 to 61")
         found |= 1 << member
     return found
 

@@ -100,7 +100,7 @@ def pop_first(sequence: Any) -> None:
 
 def _refuse_option(type_: Sequence) -> None:
     if isinstance(type_, Maybe):
-        raise BadAccess(f"{type_.place}: an option is no sequence; put() a value, or drop() it")
+        raise BadAccess(f"{type_.place}: an option is not a sequence; put() a value, or drop() it")
 
 
 def _refuse_element(type_: Sequence) -> None:

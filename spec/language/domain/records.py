@@ -117,7 +117,7 @@ def domain_of(what: Domain | type) -> Domain:
         return what
     if not isinstance(what, type) or what in _INSTEAD:
         cure = _INSTEAD.get(what, "a domain or a dataclass") if isinstance(what, type) else "a domain or a dataclass"
-        raise SpecError(f"{getattr(what, '__name__', repr(what))} is no domain; write {cure}")
+        raise SpecError(f"{getattr(what, '__name__', repr(what))} is not a domain; write {cure}")
     return RecordDomain(what)
 
 

@@ -117,7 +117,7 @@ class OneOf(Domain):
 
     def __post_init__(self) -> None:
         if not isinstance(self.members, type) or not issubclass(self.members, enum.IntEnum):
-            raise SpecError(f"{type(self).__name__}: {self.members!r} is no IntEnum; name the class of the members")
+            raise SpecError(f"{type(self).__name__}: {self.members!r} is not an IntEnum class; name the class of the members")
 
     def at(self, bounds: Mapping[str, int], place: str) -> Scalar:
         """Return the type at these bounds."""

@@ -121,7 +121,7 @@ class MapOf(Domain):
     def at(self, bounds: Mapping[str, int], place: str) -> Map:
         """Return the type at these bounds."""
         if isinstance(self.keys, type):
-            raise SpecError(f"{place}: {self.keys.__name__} is no domain; keys are Member(...), OneOf(...), or how many")
+            raise SpecError(f"{place}: {self.keys.__name__} is not a domain; keys are Member(...), OneOf(...), or how many")
         keys = self.keys if isinstance(self.keys, Domain) else Range(0, limit_of(self.keys, place) - 1)
         scalar = keys.at(bounds, f"{place}, the keys")
         if not isinstance(keys, Range | OneOf) or not isinstance(scalar, Scalar) or scalar.low != 0:

@@ -12,7 +12,7 @@ from kafka_spec.spec.language.domain.records import Counters, RecordDomain
 from kafka_spec.spec.language.domain.types import Array, Collection, Map, Maybe, Record, Scalar, Type, item_at, items_of, paths
 
 Path: TypeAlias = tuple[str | int, ...]
-"""Where a value stands in a state: field names and indices, from the root."""
+"""The path to a value in a state: field names and indices, from the root."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def path_of(template: str, values: Mapping[str, int]) -> Path:
 
 
 def type_at(type_: Type, path: Path) -> Type | None:
-    """Return the type of what stands at a path, or None where nothing does."""
+    """Return the type of the value at a path, or None if there is none."""
     for part in path:
         if isinstance(type_, Record) and part in type_.fields:
             type_ = type_.fields[str(part)]
@@ -131,7 +131,7 @@ def type_at(type_: Type, path: Path) -> Type | None:
 
 
 def value_at(value: Any, path: Path) -> Any:
-    """Return what stands at a path of a state."""
+    """Return the value at a path of a state."""
     for part in path:
         value = item_at(value, part) if isinstance(part, int) else getattr(value, part)
     return value

@@ -91,7 +91,7 @@ class Items(list[Any]):
         if not isinstance(self.type, Collection):
             raise BadAccess(f"{self.type.place}: `in` is for sets of records and for sequences of numbers; write any(...)")
         if type_of(value).cls is not self.type.item.cls:
-            raise BadAccess(f"{self.type.place}: a {type(value).__name__} is no {self.type.item.cls.__name__}")
+            raise BadAccess(f"{self.type.place}: expected a {self.type.item.cls.__name__}, got a {type(value).__name__}")
         return any(order(self.type.item, value) == order(self.type.item, item) for item in self)
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -136,18 +136,18 @@ class Entries(Items):
     def option(self, key: int) -> Items:
         """Return the option of a key."""
         if not 0 <= key < list.__len__(self):
-            raise BadAccess(f"{self.type.place}: {key} is no key; there are {list.__len__(self)}")
+            raise BadAccess(f"{self.type.place}: {key} is not a key; there are {list.__len__(self)}")
         option: Items = item_at(self, key)
         return option
 
 
 def items_of(value: Items) -> Iterator[Any]:
-    """Yield the items of an array or a sequence as they stand in the state: of a map the option of each key."""
+    """Yield the items of an array or a sequence as the state holds them: of a map the option of each key."""
     return list.__iter__(value)
 
 
 def item_at(value: Items, index: int) -> Any:
-    """Return an item of an array or a sequence as it stands in the state: of a map the option of a key."""
+    """Return an item of an array or a sequence as the state holds it: of a map the option of a key."""
     return list.__getitem__(value, index)
 
 

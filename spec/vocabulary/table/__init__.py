@@ -5,7 +5,7 @@ implementation and pictures all read the same objects, and nothing here depends 
 
 Theory of operation. A *machine* is an immutable table of *rows*. Its current state is a field of the world's state (with the domain
 `StateOf`). A *rule* is one atomic action of the world; it changes a machine only through `fire`, which selects the row from the
-table. A *spec* is a state, the rules that change it, the machines that they fire, and the properties that are claimed. A version
+table. A *spec* is a state, the rules that change it, the machines that they fire, and its properties. A version
 is a spec with a few of these replaced.
 """
 

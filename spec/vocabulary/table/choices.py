@@ -30,7 +30,7 @@ class ChoiceTable:
         """Return the choices of a kind in the order in which they are tried; one that is never taken is left out.
 
         Raises:
-            SpecError: the function does not always take the first that is possible, so that no order tells what it does.
+            SpecError: the function does not always take the first that is possible, so that no order decides what it does.
         """
         flags = [1] * (len(self.choices) - 1)
         tried: list[enum.IntEnum] = []

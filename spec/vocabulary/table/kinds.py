@@ -1,4 +1,4 @@
-"""Checks that what a constructor was given is of the right kind; the message says what stands where and what belongs there."""
+"""Checks that what a constructor was given is of the right kind; the message names the place, the value, and what belongs there."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def check_tuples(part: object, where: str, kinds: Mapping[str, type]) -> None:
         if not isinstance(values, tuple | list):
             raise SpecError(f"{where}: {name} must be a tuple of {kind.__name__}, and is {shown(values)}")
         if wrong := [value for value in values if not isinstance(value, kind)]:
-            raise SpecError(f"{where}: {name} holds {shown(wrong[0])}, which is no {kind.__name__}")
+            raise SpecError(f"{where}: {name} holds {shown(wrong[0])}, which is not a {kind.__name__}")
 
 
 def check_choice(value: object, choices: tuple[object, ...], where: str) -> None:

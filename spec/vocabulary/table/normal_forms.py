@@ -5,7 +5,7 @@ A part of a normal form is a function of the language of guards and effects, whi
 from the domains which fields it changes: a new field of such a domain is covered, and a field that no part knows stays as it is.
 `Symmetric` does so for members that are interchangeable (symmetry.py).
 
-That the search finds the same is no matter of belief: `check --verify normal_form` compares it with the search of all states.
+Soundness is not assumed: `check --verify normal_form` compares it with the search of all states.
 """
 
 from __future__ import annotations
@@ -201,20 +201,20 @@ def _check_ranks(part: Ranks, root: Record, where: str) -> None:
         raise SpecError(f"{where}: no field's domain has this name; name the domain, as in Range(0, 15, name={part.of!r})")
     newest = type_at(root, path_of(part.newest, {part.each: 0} if part.each else {}))
     if not isinstance(newest, Scalar) or newest.name != part.of:
-        raise SpecError(f"{where}: {part.newest} is no field of this domain")
+        raise SpecError(f"{where}: {part.newest} is not a field of this domain")
     declared = list(_declared(part, root, ""))
     for limit in part.limits:
         if not any(replace(part, limits=(limit,)).is_limit(path) for path, _, _ in declared):
-            raise SpecError(f"{where}: the limit {limit} is no end of the path of a field of this domain")
+            raise SpecError(f"{where}: the limit {limit} is not the end of the path of a field of this domain")
     if part.is_limit(re.sub(r"\[[^]]*\]", "[]", part.newest)):
-        raise SpecError(f"{where}: the newest number is no limit")
+        raise SpecError(f"{where}: the newest number is not a limit")
     for path, type_, whose in declared:
         if type_.high - type_.low > MOST_NUMBERS or type_.bound is not None:
             raise SpecError(f"{where}: {path} holds {type_.low}..{type_.high}; give it a fixed domain of {MOST_NUMBERS} numbers")
         if (type_.low, type_.high) != (newest.low, newest.high) or not type_.low <= type_.initial <= part.keep <= type_.high:
             raise SpecError(f"{where}: {path} differs from {part.newest}, or its initial number is not kept")
         if part.each and not whose:
-            raise SpecError(f"{where}: {path} is under no index of a {part.each}, and nothing tells whose number it is")
+            raise SpecError(f"{where}: {path} is under no index of a {part.each}, and nothing identifies whose number it is")
 
 
 def _declared(part: Ranks, type_: Type, path: str, whose: bool = False) -> Iterator[tuple[str, Scalar, bool]]:

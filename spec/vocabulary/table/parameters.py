@@ -96,7 +96,7 @@ def check_params(params: Any, where: str) -> None:
         raise SpecError(f"{where}: params is {shown(params)}; {cure}")
     for name, parameter in params.items():
         if not isinstance(name, str) or not name.isidentifier():
-            raise SpecError(f"{where}: {name!r} in params is no name; {cure}")
+            raise SpecError(f"{where}: {name!r} in params is not a name; {cure}")
         if not isinstance(parameter, Parameter):
             what = "give a Range, a Member, ..., ItemOf(a sequence), ElementOf(a set) or Among(domain, predicate)"
             raise SpecError(f"{where}: parameter {name} is {shown(parameter)}, and no domain; {what}")

@@ -44,15 +44,15 @@ class Question(NamedTuple):
 @accepts_former_names
 @dataclass(frozen=True)
 class Property:
-    """A claim about states or steps: a predicate, a sentence, a source.
+    """A property of states or steps: a predicate, a sentence, a source.
 
     An *invariant* holds in every state; a *step invariant* takes `before` and `after` and holds on every edge, those to
     known states included; a *reachable* is a goal that some state must meet; a *recoverable* is a goal to which rules of kind
-    protocol alone lead from every state; a *leads-to* claims that from where its antecedent is met its predicate is met at last,
-    whatever fair protocol steps do. An *eventually* asks that from the initial states, and an *eventually always* that it stays so
-    from some state on.
+    protocol alone lead from every state; a *leads-to* requires that from where its antecedent is met its predicate is eventually
+    satisfied, whatever fair protocol steps do. An *eventually* requires that from the initial states, and an *eventually always*
+    that it stays so from some state on.
 
-    With an antecedent `when`, a function of the same parameters, the claim covers only the states or steps that meet it. Their
+    With an antecedent `when`, a function of the same parameters, the property covers only the states or steps that meet it. Their
     number is reported: a property that was never tested has proved nothing.
 
     With `each`, parameters with the bounds that count their values, both functions take these, too, and a check judges one instance
@@ -204,11 +204,11 @@ def reachable(name: Name, predicate: Function, summary: str, reference: str = ""
 def recoverable(
     name: Name, predicate: Function, summary: str, reference: str = "", *, when: Function | None = None, each: Things | None = None
 ) -> Property:
-    """Claim that from every reachable state a way leads to one that meets the predicate of (s, k), by protocol rules alone.
+    """Require that from every reachable state a path of protocol rules alone leads to one that satisfies the predicate of (s, k).
 
-    Rules of kind operator or fault do not count. A state in which a bound forbids a protocol step is undecided and taken to
-    have a way, so that a violation is certain. With an antecedent only the states that meet it need a way; the state to which the
-    way leads need not meet it. It is tested in those that need one and do not meet the predicate themselves.
+    Rules of kind operator or fault do not count. A state in which a bound prevents a protocol step is undecided and taken to
+    have a path, so that a violation is certain. With an antecedent only the states that meet it need a path; the state to which
+    the path leads need not meet it. It is tested in those that need one and do not satisfy the predicate themselves.
     """
     return Property(name, "recoverable", predicate, summary, reference, when, () if each is None else each)
 
@@ -216,12 +216,12 @@ def recoverable(
 def leads_to(
     name: Name, when: Function, predicate: Function, summary: str, reference: str = "", *, each: Things | None = None
 ) -> Property:
-    """Claim that after each state that meets `when` one is met at last that meets the predicate; both take (s, k).
+    """Require that each state that meets `when` is eventually followed by one that satisfies the predicate; both take (s, k).
 
     Rules of kind operator and fault happen finitely often; of protocol rules the fairness is assumed that they state. It is
-    violated by a way to where the predicate is not met and need never be: a circle of protocol steps that is fair, or a state
-    that may stay as it is. A firing that changes nothing is no step. A state in which a bound forbids a protocol step is
-    undecided, and taken to have a way out of each circle, so that a violation is certain. It is tested in those
+    violated by a path to where the predicate is not satisfied and need never be: a cycle of protocol steps that is fair, or a
+    state that may stay as it is. A firing that changes nothing is not a step. A state in which a bound prevents a protocol step is
+    undecided, and taken to have a path out of each cycle, so that a violation is certain. It is tested in those
     states that meet the antecedent and not the predicate.
     """
     return Property(name, "leads-to", predicate, summary, reference, when, () if each is None else each)
@@ -250,4 +250,4 @@ TYPE_INVARIANT = "TypeInvariant"
 """The built-in property of every spec: each field stays in its domain."""
 
 DEADLOCK = "Deadlock"
-"""The built-in property that in every state some rule can fire, or only a bound forbids it, or the state is final."""
+"""The built-in property that in every state some rule can fire, or only a bound prevents it, or the state is final."""

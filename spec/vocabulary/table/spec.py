@@ -1,4 +1,4 @@
-"""Specs: a state, the rules that change it, the machines that they fire, and the properties that are claimed."""
+"""Specs: a state, the rules that change it, the machines that they fire, and its properties."""
 
 from __future__ import annotations
 
@@ -103,18 +103,18 @@ class Spec:
 
     @property
     def symmetry(self) -> Symmetric | None:
-        """Which members a search of this spec takes as interchangeable; None: it tells all apart."""
+        """Which members a search of this spec takes as interchangeable; None: it distinguishes all."""
         parts = self.normal_form if self.reduced else ()
         return next((part for part in parts if isinstance(part, Symmetric)), None)
 
     @property
     def checks_successors(self) -> bool:
-        """Whether claims about states are judged where each step leads, since a search does not keep every state that it meets."""
+        """Whether state properties are checked where each step leads, since a search does not keep every state that it meets."""
         return self.reduced or self.constraint is not None or bool(self.view)
 
     @property
     def checks_stored_states(self) -> bool:
-        """Whether claims about states are judged in the states that a search keeps, too.
+        """Whether state properties are checked in the states that a search keeps, too.
 
         They need not be where steps lead to those very states, or to the same with interchangeable members under other names. Any
         other part of a normal form may take steps at once, so what it makes is judged by itself.
@@ -199,7 +199,7 @@ class Spec:
         for name, value in asked.items():
             bound = by_name(self.bounds.values(), name, f"{self.name}: bound")
             if not isinstance(value, int):
-                raise SpecError(f"{self.name}: bound {name}={value!r} is no integer")
+                raise SpecError(f"{self.name}: bound {name}={value!r} is not an integer")
             if not bound.low <= value <= bound.high:
                 raise SpecError(f"{self.name}: bound {name}={value} is outside {bound.low}..{bound.high}")
             values[name] = value
@@ -233,9 +233,9 @@ class Spec:
     def switched_off(self, bounds: Mapping[str, int]) -> Mapping[Name, Name]:
         """Return the rules of operators and faults that may fire 0 times at these bounds, each with such a bound.
 
-        They are no part of a search: it neither asks their guards nor counts the steps that the bounds forbid. Protocol rules are
-        none of them, since a protocol step that a bound forbids leaves open what would have followed. Only whether a state is a
-        deadlock depends on them: it is none if one of them could fire.
+        They are not part of a search: it neither evaluates their guards nor counts the steps that the bounds prevent. Protocol
+        rules are none of them, since a protocol step that a bound prevents leaves open what would have followed. Only whether a
+        state is a deadlock depends on them: it is none if one of them could fire.
         """
         off = {
             rule.name: [limit.name for limit in rule.limits if bounds[limit.name] == 0] for rule in self.rules if rule.may_be_off

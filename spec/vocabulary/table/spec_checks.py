@@ -47,7 +47,7 @@ def check_names(rules: tuple[Rule, ...], properties: tuple[Property, ...], machi
 
 
 def check_predicate(predicate: Function | None, where: str, that: str) -> None:
-    """Refuse what is no predicate of the state; None is none."""
+    """Check that `function` is a predicate of the state, if given."""
     if predicate is None:
         return
     if not is_function(predicate):
@@ -57,10 +57,10 @@ def check_predicate(predicate: Function | None, where: str, that: str) -> None:
 
 
 def check_view(view: tuple[Part, ...], properties: tuple[Property, ...], where: str) -> None:
-    """Refuse a view beside claims about ways: states that it takes for one may go on differently."""
+    """Refuse a view beside properties of paths: states that it identifies may continue differently."""
     if view and (ways := [claim.name for claim in properties if claim.kind in ABOUT_PATHS]):
         raise SpecError(
-            f"{where}: {ways[0]} is about ways, and the view takes states for one that may go on differently; leave one of them out"
+            f"{where}: {ways[0]} is about paths, and the view identifies states that may continue differently; leave one out"
         )
 
 
@@ -94,10 +94,10 @@ def _check_named(space: Space, rule: Rule, name: str, where: str) -> None:
 
 
 def check_fairness(fairness: Mapping[str, str], rules: tuple[Rule, ...], properties: tuple[Property, ...], where: str) -> None:
-    """Refuse a leads-to claim where fairness would be about elements of a set.
+    """Refuse a leads-to property where fairness would be about elements of a set.
 
     In a binding an element is its number among the elements of that state. So "the same action stays enabled" would mean another
-    element in another state, and a claim could hold by a fairness that nobody assumes.
+    element in another state, and a property could hold by a fairness that nobody assumes.
     """
     claims = [claim.name for claim in properties if claim.kind in EVENTUAL]
     for rule in rules if claims else ():
@@ -171,7 +171,7 @@ def check_bound_sets(bound_sets: tuple[BoundSet, ...], bounds: Mapping[Name, Bou
         for name, bound in bounds.items():
             value = values.values[name]
             if not isinstance(value, int):
-                raise SpecError(f"{where}: bound set {values.name}: {name}={value!r} is no integer")
+                raise SpecError(f"{where}: bound set {values.name}: {name}={value!r} is not an integer")
             if not bound.low <= value <= bound.high:
                 raise SpecError(f"{where}: bound set {values.name}: {name}={value} is outside {bound.low}..{bound.high}")
 
@@ -181,7 +181,7 @@ def _check_fires(tables: Mapping[Name, Machine], where: str) -> None:
 
     def visit(machine: Name, trigger: str, above: tuple[tuple[Name, str], ...]) -> None:
         if (machine, trigger) in above:
-            raise SpecError(f"{where}: firing {trigger} of machine {machine} fires itself again; break the circle with a rule")
+            raise SpecError(f"{where}: firing {trigger} of machine {machine} fires itself again; break the cycle with a rule")
         for row in tables[machine].rows_of(trigger):
             for effect in row.effects:
                 for other, further in source_of(effect).fires if not isinstance(effect, str) else ():
@@ -211,7 +211,7 @@ def _check_parameter(space: Space, parameter: Parameter, where: str) -> None:
 
 
 def _type_of(parameter: object, where: str) -> object:
-    """Return the type of what a domain holds, at its largest bounds; None: it is no domain."""
+    """Return the type of what a domain holds, at its largest bounds; None if it is not a domain."""
     if not isinstance(parameter, Domain) or isinstance(parameter, type):
         return None
     return parameter.at({bound.name: bound.high for bound in parameter.bounds()}, where)

@@ -4,7 +4,7 @@ The normal form of a state is one of its renamings. Each member has a *signature
 member's number occurs. Members are numbered in the order of their signatures. Where signatures are equal all such numberings are
 tried, and that with the least state wins. So the form depends on the signatures, and whether it is one for all renamings does not.
 
-That members are interchangeable is a claim about rules and properties. A search judges it in states that it visits
+That members are interchangeable is an assertion about rules and properties. A search judges it in states that it visits
 (model_check/interpreter/symmetry_check.py), and `check --verify normal_form` compares it with the search of all states.
 """
 
@@ -95,7 +95,7 @@ def renamed(type_: Type, value: Any, members: str, to: Renaming) -> Any:
 
 
 def weight(path: Sequence[str]) -> int:
-    """Return the odd number by which a signature counts what stands at a path of types (FNV-1a).
+    """Return the odd number by which a signature counts the value at a path of types (FNV-1a).
 
     It has 48 bits, so that sums seldom exceed a word. Then a step, which changes a few terms, seldom changes the order of the
     members, and a search has little to rename.
@@ -116,7 +116,7 @@ def signatures(type_: Type, value: Any, members: str) -> list[int]:
 def add_signs(
     type_: Type, value: Any, members: str, path: tuple[str, ...], factor: int, owners: tuple[int, ...], found: list[int]
 ) -> None:
-    """Add what a value says of members; it stands in the items of the `owners`, and `factor` tells its place in sequences."""
+    """Add what a value says of members; it is in the items of the `owners`, and `factor` is that of its place in sequences."""
     if isinstance(type_, Record):
         for name, field in type_.fields.items():
             add_signs(field, getattr(value, name), members, (*path, name), factor, owners, found)
@@ -158,7 +158,7 @@ def least(root: Record, s: Any, members: str) -> Any:
 
 
 def inverse(ranked: Sequence[int]) -> Renaming:
-    """Return the numbering by which the members stand in this order."""
+    """Return the numbering that puts the members in this order."""
     return tuple(ranked.index(member) for member in range(len(ranked)))
 
 

@@ -107,7 +107,7 @@ def there_is_something_to_fetch(s: World, leader: int, follower: int, partition:
 def fetch(s: World, leader: int, follower: int, partition: int) -> None:
     """Append the next record, if there is one, and adopt the leader's high watermark, at most up to the end of the log.
 
-    The next fetch tells the leader where the log ends then.
+    The next fetch reports to the leader where the log ends then.
     """
     leading = s.brokers[leader].replicas[partition]
     following = s.brokers[follower].replicas[partition]
@@ -155,7 +155,7 @@ def size(k: Constants, brokers: BrokerSet) -> int:
 def advance_high_watermark(s: World, k: Constants, leader: int, partition: int) -> None:
     """Advance the high watermark by one; entries below it are committed, and recorded for the properties.
 
-    A client that waits for the record is told, if enough replicas are in sync.
+    A client that waits for the record gets its answer, if enough replicas are in sync.
     """
     notes = s.notes.partitions[partition]
     leading = s.brokers[leader].replicas[partition]

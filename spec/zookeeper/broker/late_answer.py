@@ -1,7 +1,7 @@
 """An answer to a fetch that is delayed on the network, while controllers make the follower lead, or follow another broker.
 
 A fetcher has one request in flight to each leader. It takes a late answer if the offset is the one it waits for. Since 0.11 it has
-to truncate first when it is told a new leader epoch. The same thread does both, so it drops an answer of an earlier leader epoch.
+to truncate first when it learns a new leader epoch. The same thread does both, so it drops an answer of an earlier leader epoch.
 
 Source: Kafka 2.8 AbstractFetcherThread.processFetchRequest, partitionFetchState; Kafka 0.10 AbstractFetcherThread.addPartitions.
 """

@@ -83,7 +83,7 @@ IGNORE_LEADER_AND_ISR = Rule(
 
 
 def ends_that_are_forgotten(s: World, k: Constants, controller: int, broker: int) -> BrokerSet:
-    """Return whose log ends a leader forgets when it leads again: those of brokers that are no replicas any more, or all."""
+    """Return whose log ends a leader forgets when it leads again: those of brokers that are not replicas any longer, or all."""
     partition = partition_of_request(s, controller, broker)
     was_leader = 1 if s.brokers[broker].replicas[partition].role == Role.LEADER else 0
     if log_ends_are_forgotten(was_leader, k.follower_ends):

@@ -1,4 +1,4 @@
-"""Who is the controller, and which requests and registrations are outdated: epochs of controllers, brokers and replicas."""
+"""The controller's election, and which requests and registrations are outdated: epochs of controllers, brokers and replicas."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ENDS_BEFORE_QUIET = search_ends(
 
 
 def request_is_of_replicas(s: World, controller: int, broker: int) -> bool:
-    """The request is no UpdateMetadata: a list of live brokers that is lost comes again with the next change of a leader."""
+    """The request is not an UpdateMetadata: a list of live brokers that is lost comes again with the next change of a leader."""
     return s.controllers[controller].channels[broker].requests[0].kind != Kind.UPDATE_METADATA
 
 

@@ -70,7 +70,7 @@ CASES: tuple[Case, ...] = (
     Case(
         "unanswered-expansion-forgotten",
         "a leader adds a follower to the ISR without an answer; the controller writes before the leader tries again, and "
-        "the leader goes on without that follower, which may lead by now",
+        "the leader continues without that follower, which may lead by now",
         releases=("0.8.0", "2.7"),
         decides={REFUSED_ISR_WRITE: RefusedIsrWrite.DROPPED},
         shows=(Shown("unanswered_expansion", {"Committed": 9, "ReadsNeverGoBack": 9, "AcknowledgedKept": 9}),),

@@ -37,7 +37,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "KAFKA-1097",
-        "a reassignment ends, and the leader that stays is not told: it adds a replica that has left to the ISR again",
+        "a reassignment ends, and the leader that stays is not informed: it adds a replica that has left to the ISR again",
         releases=("0.8.0", "0.8.0"),
         decides={
             Decision(
@@ -109,7 +109,7 @@ CASES: tuple[Case, ...] = (
         releases=("0.8.1", LAST),
         decides={
             Decision(
-                "unassigned_brokers", UnassignedBrokers.TOLD, "whether brokers are told which replica is not theirs"
+                "unassigned_brokers", UnassignedBrokers.TOLD, "whether brokers are informed which replica is not theirs"
             ): UnassignedBrokers.NOT_TOLD
         },
         shows=(

@@ -52,14 +52,14 @@ def topic_cannot_be_deleted(s: World, k: Constants, controller: int) -> bool:
 
 
 def promise_no_records(s: World, k: Constants) -> None:
-    """Note for the properties that the records of the topic are no longer promised."""
+    """Note for the properties that the records of the topic need no longer be kept."""
     for partition in range(k.partitions):
         truncate(s.notes.partitions[partition].committed, 0)
         s.notes.partitions[partition].acknowledged = NO_BROKERS
 
 
 def queue_deletion(s: World, k: Constants, controller: int) -> None:
-    """Queue the topic for deletion, and consider it; its records are no longer promised."""
+    """Queue the topic for deletion, and consider it; its records need no longer be kept."""
     fire(s, k, TOPIC_DELETION, (controller,), "queue_topic_deletion")
     promise_no_records(s, k)
     s.controllers[controller].context.resuming = Resuming.CONSIDER
@@ -191,7 +191,7 @@ def topic_is_next(s: World, controller: int) -> bool:
 
 
 def delete_topic_znode(s: World, k: Constants, controller: int) -> None:
-    """Delete /brokers/topics/T. Nothing of the topic is promised any more."""
+    """Delete /brokers/topics/T. Nothing of the topic need be kept any longer."""
     promise_no_records(s, k)
     for partition in range(k.partitions):
         reset(s.zookeeper.partitions[partition].state)

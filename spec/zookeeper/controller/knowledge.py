@@ -49,7 +49,7 @@ def cached_leader_is_live(s: World, controller: int, partition: int) -> bool:
 
 
 def cached_leader_is_lost(s: World, k: Constants, controller: int, partition: int) -> bool:
-    """The cached leader is nobody, or dead, or, since 1.0, shuts down."""
+    """There is no cached leader, or it is dead or (since 1.0) shutting down."""
     context = s.controllers[controller].context
     return leader_is_lost(
         context.partitions[partition].leadership.leader, live_brokers(s, controller), context.stopping, k.offline_leaders

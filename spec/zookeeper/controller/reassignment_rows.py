@@ -158,7 +158,7 @@ def completion_may_go_on(s: World, k: Constants, controller: int, partition: int
 
 
 def end_is_announced(s: World, k: Constants, controller: int, partition: int) -> bool:
-    """The target is all replicas before the others leave, and a leader that stays is told (0.8.1, KAFKA-1097)."""
+    """The target is all replicas before the others leave, and a leader that stays is informed (0.8.1, KAFKA-1097)."""
     target = target_replicas(s, controller, partition)
     return replicas_at_end(assigned_replicas(s, controller, partition), target, k.end_of_reassignment) == target
 

@@ -61,7 +61,7 @@ def election_is_of_some(s: World, k: Constants, controller: int) -> bool:
 def an_election_is_due(s: World, k: Constants, controller: int, partition: int) -> bool:
     """The partition is new or offline, or an election was requested; and the topic is not to be deleted.
 
-    Who was created in this very event is elected for all that (onNewPartitionCreation does not look): a topic of the same name
+    A partition created by this event is elected even so (onNewPartitionCreation does not look): a topic of the same name
     whose deletion another controller has not ended.
     """
     own = s.controllers[controller]

@@ -1,4 +1,4 @@
-"""What Kafka promises of reassignments: they end, the ISR stays within the replicas, and nobody keeps a replica that is not his.
+"""The properties of reassignments: they end, the ISR stays within the replicas, and nobody keeps a replica that is not his.
 
 A reassignment is *recorded* while ZooKeeper names it: in the topic znode (KIP-455), or in /admin/reassign_partitions.
 """
@@ -104,7 +104,7 @@ def assignments_agree(s: World, k: Constants, partition: int) -> bool:
 
 
 def leaders_are_assigned(s: World, k: Constants, partition: int) -> bool:
-    """Who leads is assigned: in ZooKeeper, and on the brokers."""
+    """A broker that leads is assigned: in ZooKeeper, and on the brokers."""
     for broker in range(k.brokers):
         if contains(assigned_in_zookeeper(s, partition), broker) == 0:
             if (
@@ -256,14 +256,14 @@ ASSIGNMENTS: tuple[Property, ...] = (
         plans_are_carried_out,
         "a partition leaves /admin/reassign_partitions once it is assigned as planned, or since the API asks for another target: "
         "else a controller that dies then leaves nobody who knows of the plan",
-        "CONVERGE: KAFKA-6193",
+        "KAFKA-6193",
         when=some_partition_leaves_the_plan,
     ),
     invariant(
         "IsrAssigned",
         isr_is_assigned,
         "while no reassignment runs, the ISR holds assigned replicas only",
-        "ISR within the assignment: KAFKA-1097",
+        "KAFKA-1097",
         when=isr_is_settled,
         each=PARTITION,
     ),
@@ -271,7 +271,7 @@ ASSIGNMENTS: tuple[Property, ...] = (
         "NoStrayReplica",
         nobody_keeps_a_stray_replica,
         "in quiet states no broker that is up keeps a replica that it is not assigned",
-        "CONVERGE: KAFKA-13972",
+        "KAFKA-13972",
         when=a_topic_is_quiet,
         each=PARTITION,
     ),
@@ -279,7 +279,7 @@ ASSIGNMENTS: tuple[Property, ...] = (
         "AssignmentsAgree",
         assignments_agree,
         "in quiet states the controller has the assignment that the topic znode names, and the leader knows all of its replicas",
-        "CONVERGE: Kafka 2.8 KafkaController.onPartitionReassignment",
+        "Kafka 2.8 KafkaController.onPartitionReassignment",
         when=a_leader_is_up_and_quiet,
         each=PARTITION,
     ),
@@ -287,7 +287,7 @@ ASSIGNMENTS: tuple[Property, ...] = (
         "PartitionsAgree",
         partitions_agree,
         "in quiet states the controller knows the partitions that the topic znode names, also of a topic that waits to be deleted",
-        "CONVERGE: KAFKA-6612",
+        "KAFKA-6612",
         when=is_quiet,
         each=PARTITION,
     ),
@@ -296,14 +296,14 @@ ASSIGNMENTS: tuple[Property, ...] = (
         reassignments_agree,
         "in quiet states the topic znode names all brokers to which the controller reassigns a partition; what it does not forget "
         "of a topic that is gone hinders every rebalance",
-        "CONVERGE: Kafka 2.8 KafkaController.checkAndTriggerAutoLeaderRebalance",
+        "Kafka 2.8 KafkaController.checkAndTriggerAutoLeaderRebalance",
         when=is_quiet,
     ),
     invariant(
         "LeaderAssigned",
         leaders_are_assigned,
         "in quiet states only an assigned replica leads",
-        "CONVERGE: Kafka 2.8 KafkaController.moveReassignedPartitionLeaderIfRequired",
+        "Kafka 2.8 KafkaController.moveReassignedPartitionLeaderIfRequired",
         when=a_topic_is_quiet,
         each=PARTITION,
     ),
@@ -315,7 +315,7 @@ REASSIGNMENT_ENDS = leads_to(
     a_reassignment_can_end,
     no_reassignment_can_end,
     "a reassignment whose target and leader are up ends, whichever controller finishes it",
-    "CONVERGE: KAFKA-6193, KAFKA-9089",
+    "KAFKA-6193; KAFKA-9089",
     each=PARTITION,
 )
 """What fair protocol steps lead to."""

@@ -1,7 +1,4 @@
-"""What holds of topic deletion: who deletes, what is left when it is done, and that it is done.
-
-The sources' names in capitals are those of the list of known bugs: ONEWRITER, NOSTALE, CONVERGE.
-"""
+"""The properties of topic deletion: who deletes, what is left when it is done, and that it is done."""
 
 from __future__ import annotations
 
@@ -105,7 +102,7 @@ def a_topic_that_never_moved_was_deleted(s: World) -> bool:
 
 
 def no_leader_has_records_of_a_deleted_topic(s: World, k: Constants) -> bool:
-    """Who leads a partition, as ZooKeeper has it, holds no record that was written before the topic was last created."""
+    """The leader of a partition, as ZooKeeper has it, holds no record that was written before the topic was last created."""
     for partition in range(k.partitions):
         state = s.zookeeper.partitions[partition].state
         for broker in range(k.brokers):
@@ -195,7 +192,7 @@ DELETION: tuple[Property, ...] = (
         "OneDeleter",
         deleter_is_the_newest_controller,
         "the znodes of a topic are deleted only by the controller whose epoch is the newest",
-        "ONEWRITER: KAFKA-6082",
+        "KAFKA-6082",
         when=a_znode_of_the_topic_is_deleted,
         each=PARTITION,
     ),
@@ -204,7 +201,7 @@ DELETION: tuple[Property, ...] = (
         deleted_topic_was_to_be_deleted,
         "the znodes of a topic are deleted only while /admin/delete_topics names it, so that a controller that fails in between is "
         "followed by one that continues",
-        "Kafka 2.8 KafkaZkClient, TopicDeletionManager.completeDeleteTopic",
+        "Kafka 2.8 TopicDeletionManager.completeDeleteTopic",
         when=a_znode_of_the_topic_is_deleted,
         each=PARTITION,
     ),
@@ -212,7 +209,7 @@ DELETION: tuple[Property, ...] = (
         "DeletedIsGone",
         replicas_that_count_as_deleted_are_gone,
         "a replica that the newest controller has as deleted is not hosted and holds no record: its broker answered after that",
-        "deletion safety: KAFKA-9946",
+        "KAFKA-9946",
         when=a_replica_counts_as_deleted,
         each=PARTITION,
     ),
@@ -221,7 +218,7 @@ DELETION: tuple[Property, ...] = (
         no_log_is_of_a_deleted_topic,
         "once the znode of a topic is deleted, no log holds a record of it, also not under a new topic of the same name, unless "
         "the topic was reassigned before",
-        "deletion safety",
+        "KIP-516",
         when=a_topic_that_never_moved_was_deleted,
         each=PARTITION,
     ),
@@ -230,7 +227,7 @@ DELETION: tuple[Property, ...] = (
         nothing_is_left,
         "in quiet states after a deletion no replica of the topic, no entry of a metadata cache and no znode is left, unless the "
         "topic was reassigned before",
-        "CONVERGE: no stray replica",
+        "Kafka 2.8 TopicDeletionManager.completeDeleteTopic",
         when=no_unmoved_topic_is_quiet,
     ),
     invariant(
@@ -238,7 +235,7 @@ DELETION: tuple[Property, ...] = (
         caches_agree,
         "in quiet states a topic that was not deleted, or was created again, has its configuration, the controller has its "
         "assignment, and the brokers that host it list it",
-        "CONVERGE",
+        "Kafka 2.8 MetadataCache.updateMetadata",
         when=a_topic_that_stays_is_quiet,
         each=PARTITION,
     ),
@@ -249,27 +246,29 @@ NOTHING_IS_LEFT_OF_REASSIGNED = invariant(
     "NothingIsLeftOfReassigned",
     nothing_is_left,
     "in quiet states nothing is left of a deleted topic, also if it was reassigned before",
-    "a claim that no Kafka up to 3.9 keeps: a reassignment does not wait for the brokers that it asks to delete their replicas, "
-    "and nobody asks again once the topic is gone",
+    "Kafka 2.8 KafkaController.onPartitionReassignment",
     when=no_reassigned_topic_is_quiet,
 )
-"""Stricter than Kafka; not a property of `fixed`."""
+"""Stricter than Kafka up to 3.9; not a property of `fixed`.
+
+A reassignment does not wait for the brokers that it asks to delete their replicas, and nobody asks again once the topic is gone.
+"""
 
 OLD_RECORDS_ARE_NOT_SERVED = invariant(
     "OldRecordsAreNotServed",
     no_leader_has_records_of_a_deleted_topic,
     "a topic that was reassigned, deleted and created again is led by nobody who holds a record of the one before",
-    "deletion safety",
+    "KIP-516",
     when=a_topic_was_deleted,
 )
-"""Stricter than Kafka up to 2.7: a claim of its own, see `old-records-served` in FINDINGS."""
+"""Stricter than Kafka up to 2.7: a property of its own, see `old-records-served` in FINDINGS."""
 
 DELETION_ENDS = leads_to(
     "DeletionEnds",
     a_deletion_can_be_done,
     no_deletion_can_be_done,
     "a deletion is completed when all brokers that hold the topic are up, whichever controller began it",
-    "CONVERGE: KAFKA-6650, KAFKA-6612",
+    "KAFKA-6650; KAFKA-6612",
 )
 """That a deletion ends once faults have stopped."""
 
@@ -278,6 +277,6 @@ DELETED_TOPICS_GO = leads_to(
     only_the_end_of_a_deletion_is_left,
     a_deletion_has_more_to_do,
     "a deletion is completed once no broker hosts a replica of the topic or has a record of it",
-    "a part of DeletionEnds that failed-deletion-waits keeps",
+    "Kafka 2.8 TopicDeletionManager.completeDeleteTopic",
 )
-"""For late-deletion-answer, which needs failed-deletion-waits, and halts more than that does."""
+"""The part of DeletionEnds that failed-deletion-waits keeps; late-deletion-answer, which needs that bug, violates it."""

@@ -60,7 +60,7 @@ def leader_tells_its_high_watermark(s: World, broker: int, partition: int) -> bo
 
 
 def readers_are_told_an_offset(s: World, k: Constants, partition: int) -> bool:
-    """A record is committed, and the newest leader tells readers its high watermark."""
+    """A record is committed, and the newest leader reports its high watermark to readers."""
     for broker in range(k.brokers):
         if leader_tells_its_high_watermark(s, broker, partition):
             return a_record_is_committed(s, partition)
@@ -68,7 +68,7 @@ def readers_are_told_an_offset(s: World, k: Constants, partition: int) -> bool:
 
 
 def told_offsets_do_not_go_back(s: World, k: Constants, partition: int) -> bool:
-    """The high watermark that the newest leader tells is not below any committed record."""
+    """The high watermark that the newest leader reports is not below any committed record."""
     for broker in range(k.brokers):
         if leader_tells_its_high_watermark(s, broker, partition) and s.brokers[broker].replicas[partition].high_watermark < len(
             s.notes.partitions[partition].committed
@@ -124,7 +124,7 @@ DURABILITY: tuple[Property, ...] = (
         "AcknowledgedKept",
         leaders_hold_what_is_acknowledged,
         "the replica that leads under the newest leader epoch holds every record that was acknowledged with acks=all",
-        "COMMITTED; Kafka 2.8 Partition.checkEnoughReplicasReachOffset",
+        "Kafka 2.8 Partition.checkEnoughReplicasReachOffset",
         when=a_leader_has_to_hold_an_acknowledged_record,
         each=PARTITION,
     ),
@@ -132,7 +132,7 @@ DURABILITY: tuple[Property, ...] = (
         "LeaderCountsIsr",
         leader_counts_the_isr,
         "the ISR in ZooKeeper is a part of what the leader of the newest epoch waits for before it commits",
-        "COMMITTED; Kafka 2.8 Partition.expandIsr, shrinkIsr",
+        "Kafka 2.8 Partition.expandIsr, shrinkIsr",
         when=a_replica_leads_newest,
         each=PARTITION,
     ),
@@ -140,7 +140,7 @@ DURABILITY: tuple[Property, ...] = (
         "ReadsNeverGoBack",
         told_offsets_do_not_go_back,
         "once the newest leader's high watermark has reached the start of its epoch, it is at least what any leader had before",
-        "HWMONO: KIP-207; Kafka 2.8 Partition.fetchOffsetForTimestamp",
+        "KIP-207; Kafka 2.8 Partition.fetchOffsetForTimestamp",
         when=readers_are_told_an_offset,
         each=PARTITION,
     ),
@@ -151,7 +151,7 @@ ISR_HOLDS_COMMITTED = invariant(
     "IsrHoldsCommitted",
     isr_holds_what_is_committed,
     "every member of the ISR in ZooKeeper holds all committed records: each of them could lead",
-    "COMMITTED; Kafka's replication protocol",
+    "Vanlightly/kafka-tlaplus kraft/kip-966: LeaderCandidateCompleteness",
     when=a_record_is_committed,
     each=PARTITION,
 )
@@ -161,21 +161,21 @@ READS_BEFORE_KIP_207 = invariant(
     "NewestHighWatermarkNeverGoesBack",
     newest_high_watermark_does_not_go_back,
     "the high watermark of the newest leader is at least what any leader had before, from its first moment on",
-    "a claim that no Kafka up to 3.9 keeps, and that a reader before 2.2 (KIP-207) relies on",
+    "KIP-207",
     when=a_record_is_committed,
     each=PARTITION,
 )
-"""Stricter than Kafka; not a property of `fixed`."""
+"""Stricter than Kafka up to 3.9, and what a reader before 2.2 relies on; not a property of `fixed`."""
 
 ADDED_ARE_UP = step_invariant(
     "AddedToIsrIsUp",
     who_is_added_is_up,
     "a leader adds a broker to the ISR only while that broker is registered and not shutting down",
-    "a claim that no Kafka up to 3.9 keeps while leaders write the ISR to ZooKeeper: KAFKA-14140",
+    "KAFKA-14140",
     when=a_leader_adds_to_the_isr,
     each=PARTITION,
 )
-"""Stricter than Kafka; not a property of `fixed`."""
+"""Stricter than Kafka up to 3.9 while leaders write the ISR to ZooKeeper; not a property of `fixed`."""
 
 
 def two_logs_differ(s: World, k: Constants, partition: int) -> bool:
@@ -236,4 +236,4 @@ LOG_GOALS: tuple[Property, ...] = (
         each=PARTITION,
     ),
 )
-"""Goals about logs; promises about records say little where they are not reached."""
+"""Goals about logs; properties of records say little where they are not reached."""

@@ -1,7 +1,7 @@
 """What must happen after the last fault: a leader is elected, every replica learns the newest state, the ISR grows back.
 
-Leads-to properties, under weak fairness of each protocol rule. Each antecedent tells the states that must not last, the predicate
-all others.
+Leads-to properties, under weak fairness of each protocol rule. Each antecedent is met in the states that must not
+last, the predicate in all others.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ PROGRESS: tuple[Property, ...] = (
         a_leader_is_missing,
         no_leader_is_missing,
         "when the leader has failed and a replica that could lead is up, a leader is elected, unless that replica fails too",
-        "CONVERGE: KAFKA-3143, KAFKA-7235",
+        "KAFKA-3143; KAFKA-7235",
         each=PARTITION,
     ),
     leads_to(
@@ -67,7 +67,7 @@ PROGRESS: tuple[Property, ...] = (
         a_replica_does_not_know_the_epoch,
         all_replicas_know_the_epoch,
         "when there is a leader, every replica that is up comes to apply the newest leader epoch, and its fetcher runs",
-        "CONVERGE: KAFKA-1188, KAFKA-7235",
+        "KAFKA-1188; KAFKA-7235",
         each=PARTITION,
     ),
     leads_to(
@@ -75,7 +75,7 @@ PROGRESS: tuple[Property, ...] = (
         a_replica_is_outside_the_isr,
         no_replica_is_outside_the_isr,
         "when the leader is up, every replica that is up comes back into the ISR",
-        "CONVERGE: KAFKA-1382, KAFKA-1188",
+        "KAFKA-1382; KAFKA-1188",
         each=PARTITION,
     ),
 )

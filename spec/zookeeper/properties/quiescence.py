@@ -1,7 +1,4 @@
-"""Quiet states, in which no message, notification or step of the protocol is left; and what must be true in them.
-
-CONVERGE in the list of known bugs.
-"""
+"""Quiet states, in which no message, notification or step of the protocol is left; and what must be true in them."""
 
 from __future__ import annotations
 

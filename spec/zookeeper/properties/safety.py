@@ -1,7 +1,6 @@
 """The safety properties of the control plane, as predicates over states and steps.
 
-The same properties are checked for every era. The sources' names in capitals are those of the list of known bugs: NOSTALE,
-ONEWRITER, ISRNE, ISRLIVE, COMMITTED, LOGMATCH, HWMONO, CONVERGE.
+The same properties are checked for every era.
 """
 
 from __future__ import annotations
@@ -151,7 +150,7 @@ SAFETY: tuple[Property, ...] = (
         "OneLeaderInEachEpoch",
         one_leader_in_each_epoch,
         "at most one replica leads the partition under one leader epoch",
-        "Kafka's replication protocol; two-leader scenario of KAFKA-532",
+        "KAFKA-532",
         when=two_believe_to_lead,
         each=PARTITION,
     ),
@@ -160,7 +159,7 @@ SAFETY: tuple[Property, ...] = (
         epochs_never_go_back,
         "leader epoch and controller epoch never decrease, in ZooKeeper and on a broker within one registration; only a replica "
         "that is deleted forgets its leader epoch",
-        "ONEWRITER; Kafka 2.8 ReplicaManager.becomeLeaderOrFollower",
+        "Kafka 2.8 ReplicaManager.becomeLeaderOrFollower",
         when=an_epoch_changes,
         each=PARTITION,
     ),
@@ -177,14 +176,14 @@ SAFETY: tuple[Property, ...] = (
         no_stale_request_takes_effect,
         "no request takes effect after its receiver, in this registration, has seen a newer controller epoch or leader epoch, "
         "and none that was meant for an earlier registration, or for an earlier topic of the same name",
-        "NOSTALE: KAFKA-532, KAFKA-7235, KIP-380, KIP-570",
+        "KIP-380; KIP-570; KAFKA-532; KAFKA-7235",
         when=a_request_is_stale,
     ),
     step_invariant(
         "OneWriter",
         writer_is_the_newest_controller,
         "a controller's write of the partition state takes effect only while its epoch is the newest",
-        "ONEWRITER: KAFKA-6082",
+        "KAFKA-6082",
         when=a_controller_writes,
         each=PARTITION,
     ),
@@ -192,28 +191,28 @@ SAFETY: tuple[Property, ...] = (
         "HolderHasNewestEpoch",
         holder_has_newest_epoch,
         "the holder of /controller has the newest controller epoch",
-        "ONEWRITER: KAFKA-6082, the two-step election",
+        "KAFKA-6082",
         when=holder_has_an_epoch,
     ),
     invariant(
         "OneControllerInEachEpoch",
         one_controller_in_each_epoch,
         "no two controllers have the same controller epoch",
-        "ONEWRITER: KAFKA-1096",
+        "KAFKA-1096",
         when=two_have_controller_epochs,
     ),
     step_invariant(
         "ControllerKeepsItsZnode",
         holder_is_gone_or_gives_up,
         "/controller is deleted only with its holder's session, or by its holder",
-        "ONEWRITER: KAFKA-6082, resignation",
+        "KAFKA-6082",
         when=holder_loses_its_znode,
     ),
     step_invariant(
         "WriterKnowsWhatItWrote",
         writer_knows_what_it_wrote,
         "after a controller's own write its cache equals ZooKeeper",
-        "Kafka 2.8 KafkaZkClient.updateLeaderAndIsr and ControllerContext.putPartitionLeadershipInfo",
+        "Kafka 2.8 KafkaZkClient.updateLeaderAndIsr; Kafka 2.8 ControllerContext.putPartitionLeadershipInfo",
         when=a_controller_writes,
         each=PARTITION,
     ),
@@ -221,7 +220,7 @@ SAFETY: tuple[Property, ...] = (
         "LeaderInIsr",
         leader_is_in_isr,
         "the leader is in the ISR, or there is no leader",
-        "ISRNE: KAFKA-708",
+        "KAFKA-708",
         when=there_is_a_leader,
         each=PARTITION,
     ),
@@ -229,7 +228,7 @@ SAFETY: tuple[Property, ...] = (
         "IsrNeverEmpty",
         isr_is_not_empty,
         "the ISR has a member",
-        "ISRNE: KAFKA-708, KAFKA-5083",
+        "KAFKA-708; KAFKA-5083",
         when=there_is_an_isr,
         each=PARTITION,
     ),
@@ -237,7 +236,7 @@ SAFETY: tuple[Property, ...] = (
         "DeadStayOutOfIsr",
         the_dead_stay_out_of_the_isr,
         "a broker that a controller removed from the ISR as dead is not in it again unless it has registered again",
-        "ISRLIVE",
+        "KAFKA-14140; KIP-841",
         when=somebody_was_removed,
         each=PARTITION,
     ),
@@ -245,7 +244,7 @@ SAFETY: tuple[Property, ...] = (
         "Committed",
         leaders_hold_what_is_committed,
         "the replica that leads under the newest leader epoch holds all committed records",
-        "COMMITTED: KIP-101, KAFKA-14617",
+        "KIP-101; KAFKA-14617",
         when=a_leader_has_to_hold_records,
         each=PARTITION,
     ),
@@ -253,7 +252,7 @@ SAFETY: tuple[Property, ...] = (
         "LogMatch",
         logs_agree_below_high_watermarks,
         "two logs never hold different records at an offset below both high watermarks, unless an election was unclean",
-        "LOGMATCH: KIP-101, KIP-279",
+        "KIP-101; KIP-279",
         when=two_high_watermarks_are_above_zero,
         each=PARTITION,
     ),
@@ -261,7 +260,7 @@ SAFETY: tuple[Property, ...] = (
         "HighWatermarkGrows",
         high_watermarks_of_leaders_grow,
         "a leader's high watermark never decreases within its leader epoch, and never exceeds the end of its log",
-        "HWMONO",
+        "Kafka 2.8 Partition.maybeIncrementLeaderHW",
         when=a_high_watermark_is_above_zero,
         each=PARTITION,
     ),
@@ -269,7 +268,7 @@ SAFETY: tuple[Property, ...] = (
         "QuietLeaderIsRegistered",
         leader_is_registered_or_none_can_be,
         "in quiet states the leader is registered; or there is no leader, and no member of the ISR is up",
-        "CONVERGE: KAFKA-3143, KAFKA-7235",
+        "KAFKA-3143; KAFKA-7235",
         when=a_topic_is_quiet,
         each=PARTITION,
     ),
@@ -277,7 +276,7 @@ SAFETY: tuple[Property, ...] = (
         "QuietReplicasKnowTheEpoch",
         replicas_know_the_epoch,
         "in quiet states every assigned replica that is up has applied the newest leader epoch, and its fetcher runs",
-        "CONVERGE: KAFKA-1188, KAFKA-7235",
+        "KAFKA-1188; KAFKA-7235",
         when=a_leader_is_quiet,
         each=PARTITION,
     ),
@@ -286,7 +285,7 @@ SAFETY: tuple[Property, ...] = (
         nobody_leads_at_an_older_epoch,
         "in quiet states with a leader, no replica leads under an older leader epoch: a demoted leader was informed, also in "
         "a controlled shutdown",
-        "CONVERGE: KAFKA-7482",
+        "KAFKA-7482",
         when=a_leader_is_quiet,
         each=PARTITION,
     ),
@@ -297,10 +296,10 @@ OLD_LEADERS_STOP = invariant(
     "OldLeadersStop",
     no_partition_is_led_at_an_older_epoch,
     "in quiet states no replica leads under an older leader epoch, not even while the partition has no leader",
-    "a claim that no Kafka up to 3.9 keeps: a LeaderAndIsr without a leader changes nothing on a broker",
+    "Kafka 2.8 ReplicaManager.makeFollowers",
     when=is_quiet,
 )
-"""Stricter than Kafka; not a property of `fixed`."""
+"""Stricter than Kafka up to 3.9, where a LeaderAndIsr without a leader changes nothing on a broker; not a property of `fixed`."""
 
 RECOVERS = recoverable(
     "Recovers",
@@ -308,6 +307,6 @@ RECOVERS = recoverable(
     "protocol steps alone can reach recovery: the leader is registered, or no replica can lead; every replica that is up has "
     "applied the newest leader epoch and fetches; the ISR is all of them; no replica leads under an older epoch; no reassignment "
     "runs whose target is up, and no broker that is up keeps a replica that it is not assigned",
-    "CONVERGE",
+    "KAFKA-3143; KAFKA-1188; KAFKA-1382; KAFKA-13972",
 )
 """Goals that protocol steps must be able to reach from every state."""
