@@ -81,7 +81,7 @@ def test_the_page_tells_what_is_violated(browser: Browser, counterexample: Path)
     page = opened.page
 
     assert text(page, "h1") == "StrongIsr is violated"
-    assert "records that a consumer may have read survive" in text(page, ".summary")
+    assert "records that a consumer may have read survive" in text(page, ".subtitle")
     assert "leader = 0, isr = {0, 1, 2}, end = 1, member = 2" in text(page, ".reasons")
     assert "end > len(other)" in text(page, ".reasons")
     assert text(page, "#where") == "state 1 of 12"
@@ -268,7 +268,7 @@ CONTRAST = """() => {
   };
   const paper = light(getComputedStyle(document.body).backgroundColor);
   const ratio = (ink) => (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05);
-  const plain = [...document.querySelectorAll("h1, .summary, .model, .reasons code, .now h2, .reference, td, th, summary")];
+  const plain = [...document.querySelectorAll("h1, .subtitle, .model, .reasons code, .now h2, .reference, td, th, summary")];
   const drawn = [...document.querySelectorAll(".sequence .summary, .sequence .number, .sequence .title")];
   const inks = [...plain.map((e) => getComputedStyle(e).color), ...drawn.map((e) => getComputedStyle(e).fill)];
   return { paper, worst: Math.min(...inks.map(light).map(ratio)) };

@@ -37,7 +37,7 @@ def coverage_html(found: Coverage) -> str:
             f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
             f"<title>coverage of {_text(found.model)}</title>",
             f"<style>\n{css}</style></head><body>",
-            f'<header><h1>coverage of {_text(found.model)}</h1><p class="summary">{_text(ran)}</p>'
+            f'<header><h1>coverage of {_text(found.model)}</h1><p class="subtitle">{_text(ran)}</p>'
             f'<p class="reference">{_text(bounds)}</p><p class="legend">{legend}</p></header>',
             "<section><h2>Rules</h2>" + _table(("rule", "fired", "new states", "guards"), _rules(found)) + "</section>",
             "<section><h2>Rows</h2>" + _table(("row", "chosen", "conditions"), _rows(found)) + "</section>" if found.rows else "",

@@ -23,8 +23,8 @@ function tellOnce() {
   one(".model").textContent = [data.model, data.summary, data.bounds].filter(Boolean).join(" · ");
   one("h1").textContent = `${data.property.name} ${data.property.ending}`;
   one("h1").classList.toggle("reached", data.property.ending === "is reached");
-  one(".summary").textContent = [data.property.summary, data.property.note].filter(Boolean).join(". ");
-  one(".summary").title = data.property.reference;
+  one(".subtitle").textContent = [data.property.summary, data.property.note].filter(Boolean).join(". ");
+  one(".subtitle").title = data.property.reference;
   for (const reason of data.reasons) {
     const line = make("p", "");
     line.append(make("strong", reason.function), " does not hold");

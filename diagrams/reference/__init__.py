@@ -82,7 +82,7 @@ class ReferencePage:
             "abstractions": [self.entry("", _text(a.what), _sentence(a.why)) for a in spec.abstractions],
         }
         links = " · ".join(f'<a href="#{self.anchor(name)}">{TITLES[name]}</a>' for name, content in sections.items() if content)
-        head = f'<header id="{self.anchor("")}"><h1>{_text(spec.name)}</h1><p class="summary">{_sentence(spec.summary)}</p>'
+        head = f'<header id="{self.anchor("")}"><h1>{_text(spec.name)}</h1><p class="subtitle">{_sentence(spec.summary)}</p>'
         source = f'<p class="reference">{_text(spec.reference)}</p>' if spec.reference else ""
         body = [
             f'<section id="{self.anchor(name)}" class="{name}"><h2>{TITLES[name]}</h2>{"".join(content)}</section>'

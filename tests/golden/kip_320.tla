@@ -11,12 +11,12 @@
 \* are numbers, arrays are functions from 0, sequences are tuples (so the item at offset 0 is item 1), sets
 \* are sets, members of an enumeration are numbers with names.
 \*
-\* A bound is a constant. A step that would leave one is not a step (Step, and the comments `within the bounds`).
-\* A limit that the spec states as a fact is part of TypeInvariant; a step that leaves limits of both kinds
-\* violates it. Limits are looked at where a step ends: a step that leaves one and comes back within it before
-\* it ends is taken here, and is none there. Two rows of a table that fit at once, and whatever cannot be
-\* evaluated, are errors of the spec there; here the first row is taken, nothing is removed, or TLC stops. TLC
-\* judges an action property on every step that changes something.
+\* A bound is a constant. A step that would leave one is not a step (Step, and the comments `within the
+\* bounds`). A limit that the spec states as a fact is part of TypeInvariant; a step that leaves limits of
+\* both kinds violates it. Limits are looked at where a step ends: a step that leaves one and comes back
+\* within it before it ends is taken here, and is none there. Two rows of a table that fit at once, and
+\* whatever cannot be evaluated, are errors of the spec there; here the first row is taken, nothing is
+\* removed, or TLC stops. TLC judges an action property on every step that changes something.
 \*
 \* Not modelled: requests are never removed from the set of those issued: a replica may read any of them at
 \* any time, which covers loss, delay, repetition and reordering
@@ -139,7 +139,8 @@ PartitionFits(it) ==
   /\ \A i \in DOMAIN it.requests : LeaderAndIsrFits(it.requests[i])
   /\ it.next_record <= MaxRecords
 
-\* The step to the state t, unless that is outside the bounds; TypeInvariant reports what is not a state at all.
+\* The step to the state t, unless that is outside the bounds; TypeInvariant reports what is not a state at
+\* all.
 Step(t) == Holds(PartitionFits(t) \/ t \notin PartitionType) /\ state' = t
 
 --------------------------------------------------------------------------------------------------------------
