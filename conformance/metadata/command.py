@@ -18,6 +18,7 @@ from kafka_spec.conformance.metadata.report import plain_of, text_of
 from kafka_spec.conformance.metadata.rulings import RELEASES, Release
 from kafka_spec.conformance.metadata.sources import find_sources
 from kafka_spec.conformance.metadata.story import Story
+from kafka_spec.conformance.metadata.timelines import Timelines
 from kafka_spec.conformance.metadata.validation import MetadataOutcome, Validation
 from kafka_spec.conformance.metadata.view import image_plain, image_text, why_text
 from kafka_spec.model_check.command.options import AS_EXPECTED, INCONCLUSIVE, VIOLATED, outputs, write
@@ -55,11 +56,16 @@ def run(options: argparse.Namespace) -> int:
         release = release_of(options.era)
         explaining = Explaining(judge, release, options.explain, causes_of(sources.controllers)) if options.explain else None
         asked = Questions(options, explaining)
+        timelines = None
+        if any(form == "html" for form, _ in wanted) and not asked.only_looks:
+            if explaining is None:
+                raise SpecError("a page needs explanations: leave --no-explain out")
+            timelines = Timelines(explaining)
         outcome = Validation(sources, judge, progress(sources.size, options.quiet)).run(asked.until)
     for form, file in wanted:
         if form == "checkpoint" and file is not None and file.is_dir():
             file /= asked.name_of_checkpoint(judge)
-        write(asked.answer(form, judge) or _as(form, outcome), file)
+        write(asked.answer(form, judge) or _as(form, outcome, timelines), file)
     return AS_EXPECTED if asked.only_looks else EXIT[outcome.verdict]
 
 
@@ -160,7 +166,11 @@ def limit_of(text: str) -> tuple[int, int | None]:
     return 0, int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
-def _as(form: str, outcome: MetadataOutcome) -> str:
+def _as(form: str, outcome: MetadataOutcome, timelines: Timelines | None) -> str:
+    if form == "html" and timelines is not None:
+        from kafka_spec.conformance.metadata.page import page_of
+
+        return page_of(outcome, timelines)
     if form == "json":
         return json.dumps(plain_of(outcome), indent=1)
     if form == "text":
@@ -170,7 +180,7 @@ def _as(form: str, outcome: MetadataOutcome) -> str:
         from kafka_spec.conformance.outcome.junit import junit_of
 
         return junit_of(outcome, KINDS)
-    raise SpecError(f"a metadata log is reported as text, json or junit, not as {form}")
+    raise SpecError(f"a metadata log is reported as text, json, junit, html or checkpoint, not as {form}")
 
 
 def progress(size: int, quiet: bool) -> Callable[[int], None]:
