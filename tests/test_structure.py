@@ -92,6 +92,7 @@ SHARED_NAMES = {
     "PartitionRecord": "a record of the metadata log; a partition as the lines of a log show it",
     "Readable": "a level whose states can be read; a log that can be read",
     "Record": TWO_FORMS,
+    "Refusal": "why an event cannot be; why a controller refused a change of state",
     "Replayed": "an edge on the implementation; a partition's lines as a run of the model",
     "Replica": TWO_MODELS,
     "Sequence": TWO_FORMS,

@@ -11,8 +11,6 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from aiokafka.record.util import calc_crc32c
-
 from kafka_spec.conformance.metadata import image as keys
 from kafka_spec.conformance.metadata.batches import (
     ATTRIBUTES,
@@ -26,7 +24,7 @@ from kafka_spec.conformance.metadata.image import Image
 from kafka_spec.conformance.metadata.shapes import FoldedBroker, FoldedPartition
 from kafka_spec.impl.kraft.record_decoders import encode_fields, encode_parts
 from kafka_spec.impl.kraft.record_schemas import CONTROL, SCHEMAS
-from kafka_spec.impl.log.batches import build, stamp
+from kafka_spec.impl.log.batches import build, checksum_of, stamp
 
 HEADER, FOOTER = 3, 4
 """The types of control records at the ends of a snapshot."""
@@ -78,7 +76,7 @@ class CheckpointWriter:
     def _write(self, records: Sequence[tuple[bytes | None, bytes]], attributes: int = 0) -> None:
         batch = build((self._when, key, value) for key, value in records)
         ATTRIBUTES.pack_into(batch, ATTRIBUTES_AT, attributes)
-        CHECKSUM.pack_into(batch, CHECKSUM_AT, calc_crc32c(bytes(batch[ATTRIBUTES_AT:])))
+        CHECKSUM.pack_into(batch, CHECKSUM_AT, checksum_of(bytes(batch[ATTRIBUTES_AT:])))
         stamp(batch, self._next, self._epoch)
         self._next += len(records)
         self.data += batch
