@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from aiokafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
+from aiokafka.record.util import calc_crc32c
 
 HEADER = struct.Struct(">qiibIhiqqqhii")
 """Base offset, length, leader epoch, magic, checksum, attributes, last offset delta, first and largest timestamp, producer id and
@@ -59,6 +60,11 @@ class Batch:
     def last_sequence(self) -> int:
         """The number of the last record; after the largest one comes 0 (DefaultRecordBatch.incrementSequence)."""
         return (self.sequence + self.last - self.base) % (LARGEST + 1)
+
+
+def checksum_of(part: bytes) -> int:
+    """Return the CRC-32C of the part of a batch that its checksum covers."""
+    return int(calc_crc32c(part))
 
 
 def build(records: Iterable[tuple[int, bytes | None, bytes | None]]) -> bytearray:
