@@ -123,7 +123,7 @@ def test_trace_of_a_goal(kafka_spec: Command) -> None:
 @pytest.mark.slow
 def test_trace_of_a_named_check(kafka_spec: Command) -> None:
     """`trace` accepts the name of a check of the manifest."""
-    run = kafka_spec("trace", "KAFKA-7128")
+    run = kafka_spec("trace", "replication/kafka_7128-three-replicas")
 
     assert run.returncode == 0
     assert "StrongIsr is violated: a shortest trace has 12 states" in run.stdout

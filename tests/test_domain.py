@@ -202,7 +202,7 @@ def test_wrong_declarations_are_refused() -> None:
     """An enum with gaps, a field without a domain and a state that is not a dataclass are refused, with the cure."""
     with pytest.raises(SpecError, match="here: the values of Gappy have gaps"):
         OneOf(Gappy).at({}, "here")
-    with pytest.raises(SpecError, match=r"Bare.value has no domain; declare it as value: ... = holds\(DOMAIN\)"):
+    with pytest.raises(SpecError, match=r"Bare.value has no domain; declare it as value: ... = field\(DOMAIN\)"):
         Space(Bare, {})
     with pytest.raises(SpecError, match="NoDataclass is not a dataclass"):
         Space(NoDataclass, {})

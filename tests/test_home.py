@@ -86,7 +86,7 @@ def test_the_current_folder_is_not_that_of_the_manifest(folders: Path, kafka_spe
     assert check["files"] == {str(file): hashlib.sha256(file.read_bytes()).hexdigest()}
     alone = kafka_spec("check", "-q", "lock:SPEC", cwd=folders / "a")
     digest = hashlib.sha256((folders / "a" / "lock.py").read_bytes()).hexdigest()
-    assert alone.returncode == 0 and f"  file        lock.py, SHA-256 {digest}\n" in alone.stdout
+    assert alone.returncode == 0 and f"  file        lock.py, SHA-256 {digest[:16]}\n" in alone.stdout
 
 
 @pytest.mark.slow

@@ -132,7 +132,7 @@ def test_fail_over_fencing_and_a_rolling_restart(server: ZooKeeperServer) -> Non
             await at_rest(world)
             for number in world.numbers:
                 epoch = world.nodes[number].broker.epoch
-                await world.thread.do(lambda n=number: world.shut_down(n, 0.0))  # type: ignore[misc]
+                await world.thread.do(lambda n=number: world.shut_down(n))  # type: ignore[misc]
 
                 def again(n: int = number, before: int = epoch) -> bool:
                     return n in world.nodes and world.nodes[n].broker.epoch > before

@@ -6,20 +6,16 @@ Independent of log texts. Events of a partition go to its views, which other mod
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from kafka_spec.conformance.outcome.violations import Violation
 from kafka_spec.conformance.validate.broker_requests import BrokerRequests
 from kafka_spec.conformance.validate.events import BrokerEvents, Sender
 from kafka_spec.conformance.validate.exchange import LIFE_BITS
+from kafka_spec.conformance.validate.line_source import LineSource
 from kafka_spec.conformance.validate.listeners import ChannelEvents, Listeners, partition_name
 from kafka_spec.spec.decisions.fencing import answer_to_request
 from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.error_codes import ErrorCode
-
-if TYPE_CHECKING:
-    from kafka_spec.conformance.validate.actors import Actors
-
 
 LAST_BITS = (1 << LIFE_BITS) - 1
 
@@ -32,7 +28,7 @@ class BrokerLog:
         "listeners", "number", "requests", "stale",
     )  # fmt: skip
 
-    def __init__(self, number: int, actors: Actors) -> None:
+    def __init__(self, number: int, actors: LineSource) -> None:
         self.number = number
         self.stale: dict[tuple[int, int], int] = {}
         """Arrived requests of an old controller epoch that are not refused so far: (controller, correlation), epoch."""

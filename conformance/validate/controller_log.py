@@ -7,13 +7,10 @@ before StopReplica (ControllerBrokerRequestBatch). Independent of log texts. Eve
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from kafka_spec.conformance.validate.events import ControllerEvents
+from kafka_spec.conformance.validate.line_source import LineSource
 from kafka_spec.conformance.validate.listeners import ChannelEvents, Listeners, partition_name
-
-if TYPE_CHECKING:
-    from kafka_spec.conformance.validate.actors import Actors
 
 
 class ControllerLog:
@@ -38,7 +35,7 @@ class ControllerLog:
         "plain",
     )  # fmt: skip
 
-    def __init__(self, number: int, epoch: int, plain: bool, actors: Actors) -> None:
+    def __init__(self, number: int, epoch: int, plain: bool, actors: LineSource) -> None:
         self.number, self.epoch, self.plain = number, epoch, plain
         self._actors = actors
         self.listeners = Listeners(lambda name: actors.views.of_controller(number, epoch, plain, partition_name(name)))

@@ -32,7 +32,7 @@ def result_text(result: Exploration, traces: Mapping[str, Trace], full: bool = F
         of_all = " normal forms" + (f" of {result.unreduced:,} states" if result.unreduced is not None else "")
     lines = [
         f"{result.spec.name}: {result.spec.summary}",
-        *(f"  file        {name}, SHA-256 {digest}" for name, digest in of_user(result.spec).items()),
+        *(f"  file        {name}, SHA-256 {digest[:16]}" for name, digest in of_user(result.spec).items()),
         f"  bounds      {', '.join(f'{name} {value}' for name, value in result.bounds.items()) or 'none'}",
         f"  verdict     {verdict_text(result)}",
         f"  states      {result.distinct:,} distinct{of_all}, {result.generated:,} generated, {result.depth} levels deep",

@@ -78,7 +78,7 @@ REASONS: tuple[tuple[str, str], ...] = (
         "It is written for the properties alone: without it they claim less, so they cannot notice.",
     ),
     (
-        r"election\.is_isr_candidate|fencing\.answer_to_fetch_epoch|follower_is_alive_in_cache",
+        r"election\.is_isr_candidate|(?:gates|fencing)\.answer_to_fetch_epoch|follower_is_alive_in_cache",
         "It is a case that breaks nothing by itself: KAFKA-7395, or isr-candidate-not-alive (spec/zookeeper/cases).",
     ),
     (
@@ -113,7 +113,7 @@ REASONS: tuple[tuple[str, str], ...] = (
         "otherwise, too.",
     ),
     (
-        r"^fetching\.|^isr\.|^fencing\.|ExpandIsr|Fetch|TruncateToLeader|^leader_and_isr\.|^log\.|^requests\.|^network\.|^zookeeper\.",
+        r"^fetching\.|^isr\.|^(?:gates|fencing)\.|ExpandIsr|Fetch|TruncateToLeader|^leader_and_isr\.|^log\.|^requests\.|^network\.|^zookeeper\.",
         "At these bounds another guard of the same step, or of the one before, decides the same.",
     ),
 )
@@ -132,7 +132,7 @@ class Family:
 def search(spec: Spec, name: str, bounds: dict[str, int], states: int | None) -> Exploration:
     """Search a spec, as far as is reasonable."""
     claims = (*spec.properties, *GOALS.get(name, ()))
-    with patch.object(embedded, "ExecutableSpec", _world), patch.object(embedded, "Program", _program):
+    with patch.object(embedded, "Interpreter", _world), patch.object(embedded, "Program", _program):
         return embedded.explore(spec, bounds, properties=claims, budget=Budget(seconds=PATIENCE, max_states=states))
 
 
