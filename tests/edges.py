@@ -26,7 +26,7 @@ from kafka_spec.model_check.exploration import Budget, Exploration
 from kafka_spec.model_check.interpreter.interpreter import Interpreter as Model
 from kafka_spec.model_check.record.layout import Layout, Packed, get
 from kafka_spec.model_check.search import embedded
-from kafka_spec.model_check.search.embedded import Search
+from kafka_spec.model_check.search.embedded import SLICE, Search
 from kafka_spec.spec.kraft.state import KRaft
 from kafka_spec.spec.language.domain import Array, Record
 from kafka_spec.spec.vocabulary.table import Property, Spec
@@ -103,11 +103,10 @@ def edges(
     (some,) = search.slices
     while search.width:
         search.start_level()
-        for begin in range(0, search.width, search.chunk):
-            some.start_level()
-            end = min(search.width, begin + search.chunk)
-            states, marks = search.frontier.read(begin, end)
-            some.expand(states, marks, begin)
+        some.start_level()
+        level, fingerprints = search.frontier.read(0, search.width)
+        for begin, end in some.over(level, fingerprints, SLICE, every=True):
+            states, marks = level[begin:end], fingerprints[begin:end]
             search.raise_fault(some)
             found = some.actions[: some.count]
             sampled = wanted[found] & (some.parents[: some.count] % parts == part)

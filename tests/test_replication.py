@@ -119,7 +119,7 @@ def exact_levels(row: dict[str, Any]) -> list[int]:
     spec = MODELS[f"replication/{row['version']}"]
     embedded.explore(spec, _bounds(row), on_level=lambda s: search.append(s) if not search else None, everything=True)
     program, size = search[0].program, search[0].layout.size
-    part = Slice(program, search[0].chunk * search[0].world.actions.count)
+    part = Slice(program, 1000 * search[0].world.actions.count)
     start = search[0].layout.pack(search[0].world.initial()[0])
     frontier = np.frombuffer(start, np.uint8).reshape(1, size)
     while len(frontier):
@@ -127,9 +127,7 @@ def exact_levels(row: dict[str, Any]) -> list[int]:
         levels.append(len(frontier))
         found: set[bytes] = set()
         marks = np.zeros(len(frontier), np.uint64)
-        for begin in range(0, len(frontier), search[0].chunk):
-            end = begin + search[0].chunk
-            part.expand(np.ascontiguousarray(frontier[begin:end]), marks[begin:end], begin)
+        for _ in part.over(np.ascontiguousarray(frontier), marks, 1000, every=True):
             records = np.ascontiguousarray(part.states[: part.count]).view(f"V{size}").ravel()
             found.update(record.tobytes() for record in np.unique(records))
         fresh = sorted(found - seen)

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kafka_spec.model_check.exploration import agreed
 from kafka_spec.model_check.oracle import oracle
 from kafka_spec.model_check.search import embedded
 from kafka_spec.model_check.search.edge_log import RecordedSteps
 from kafka_spec.model_check.search.recovery import spread
 from kafka_spec.model_check.traces.counterexample import trace_of
-from kafka_spec.spec.language.domain import Bound, Flag, Range, field
-from kafka_spec.spec.vocabulary.table import Rule, Spec, invariant, recoverable, step_invariant
+from kafka_spec.spec.language.domain import ArrayOf, Bound, Flag, Range, field
+from kafka_spec.spec.vocabulary.table import Rule, Spec, anywhere, invariant, recoverable, step_invariant
 from tests import sample_specs
 
 pytestmark = pytest.mark.slow
@@ -190,11 +191,18 @@ def outer_are_little(s: sample_specs.Grid) -> bool:
     return s.cells[0] + s.cells[3] < 4
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3])
-def test_of_states_from_many_slices_the_first_is_told(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
-    """Of violating states that steps out of different slices lead to, the first in the order is told, as the oracle tells it."""
+def in_small_slices(monkeypatch: pytest.MonkeyPatch, room: int) -> None:
+    """Let a search expand five states at a time, with little room for their successors: often for fewer than they have."""
     monkeypatch.setattr(embedded, "SLICE", 5)
+    monkeypatch.setattr(embedded, "SLICE_BYTES", room)
     monkeypatch.setattr(embedded, "SMALL_LEVEL", 2)
+
+
+@pytest.mark.parametrize("room", [0, 200, embedded.SLICE_BYTES])
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_of_states_from_many_slices_the_first_is_told(monkeypatch: pytest.MonkeyPatch, threads: int, room: int) -> None:
+    """Of violating states that steps out of different slices lead to, the first in the order is told, as the oracle tells it."""
+    in_small_slices(monkeypatch, room)
     claims = [invariant("LastAreLittle", last_are_little, "", ""), invariant("OuterAreLittle", outer_are_little, "", "")]
     mine = embedded.explore(sample_specs.GRID, {"limit": 5}, properties=claims, threads=threads)
 
@@ -207,13 +215,83 @@ def outer_stay_little(before: sample_specs.Grid, after: sample_specs.Grid) -> bo
     return outer_are_little(before) == outer_are_little(after)
 
 
+@pytest.mark.parametrize("room", [0, 200, embedded.SLICE_BYTES])
 @pytest.mark.parametrize("threads", [1, 2, 3])
-def test_of_steps_from_many_slices_the_first_is_told(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
+def test_of_steps_from_many_slices_the_first_is_told(monkeypatch: pytest.MonkeyPatch, threads: int, room: int) -> None:
     """Of violating steps out of different slices the first in the order is told, as the oracle tells it."""
-    monkeypatch.setattr(embedded, "SLICE", 5)
-    monkeypatch.setattr(embedded, "SMALL_LEVEL", 2)
+    in_small_slices(monkeypatch, room)
     claims = [step_invariant("OuterStayLittle", outer_stay_little, "", "")]
     mine = embedded.explore(sample_specs.GRID, {"limit": 5}, properties=claims, threads=threads)
 
     assert mine.findings == oracle.explore(sample_specs.GRID, {"limit": 5}, properties=claims).findings
     assert [len(finding.actions) for finding in mine.findings.values()] == [4]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_slices_without_room_lose_nothing(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
+    """A search whose slices run out of room, at any state and in any thread, finds what the oracle finds: counts, order, digest."""
+    in_small_slices(monkeypatch, 0)
+    short: list[int] = []
+    whole = embedded.Search.deduplicate_in_order
+
+    def counting(search: Any, slices: Any, ends: Any, together: Any) -> Any:
+        short.extend(number for number, (part, end) in enumerate(zip(slices, ends, strict=True)) if part.reached < end)
+        return whole(search, slices, ends, together)
+
+    monkeypatch.setattr(embedded.Search, "deduplicate_in_order", counting)
+    spec = sample_specs.GRID_TRAP
+    mine = embedded.explore(spec, spec.bound_values({}), threads=threads, everything=True)
+    assert agreed(mine) == agreed(oracle.explore(spec, spec.bound_values({}), everything=True))
+    assert set(short) == set(range(threads)), "each thread ran out of room"
+
+
+@dataclass
+class Counters:
+    """Two counters; the second is never moved."""
+
+    x: list[int] = field(ArrayOf(Range(0, 2), 6, "i"))
+    never: int = field(Flag())
+
+
+def can_grow(s: Counters, i: int) -> bool:
+    """The counter is not at its end."""
+    return s.x[i] < 2
+
+
+def grow(s: Counters, i: int) -> None:
+    """Count."""
+    s.x[i] += 1
+
+
+def is_allowed(s: Counters) -> bool:
+    """Somebody has allowed it, which nobody does."""
+    return s.never == 1
+
+
+def overwrite(s: Counters, a: int, b: int, c: int, d: int, e: int) -> None:
+    """Overwrite the first counter."""
+    s.x[0] = (a + b + c + d + e) % 3
+
+
+def test_a_rule_that_never_fires_costs_no_room() -> None:
+    """A rule with a million bindings whose first guard refuses leaves slices as large as they are without it."""
+    grows = Rule("Grow", "w", "grow", effects=(grow,), params={"i": Range(0, 5)}, guards=(can_grow,))
+    letters = {name: Range(0, 15) for name in "abcde"}
+    wide = Rule("Overwrite", "w", "overwrite", effects=(overwrite,), params=letters, guards=(is_allowed,))
+    narrow_spec = Spec("narrow", "", Counters, (grows,), final=anywhere)
+    wide_spec = Spec("wide", "", Counters, (grows, wide), final=anywhere, unreachable_rules=("Overwrite",))
+    rounds: dict[str, int] = {}
+    for spec in (narrow_spec, wide_spec):
+
+        def count(search: embedded.Search, name: str = spec.name) -> None:
+            expand = search.slices[0].expand_rows
+
+            def counted(*given: Any, **named: Any) -> None:
+                rounds[name] = rounds.get(name, 0) + 1
+                expand(*given, **named)
+
+            if "expand_rows" not in vars(search.slices[0]):
+                search.slices[0].expand_rows = counted  # type: ignore[method-assign]
+
+        assert embedded.explore(spec, {}, on_level=count).distinct == 3**6
+    assert rounds["narrow"] == rounds["wide"]

@@ -9,7 +9,7 @@ from kafka_spec.model_check.lowering.light_rows import LightRows
 from kafka_spec.model_check.lowering.normal_form import Former
 from kafka_spec.model_check.lowering.rules import Firings
 from kafka_spec.model_check.lowering.values import I32, I64, ONE, POINTER, WORD, ZERO, Ref, Value
-from kafka_spec.model_check.record.counted import DIGEST, RECENT, STEPS, Plan
+from kafka_spec.model_check.record.counted import DIGEST, EXPANDED, RECENT, STEPS, Plan
 from kafka_spec.model_check.record.layout import ActionNumbers, RecordLayout
 from kafka_spec.spec.vocabulary.table import Rule
 
@@ -21,7 +21,9 @@ class Successors(Firings):
     after a fault that ends the search. `base` is the number of the slice's first state. States are read and written as their light
     rows, one after the other. `out` has the addresses of what is written: of each candidate its row, fingerprint, parent and
     action; then the fingerprints that were written lately; then of each step the fingerprint of its target, parent and action; then
-    where the row of each candidate begins, and the end of the last, where there are wide sequences. A successor with a fingerprint
+    where the row of each candidate begins, and the end of the last, where there are wide sequences; at last how many
+    candidates there may be before a state. The function ends before one that finds more of them; the counter EXPANDED is the number
+    of states that were expanded. A successor with a fingerprint
     written lately was a candidate before, of this parent or an earlier one: it is not new, and no candidate unless `every` is 1.
     Steps are written where a property is checked on the graph; then the byte of a state in `cuts` becomes 1 if a bound prevented a
     protocol step there.
@@ -57,6 +59,8 @@ class Successors(Firings):
         written = [self.b.inttoptr(self.b.load(self.b.gep(out, [I64(place)])), kind) for place, kind in enumerate(kinds)]
         self.out_rows, self.out_fingerprints, self.out_parents, self.out_actions, self.recent, *steps = written
         self.step_targets, self.step_parents, self.step_actions, self.out_starts = steps
+        self.spare = self.b.load(self.b.gep(out, [I64(len(kinds))]))
+        """How many candidates there may be before a state whose successors surely find room."""
         self.fault = self.fault_cell()
         self.written = self.slot(I64, ZERO)
         self.following = light.reader(self, self.rows) if layout.wide else None
@@ -70,7 +74,9 @@ class Successors(Firings):
         self.carry()
         self.tell(*self.carried[3:])
         self.stop = code.append_basic_block("stop")
-        self.loop(ZERO, count, self.state)
+        self.b.store(count, self.counter(EXPANDED))
+        self.jumps: list[tuple[ir.Block, ir.Block]] = []
+        self.loop(ZERO, count, self.state, self.jumps)
         self.b.store(self.b.load(self.digest), self.counter(DIGEST))
         self.b.store(self.b.load(self.recorded), self.counter(STEPS))
         if layout.wide:
@@ -80,7 +86,11 @@ class Successors(Firings):
         self.b.ret(I64(-1))
 
     def state(self, now: ir.Value) -> None:
-        """Emit the firing of all rules in one state."""
+        """Emit the firing of all rules in one state, unless there may be no room for its successors."""
+        used = self.recorded if self.program.on_graph else self.written
+        with self.b.if_then(self.b.icmp_signed(">", self.b.load(used), self.spare), likely=False):
+            self.b.store(now, self.counter(EXPANDED))
+            self.b.branch(self.jumps[-1][1])
         state = self.at(self.rows, self.b.mul(now, I64(self.layout.size))) if self.following is None else self.following()
         self.source = Ref(self.layout.root, state)
         self.mark = self.b.load(self.b.gep(self.fingerprints, [now]))

@@ -11,7 +11,7 @@ from kafka_spec.model_check.record.bound_names import bound_names
 from kafka_spec.model_check.record.seen_spec import SeenSpec
 from kafka_spec.spec.vocabulary.table import ABOUT_PATHS, Property, Question, Spec
 
-DIGEST, FAULT, FAULT_STATE, FAULT_ACTION, STUCK, UNTYPED, UNTYPED_ACTION, UNTYPED_FAULT, STEPS, HEADER = range(10)
+DIGEST, FAULT, FAULT_STATE, FAULT_ACTION, STUCK, UNTYPED, UNTYPED_ACTION, UNTYPED_FAULT, STEPS, EXPANDED, HEADER = range(11)
 """The first counters of the successor function; those of step invariants and rules follow."""
 
 RECENT = 1 << 12

@@ -18,7 +18,7 @@ import itertools
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -38,7 +38,7 @@ from kafka_spec.model_check.search.level_judge import LevelJudge, judge_again
 from kafka_spec.model_check.search.path_properties import PathProperties
 from kafka_spec.model_check.search.renamings import Renamings
 from kafka_spec.model_check.search.resume import commit, on_disk
-from kafka_spec.model_check.search.shards import Records, Shard, Slice
+from kafka_spec.model_check.search.shards import Records, Shard, Slice, room_for
 from kafka_spec.model_check.search.threads import Job, Threads
 from kafka_spec.model_check.store.checkpoints import Checkpoints
 from kafka_spec.model_check.store.digest_json import Damaged
@@ -49,12 +49,15 @@ from kafka_spec.spec.vocabulary.table import DEADLOCK, TYPE_INVARIANT, Property,
 SLICE = 16384
 """States of the frontier that a thread expands at a time."""
 SLICE_BYTES = 512 << 20
-"""The most bytes that the candidates of a slice could take if every action were enabled in every state."""
+"""The most bytes of the candidates of a slice, if they are those of more than one state."""
 LARGE_SEARCH = 1_500_000
 """States from which searches of the same code take longer, all together, than to generate faster code for them: 1 to 10 s, for
 kip_320 and for a control plane, whose searches by quick code take three times as long as by faster code."""
 SMALL_LEVEL = 1024
 """States of a level below which threads cost more time than they save."""
+
+Together: TypeAlias = Callable[[Sequence[Job]], None]
+"""Runs some jobs, and waits for all."""
 
 
 class Search:
@@ -85,17 +88,17 @@ class Search:
         result.compile_seconds = self.program.seconds
         shards = 1 << (result.threads - 1).bit_length()
         self.shards = [Shard(self.program, number, shards.bit_length() - 1) for number in range(shards)]
-        self.chunk = max(1, min(SLICE, min(SLICE_BYTES, memory() // 2) // (max(1, world.actions.count) * (size + 16))))
-        room = self.chunk * max(1, world.actions.count)
+        room = room_for(self.program.shape, SLICE, min(SLICE_BYTES, memory() // 2))
         self.slices = [Slice(self.program, room) for _ in range(result.threads)]
-        self.width = 0
+        self.width = self.distinct = 0
+        """The states of the frontier, and of all finished levels."""
         self.by_fingerprint = orders_by_fingerprint(world.spec, seed)
         light = self.program.shape.light and not world.spec.view  # levels that are sorted are whole records
         self.frontier: Frontier = (LightInMemory if light else InMemory)(self.program, world.actions.bits, traced)
         self.history: list[Level | None] = []
         """How the states of each level were reached; None where that is not kept."""
-        self.firsts = np.zeros((result.threads, world.actions.count), np.int64)
-        """How many states of the next level each action reached first, by the slices that they were found in."""
+        self.firsts = np.zeros((result.threads, len(world.spec.rules)), np.int64)
+        """How many states of the next level each rule reached first, by the slices that they were found in."""
         self.paths = PathProperties(self.program, world.actions)
         self.renamings = Renamings.of(world, self.program, self.layout)
         self.threads = Threads(result.threads)
@@ -144,7 +147,7 @@ class Search:
         total, taking = self.width, list[Job]()
         together = functools.partial(self.threads.together, parallel=total >= SMALL_LEVEL)
         threads = len(self.slices) if total >= SMALL_LEVEL else 1
-        chunk = min(self.chunk, -(-total // threads))
+        chunk = min(SLICE, -(-total // threads))
         for begin in range(0, total, chunk * threads):
             likely = 4 * chunk * threads
             planned = max(shard.growth(likely) for shard in self.shards) + likely * (self.layout.size + 16)
@@ -152,17 +155,37 @@ class Search:
                 return reason
             starts = range(begin, min(total, begin + chunk * threads), chunk)
             slices = self.slices[: len(starts)]
-            expanding = [self.expansion(part, at, min(total, at + chunk)) for part, at in zip(slices, starts, strict=True)]
+            ends = [min(total, at + chunk) for at in starts]
+            expanding = [self.expansion(*each) for each in zip(slices, starts, ends, strict=True)]
             together([both(*jobs) for jobs in itertools.zip_longest(taking, expanding)])
             self.frontier.new.taken()
-            for part in slices:
-                self.raise_fault(part)
-            taking = self.deduplicate(slices, together)
+            taking = self.deduplicate_in_order(slices, ends, together)
         together(taking)
         self.frontier.new.taken()
         return ""
 
-    def deduplicate(self, slices: Sequence[Slice], together: Callable[[Sequence[Job]], None]) -> list[Job]:
+    def deduplicate_in_order(self, slices: Sequence[Slice], ends: Sequence[int], together: Together) -> list[Job]:
+        """Deduplicate what slices found that are to reach these ends; where one ran out of room, expand its rest before the next.
+
+        Return the jobs that are left, one for each slice, or none.
+        """
+        all_at_once = True
+        while slices:
+            short = next((n for n, (part, end) in enumerate(zip(slices, ends, strict=True)) if part.reached < end), len(slices))
+            for part in slices[: short + 1]:
+                self.raise_fault(part)
+            taking = self.deduplicate(slices[: short + 1], together)
+            slices, ends = slices[short:], ends[short:]
+            if all_at_once and not slices:
+                return taking
+            all_at_once = False
+            together(taking)
+            self.frontier.new.taken()
+            if slices:
+                self.expansion(slices[0], slices[0].reached, ends[0])()
+        return []
+
+    def deduplicate(self, slices: Sequence[Slice], together: Together) -> list[Job]:
         """Add the candidates of some slices to the seen states; return the jobs that take new ones to the next level."""
         fresh: list[list[Numbers]] = [[] for _ in self.shards]
 
@@ -179,7 +202,7 @@ class Search:
 
     def look(self, number: int, begin: int, rows: Bytes, actions: npt.NDArray[Any]) -> None:
         """Count and judge new states of a slice."""
-        self.firsts[number] += np.bincount(actions, minlength=self.firsts.shape[1])
+        self.firsts[number] += np.bincount(self.world.actions.rules_of(actions), minlength=self.firsts.shape[1])
         self.judging.look(number, begin, rows, len(actions))
 
     def switch_tier(self) -> float:
@@ -198,7 +221,7 @@ class Search:
         def job() -> None:
             part.expand_rows(*self.frontier.rows(begin, end, part.sources), begin, every=False)
             if self.program.plan.on_graph and part.count >= 0:
-                self.paths.add_steps(begin, part.cuts[: end - begin].view(np.bool_), *part.steps)
+                self.paths.add_steps(begin, part.cuts[: part.reached - begin].view(np.bool_), *part.steps)
 
         return job
 
@@ -228,8 +251,7 @@ class Search:
 
     def count_new(self) -> None:
         """Count the new states by the rule that first reached them."""
-        sums = np.cumsum([0, *self.firsts.sum(axis=0)])
-        for rule, new in zip(self.world.spec.rules, np.diff(sums[self.world.actions.first]).tolist(), strict=True):
+        for rule, new in zip(self.world.spec.rules, self.firsts.sum(axis=0).tolist(), strict=True):
             self.result.new[rule.name] += new
 
     @property

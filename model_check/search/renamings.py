@@ -39,9 +39,9 @@ class Renamings:
     def __init__(self, world: Interpreter, program: Program, layout: Layout, part: Symmetric) -> None:
         self.world, self.program, self.layout, self.part = world, program, layout, part
         self.members = number_of_members(world.space.root, part.of.name)
-        rules = np.repeat(np.arange(len(world.spec.rules), dtype=np.uint64), np.diff(world.actions.first))
-        self.sign_of_rule: Words = (rules + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-        """A number for the rule of each action."""
+        rules = np.arange(1, len(world.spec.rules) + 1, dtype=np.uint64)
+        self.sign_of_rule: Words = rules * np.uint64(0x9E3779B97F4A7C15)
+        """A number for each rule."""
         self.slice = Slice(program, GROUP * max(1, world.actions.count))
         self.compared = 0
 
@@ -88,7 +88,7 @@ class Renamings:
         )
         steps = np.zeros(len(states), np.uint64)
         if part.count >= 0:
-            signs = self.sign_of_rule[part.actions[: part.count]]
+            signs = self.sign_of_rule[self.world.actions.rules_of(part.actions[: part.count])]
             signs ^= part.marks[: part.count]
             signs *= np.uint64(0xBF58476D1CE4E5B9)
             signs ^= signs >> np.uint64(29)

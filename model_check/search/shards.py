@@ -8,14 +8,14 @@ from __future__ import annotations
 import abc
 import itertools
 import mmap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from kafka_spec.model_check.code.arrays import Bytes, Numbers, Places, Words, address, memory, reserve
-from kafka_spec.model_check.code.compiled import Code
+from kafka_spec.model_check.code.compiled import Code, Shape
 from kafka_spec.model_check.code.kernel import SLACK
 from kafka_spec.model_check.code.row_codec import Codec
 from kafka_spec.model_check.exploration import EngineError
@@ -46,10 +46,17 @@ class Candidates(Protocol):
     def actions(self) -> npt.NDArray[np.uint32]: ...  # noqa: D102
 
 
+def room_for(shape: Shape, states: int, most: int) -> int:
+    """Return how many candidates a slice of so many states has room for: all that there can be, or those that take `most` bytes."""
+    actions = max(1, shape.actions)
+    return max(actions, states, min(states * actions, most // (shape.record_bytes + 16)))
+
+
 class Slice:
     """The candidates of a slice of the frontier, the steps to them and to others, and the counters of the successor function."""
 
     def __init__(self, program: Code, room: int) -> None:
+        """Take room for so many candidates: at least as many as there are actions."""
         record_bytes = program.shape.record_bytes
         self.program = program
         self.rows: Bytes = np.empty(room * program.shape.row_bytes, np.uint8)
@@ -61,7 +68,8 @@ class Slice:
         self.marks: Words = np.empty(room, np.uint64)
         self.parents: Numbers = np.empty(room, np.uint32)
         self.actions: Numbers = np.empty(room, np.uint32)
-        self.count = 0
+        self.count = self.reached = 0
+        """The candidates; the number of the first state that was not expanded, for want of room or since it was not given."""
         self.restored: Bytes | None = None
         """The records of the candidates, once they have been asked for."""
         self.recent: Words = np.zeros(counted.RECENT, np.uint64)
@@ -75,7 +83,7 @@ class Slice:
         """For each state of the slice, whether a bound prevented a protocol step; only used if a property needs the graph."""
         written: list[npt.NDArray[Any]] = [self.rows, self.marks, self.parents, self.actions, self.recent]
         written += [self.targets, self.step_parents, self.step_actions, self.starts]
-        self.written = np.array([address(array) for array in written], np.int64)
+        self.written = np.array([*(address(array) for array in written), room - program.shape.actions], np.int64)
         self.counters = np.zeros(program.counters, np.int64)
         self.start_level()
 
@@ -87,13 +95,16 @@ class Slice:
     def expand(self, states: Bytes, marks: Words, begin: int, every: bool = True) -> None:
         """Fill the slice with the successors of some states, of which the first has the number `begin` in the frontier.
 
+        There must be room for them.
         Without `every` a successor may be left out that was a candidate of this slice before; then the sources of all calls are
         in the order of a search, which knows what came before.
         """
         self.expand_rows(self.program.rows_of(states), marks, begin, every)
+        if self.count >= 0 and self.reached < begin + len(marks):
+            raise EngineError(f"a slice with room for {len(self.marks):,} candidates has none for those of {len(marks):,} states")
 
     def expand_rows(self, rows: Bytes, marks: Words, begin: int, every: bool = True) -> None:
-        """Do the same for states that are given as light rows."""
+        """Do the same for states that are given as light rows, as far as there is room: for those before `reached`."""
         program, self.restored = self.program, None
         if program.shape.paths:
             self.cuts[: len(marks)] = 0
@@ -101,6 +112,16 @@ class Slice:
             address(rows), address(marks), len(marks), begin, program.seed, every,
             address(self.written), address(self.cuts), address(self.counters),
         )  # fmt: skip
+        self.reached = begin + int(self.counters[counted.EXPANDED])
+
+    def over(self, states: Bytes, marks: Words, most: int, every: bool = False) -> Iterator[tuple[int, int]]:
+        """Expand states, of which the first has the number 0, at most so many at a time; yield which they are."""
+        begin = 0
+        while begin < len(marks):
+            end = min(len(marks), begin + most)
+            self.expand_rows(self.program.rows_of(states[begin:end]), marks[begin:end], begin, every)
+            yield begin, self.reached
+            begin = self.reached
 
     def put(self, states: Bytes) -> None:
         """Make some states the candidates; the caller sets what else is known of them."""

@@ -66,11 +66,9 @@ def write(
     marks: Words = np.concatenate([some.marks for some in rows])
     meets, cuts = np.zeros((len(marks), ways), np.bool_), np.zeros(len(marks), np.bool_)
     steps: list[tuple[npt.NDArray[np.uint32], Words, npt.NDArray[np.uint32]]] = []
-    for begin in range(0, len(marks), chunk):
-        end = min(len(marks), begin + chunk)
-        judge(code, states[begin:end], meets[begin:end])
-        room.start_level()
-        room.expand(states[begin:end], marks[begin:end], begin, every=False)
+    judge(code, states, meets)
+    room.start_level()
+    for begin, end in room.over(states, marks, chunk):
         if room.count < 0:
             raise Damaged(f"{storage.place}: level {piece.level} has states that the search did not expand")
         cuts[begin:end] = room.cuts[: end - begin]

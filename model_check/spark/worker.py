@@ -57,7 +57,7 @@ BLOB_BYTES = 1 << 19
 SLICE = 1 << 14
 """States that are expanded at a time."""
 SLICE_BYTES = 256 << 20
-"""The most bytes that the successors of a slice could take if every action were enabled in every state."""
+"""The most bytes of the candidates of a slice, if they are those of more than one state."""
 
 
 class Worker:
@@ -71,9 +71,7 @@ class Worker:
         self.code = Code(self.text_of("program.ll"), shape, tier=task.tier)
         self.codec = Codec(self.text_of("codec.ll"), task.row_bytes, shape.record_bytes, self.code.seed)
         self.kind = np.dtype(f"u{shape.action_bits // 8}")
-        chunk = max(1, min(SLICE, SLICE_BYTES // (max(1, shape.actions) * (shape.record_bytes + 16))))
-        self.slice = Slice(self.code, chunk * max(1, shape.actions))
-        self.chunk = chunk
+        self.slice = Slice(self.code, room_for(shape, SLICE, SLICE_BYTES))
         self.blob_size = max(1, BLOB_BYTES // shape.record_bytes)
         self.fresh = Records(shape.record_bytes, shape.action_bits)
         self.room = Room(shape.record_bytes, self.blob_size)
@@ -112,8 +110,7 @@ class Worker:
         sieves = self.sieves_for(next_parts, len(marks))
         name = exchange.file_of(level + 1, number, tasks, next_parts)
         with exchange.outbox(self.storage, name, self.codec, self.own) as box:
-            for begin in range(0, len(marks), self.chunk):
-                piece.expand(states[begin : begin + self.chunk], marks[begin : begin + self.chunk], begin, every=False)
+            for _ in piece.over(states, marks, SLICE):
                 if piece.count < 0:
                     break
                 for sieve in sieves:
@@ -329,7 +326,7 @@ def paths(
     worker = Worker.of(Task.of(plain))
     for number in numbers:
         piece = paths_on_spark.Piece(*pieces[number])
-        digest = paths_on_spark.write(worker.code, worker.storage, worker.slice, worker.chunk, piece, kept, worker.own)
+        digest = paths_on_spark.write(worker.code, worker.storage, worker.slice, SLICE, piece, kept, worker.own)
         yield {"number": number, "digest": digest}
 
 

@@ -132,7 +132,7 @@ def differs(spec: Spec, bounds: Mapping[str, int], everything: bool, tally: Tall
         tally.on_spark += 1
     results: dict[str, Exploration | str] = {}
     for name, explore in engines.items():
-        small = {"SLICE": 7, "SMALL_LEVEL": 2} if name == "two threads" else {"SLICE": embedded.SLICE}
+        small = {"SLICE": 7, "SLICE_BYTES": 0, "SMALL_LEVEL": 2} if name == "two threads" else {"SLICE": embedded.SLICE}
         packed = {"PACK_FROM": -1, "PACK_ROWS_FROM": -1} if name == "two threads" else {"PACK_FROM": frontier.PACK_FROM}
         light = name == "another seed" or not everything
         wide = {"WIDE": 1, "ROOM": 1} if light else {"WIDE": records.WIDE}
