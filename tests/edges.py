@@ -106,7 +106,7 @@ def edges(
         some.start_level()
         level, fingerprints = search.frontier.read(0, search.width)
         for begin, end in some.over(level, fingerprints, SLICE, every=True):
-            states, marks = level[begin:end], fingerprints[begin:end]
+            states = level[begin:end]
             search.raise_fault(some)
             found = some.actions[: some.count]
             sampled = wanted[found] & (some.parents[: some.count] % parts == part)

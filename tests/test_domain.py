@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafka_spec.model_check.record.layout import Actions, Layout, packed
+from kafka_spec.model_check.record.actions import Actions
+from kafka_spec.model_check.record.layout import Layout, packed
 from kafka_spec.spec.brokers import Assignment, Broker, BrokerOrNone, PerBroker
 from kafka_spec.spec.language.domain import (
     NONE,

@@ -110,14 +110,14 @@ def test_new_random_specs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.slow
 def test_a_disagreement_is_told(tmp_path: Path) -> None:
     """A disagreement on a spec is reported with its seed, a command that repeats it, and a smaller spec that shows it."""
-    counted = embedded.Search.count_level
+    counted = embedded.add_up
 
-    def miscounts(search: embedded.Search, level: int) -> None:
+    def miscounts(search: embedded.Search) -> None:
         """Add up another digest."""
-        counted(search, level)
+        counted(search)
         search.result.digest ^= 1
 
-    with mock.patch.object(embedded.Search, "count_level", miscounts):
+    with mock.patch.object(embedded, "add_up", miscounts):
         reported = fuzz(4, 0, tmp_path, Tally(), shrink_seconds=4)
 
     assert reported.startswith("seed 4: random at ")

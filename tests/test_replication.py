@@ -15,7 +15,7 @@ from conftest import sampled
 from kafka_spec.model_check.exploration import Exploration
 from kafka_spec.model_check.oracle import oracle
 from kafka_spec.model_check.search import embedded
-from kafka_spec.model_check.search.shards import Slice
+from kafka_spec.model_check.search.slices import Slice
 from kafka_spec.model_check.traces.counterexample import trace_of
 from kafka_spec.spec.catalogue.models import MODELS
 

@@ -14,7 +14,8 @@ from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.record.layout import Layout
 from kafka_spec.model_check.search import shards
-from kafka_spec.model_check.search.shards import SLACK, Records, Shard
+from kafka_spec.model_check.search.shards import SLACK, Shard
+from kafka_spec.model_check.search.stored_states import Records
 from tests import sample_specs
 
 

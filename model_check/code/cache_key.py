@@ -18,7 +18,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn, cast
 
 from kafka_spec.model_check.exploration import EngineError
-from kafka_spec.model_check.record.layout import ActionNumbers, Packed, RecordLayout
+from kafka_spec.model_check.record.actions import ActionNumbers
+from kafka_spec.model_check.record.layout import Packed, RecordLayout
 from kafka_spec.model_check.record.seen_spec import SeenSpec
 from kafka_spec.spec import language
 from kafka_spec.spec.language import domain

@@ -27,9 +27,10 @@ from kafka_spec.model_check.lowering.successors import Successors, name_bounds
 from kafka_spec.model_check.lowering.symmetry import Renamer
 from kafka_spec.model_check.lowering.unit import Tally
 from kafka_spec.model_check.lowering.values import I64, Fault
+from kafka_spec.model_check.record.actions import ActionNumbers, Actions
 from kafka_spec.model_check.record.counted import Plan
 from kafka_spec.model_check.record.fingerprint import SECRET, mix
-from kafka_spec.model_check.record.layout import ActionNumbers, Actions, Layout, RecordLayout
+from kafka_spec.model_check.record.layout import Layout, RecordLayout
 from kafka_spec.model_check.record.seen_spec import SeenSpec
 from kafka_spec.spec.language.source import definition_of
 from kafka_spec.spec.vocabulary.table import Constants, Property, Spec

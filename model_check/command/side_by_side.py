@@ -172,7 +172,8 @@ def _crew(checks: Sequence[NamedCheck], run: Run, processes: int) -> Iterator[_C
 def _code_of(check: NamedCheck) -> tuple[Any, ...]:
     """Return what checks have in common that, as a rule, compile to the same code."""
     with needing("check"):
-        from kafka_spec.model_check.record.layout import Actions, packed
+        from kafka_spec.model_check.record.actions import Actions
+        from kafka_spec.model_check.record.layout import packed
     space = check.spec.space(check.bounds)
     ranges = Actions(check.spec, space, check.bounds).ranges
     return tuple(map(id, check.spec.rules)), check.properties, check.normal_form, packed(space.root).size, repr(ranges)

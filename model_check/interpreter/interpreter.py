@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kafka_spec.model_check.interpreter.revalidate import revalidate
+from kafka_spec.model_check.record.actions import Actions
 from kafka_spec.model_check.record.bound_names import bound_name
-from kafka_spec.model_check.record.layout import Actions
 from kafka_spec.model_check.within import look
 from kafka_spec.spec.language import parameters_of
 from kafka_spec.spec.language.domain import NONE, OutOfBound, OutOfDomain, count_firing

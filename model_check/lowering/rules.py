@@ -29,7 +29,8 @@ from kafka_spec.model_check.lowering.values import (
     named,
     plain,
     shape_of,
-)
+)  # fmt: skip
+from kafka_spec.model_check.record.actions import ActionNumbers
 from kafka_spec.model_check.record.bound_names import bound_name
 from kafka_spec.model_check.record.counted import (
     FAULT,
@@ -41,7 +42,7 @@ from kafka_spec.model_check.record.counted import (
     UNTYPED_FAULT,
     Plan,
 )
-from kafka_spec.model_check.record.layout import ActionNumbers, Packed, RecordLayout
+from kafka_spec.model_check.record.layout import Packed, RecordLayout
 from kafka_spec.spec.language import Function, parameters_of
 from kafka_spec.spec.language.domain import SPENT, Bound, Collection, Scalar
 from kafka_spec.spec.vocabulary.table import Among, ElementOf, ItemOf, Rule
@@ -125,8 +126,7 @@ class Firings(SharedGuards, Hashing):
     def every_rule(self) -> None:
         """Emit the firing of all rules in a state, and note whether it is a deadlock.
 
-        Rules that are switched off are asked only in a second round, if the guards of no other rule hold: whether they could fire
-        makes no difference elsewhere.
+        Rules that are switched off are asked only in a second round, if the guards of no other rule hold.
         """
         late = self.slot(I1, I1(0))
         again, done = self.code.append_basic_block("again"), self.code.append_basic_block("done")

@@ -18,8 +18,9 @@ from llvmlite import ir
 
 from kafka_spec.model_check.lowering.emit import Emitter
 from kafka_spec.model_check.lowering.values import I8, I64, ONE, POINTER, ZERO, K, Ref
+from kafka_spec.model_check.record.actions import ActionNumbers
 from kafka_spec.model_check.record.counted import Plan
-from kafka_spec.model_check.record.layout import ActionNumbers, RecordLayout
+from kafka_spec.model_check.record.layout import RecordLayout
 from kafka_spec.spec.language import Function, parameters_of
 from kafka_spec.spec.vocabulary.table import Among, ElementOf, ItemOf, Rule
 

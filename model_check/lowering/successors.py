@@ -9,8 +9,9 @@ from kafka_spec.model_check.lowering.light_rows import LightRows
 from kafka_spec.model_check.lowering.normal_form import Former
 from kafka_spec.model_check.lowering.rules import Firings
 from kafka_spec.model_check.lowering.values import I32, I64, ONE, POINTER, WORD, ZERO, Ref, Value
+from kafka_spec.model_check.record.actions import ActionNumbers
 from kafka_spec.model_check.record.counted import DIGEST, EXPANDED, RECENT, STEPS, Plan
-from kafka_spec.model_check.record.layout import ActionNumbers, RecordLayout
+from kafka_spec.model_check.record.layout import RecordLayout
 from kafka_spec.spec.vocabulary.table import Rule
 
 
@@ -21,10 +22,10 @@ class Successors(Firings):
     after a fault that ends the search. `base` is the number of the slice's first state. States are read and written as their light
     rows, one after the other. `out` has the addresses of what is written: of each candidate its row, fingerprint, parent and
     action; then the fingerprints that were written lately; then of each step the fingerprint of its target, parent and action; then
-    where the row of each candidate begins, and the end of the last, where there are wide sequences; at last how many
-    candidates there may be before a state. The function ends before one that finds more of them; the counter EXPANDED is the number
-    of states that were expanded. A successor with a fingerprint
-    written lately was a candidate before, of this parent or an earlier one: it is not new, and no candidate unless `every` is 1.
+    where the row of each candidate begins, and the end of the last, where there are wide sequences; last the number of
+    candidates beyond which no further state is expanded; the counter EXPANDED is the number of states that were. A successor with a
+    fingerprint written lately was a candidate before, of this parent or an earlier one: it is not new, and no candidate unless
+    `every` is 1.
     Steps are written where a property is checked on the graph; then the byte of a state in `cuts` becomes 1 if a bound prevented a
     protocol step there.
     """
@@ -54,13 +55,7 @@ class Successors(Firings):
         self.rows, self.fingerprints, count, self.base, self.seed, self.every, out, self.cuts, self.counters = code.args
         for argument in (self.rows, self.fingerprints, out, self.cuts, self.counters):
             argument.add_attribute("noalias")
-        numbers = I32.as_pointer()
-        kinds = (POINTER, WORD, numbers, numbers, WORD, WORD, numbers, numbers, WORD)
-        written = [self.b.inttoptr(self.b.load(self.b.gep(out, [I64(place)])), kind) for place, kind in enumerate(kinds)]
-        self.out_rows, self.out_fingerprints, self.out_parents, self.out_actions, self.recent, *steps = written
-        self.step_targets, self.step_parents, self.step_actions, self.out_starts = steps
-        self.spare = self.b.load(self.b.gep(out, [I64(len(kinds))]))
-        """How many candidates there may be before a state whose successors surely find room."""
+        self.take_outputs(out)
         self.fault = self.fault_cell()
         self.written = self.slot(I64, ZERO)
         self.following = light.reader(self, self.rows) if layout.wide else None
@@ -84,6 +79,16 @@ class Successors(Firings):
         self.b.ret(self.b.load(self.written))
         self.b.position_at_end(self.stop)
         self.b.ret(I64(-1))
+
+    def take_outputs(self, out: ir.Value) -> None:
+        """Emit the reading of the addresses in `out`."""
+        numbers = I32.as_pointer()
+        kinds = (POINTER, WORD, numbers, numbers, WORD, WORD, numbers, numbers, WORD)
+        written = [self.b.inttoptr(self.b.load(self.b.gep(out, [I64(place)])), kind) for place, kind in enumerate(kinds)]
+        self.out_rows, self.out_fingerprints, self.out_parents, self.out_actions, self.recent, *steps = written
+        self.step_targets, self.step_parents, self.step_actions, self.out_starts = steps
+        self.spare = self.b.load(self.b.gep(out, [I64(len(kinds))]))
+        """With so many candidates or fewer, there is room for all successors of one more state."""
 
     def state(self, now: ir.Value) -> None:
         """Emit the firing of all rules in one state, unless there may be no room for its successors."""

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from kafka_spec.model_check.exploration import Budget
 from kafka_spec.model_check.graph.lasso import Fair, Step, fair_parts, lasso
-from kafka_spec.model_check.record.layout import Actions
+from kafka_spec.model_check.record.actions import Actions
 from kafka_spec.spec.vocabulary.table import ABOUT_PATHS, Property
 
 Judged: TypeAlias = tuple[str, int, tuple[int, ...], tuple[int, ...]]

@@ -23,7 +23,7 @@ from kafka_spec.model_check.exploration import Budget
 from kafka_spec.model_check.random_walks.batches import WalkProperties
 from kafka_spec.model_check.random_walks.simulation import Simulation, Walked
 from kafka_spec.model_check.record import counted
-from kafka_spec.model_check.search.shards import Slice
+from kafka_spec.model_check.search.slices import Slice
 from kafka_spec.spec.vocabulary.table import DEADLOCK, TYPE_INVARIANT
 
 MOST_BYTES = 96 << 20

@@ -19,8 +19,9 @@ from kafka_spec.model_check.lowering.emit import Emitter
 from kafka_spec.model_check.lowering.rules import Firings
 from kafka_spec.model_check.lowering.values import I64, ONE, POINTER, WORD, ZERO, Compiled, K, Ref, Value
 from kafka_spec.model_check.random_walks import walk_kernel
+from kafka_spec.model_check.record.actions import ActionNumbers
 from kafka_spec.model_check.record.counted import Plan
-from kafka_spec.model_check.record.layout import ActionNumbers, RecordLayout
+from kafka_spec.model_check.record.layout import RecordLayout
 from kafka_spec.model_check.record.seen_spec import SeenSpec
 from kafka_spec.spec.vocabulary.table import ElementOf, Rule, Spec
 

@@ -18,7 +18,7 @@ import itertools
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -38,13 +38,16 @@ from kafka_spec.model_check.search.level_judge import LevelJudge, judge_again
 from kafka_spec.model_check.search.path_properties import PathProperties
 from kafka_spec.model_check.search.renamings import Renamings
 from kafka_spec.model_check.search.resume import commit, on_disk
-from kafka_spec.model_check.search.shards import Records, Shard, Slice, room_for
-from kafka_spec.model_check.search.threads import Job, Threads
+from kafka_spec.model_check.search.shards import Shard
+from kafka_spec.model_check.search.slices import Slice, room_for
+from kafka_spec.model_check.search.stored_states import Records
+from kafka_spec.model_check.search.tally import add_up, judge_steps
+from kafka_spec.model_check.search.threads import Job, Threads, Together, both
 from kafka_spec.model_check.store.checkpoints import Checkpoints
 from kafka_spec.model_check.store.digest_json import Damaged
 from kafka_spec.model_check.traces.faults import explain_state
 from kafka_spec.model_check.within import limited
-from kafka_spec.spec.vocabulary.table import DEADLOCK, TYPE_INVARIANT, Property, Spec, SpecError
+from kafka_spec.spec.vocabulary.table import Property, Spec, SpecError
 
 SLICE = 16384
 """States of the frontier that a thread expands at a time."""
@@ -55,9 +58,6 @@ LARGE_SEARCH = 1_500_000
 kip_320 and for a control plane, whose searches by quick code take three times as long as by faster code."""
 SMALL_LEVEL = 1024
 """States of a level below which threads cost more time than they save."""
-
-Together: TypeAlias = Callable[[Sequence[Job]], None]
-"""Runs some jobs, and waits for all."""
 
 
 class Search:
@@ -77,7 +77,7 @@ class Search:
     ) -> None:
         self.world, self.result, self.budget, self.fresh, self.traced = world, result, budget, fresh, traced
         self.layout = Layout(world.space, seed)
-        size = result.record_bytes = self.layout.size
+        result.record_bytes = self.layout.size
         tier = Tier.QUICK if covering or fast_from > 0 else Tier.FIXED
         self.fast_from = fast_from
         self.program = Program(world.spec, self.layout, world.actions, result.properties, world.k, leave_out, fresh, covering, tier)
@@ -88,8 +88,7 @@ class Search:
         result.compile_seconds = self.program.seconds
         shards = 1 << (result.threads - 1).bit_length()
         self.shards = [Shard(self.program, number, shards.bit_length() - 1) for number in range(shards)]
-        room = room_for(self.program.shape, SLICE, min(SLICE_BYTES, memory() // 2))
-        self.slices = [Slice(self.program, room) for _ in range(result.threads)]
+        self.slices = [Slice(self.program, slice_room(self.program)) for _ in range(result.threads)]
         self.width = self.distinct = 0
         """The states of the frontier, and of all finished levels."""
         self.by_fingerprint = orders_by_fingerprint(world.spec, seed)
@@ -99,6 +98,8 @@ class Search:
         """How the states of each level were reached; None where that is not kept."""
         self.firsts = np.zeros((result.threads, len(world.spec.rules)), np.int64)
         """How many states of the next level each rule reached first, by the slices that they were found in."""
+        self.new = np.zeros(len(world.spec.rules), np.int64)
+        """How many states of finished levels each rule reached first, since the last count."""
         self.paths = PathProperties(self.program, world.actions)
         self.renamings = Renamings.of(world, self.program, self.layout)
         self.threads = Threads(result.threads)
@@ -108,8 +109,6 @@ class Search:
         if self.waits and not self.fresh:
             note_searched(self.program.module, self.program.shape.k, self.searched_before + self.result.distinct)
         self.threads.close()
-
-    # levels
 
     def begin(self) -> None:
         """Make the initial states the frontier."""
@@ -151,7 +150,7 @@ class Search:
         for begin in range(0, total, chunk * threads):
             likely = 4 * chunk * threads
             planned = max(shard.growth(likely) for shard in self.shards) + likely * (self.layout.size + 16)
-            if reason := self.budget.exhausted(self.result.distinct, planned):
+            if reason := self.budget.exhausted(self.distinct, planned):
                 return reason
             starts = range(begin, min(total, begin + chunk * threads), chunk)
             slices = self.slices[: len(starts)]
@@ -207,7 +206,7 @@ class Search:
 
     def switch_tier(self) -> float:
         """Load faster code if searches with the quick code have become large together; return the seconds that this took."""
-        if not self.waits or self.searched_before + self.result.distinct < self.fast_from:
+        if not self.waits or self.searched_before + self.distinct < self.fast_from:
             return 0.0
         began = time.perf_counter()
         self.program.load(self.fresh, Tier.FIXED)
@@ -236,8 +235,9 @@ class Search:
             new.sort()
         self.history.append(self.frontier.advance(len(self.history)))
         self.result.levels.append(self.width)
+        self.distinct += self.width
         if len(self.history) > 1:
-            self.count_new()
+            self.new += self.firsts.sum(axis=0)
         if self.frontier.large and not self.world.spec.view:
             self.pack(self.frontier)
         self.judge()
@@ -248,11 +248,6 @@ class Search:
         """Keep packed states from now on."""
         assert isinstance(level, InMemory | LightInMemory)
         self.frontier = PackedInMemory(self.program, Codec.of(self.layout, self.program.seed, self.fresh), level)
-
-    def count_new(self) -> None:
-        """Count the new states by the rule that first reached them."""
-        for rule, new in zip(self.world.spec.rules, self.firsts.sum(axis=0).tolist(), strict=True):
-            self.result.new[rule.name] += new
 
     @property
     def decided(self) -> list[bool] | None:
@@ -288,40 +283,12 @@ class Search:
         """Check the properties that need the graph; return "", or why the budget does not allow it."""
         return self.paths.judge(self.result, lambda planned: self.budget.exhausted(planned_bytes=planned), self.found)
 
-    def count_level(self, level: int) -> None:
-        """Add up the counts of the slices, and record their findings on the edges out of a level."""
-        result, program = self.result, self.program
-        counters = np.array([part.counters for part in self.slices])
-        result.digest = int(counters[:, counted.DIGEST].astype(np.uint64).sum())
-        fired = counters[:, program.fired : program.bounded].sum(axis=0).tolist()
-        result.fired = Counter({rule.name: times for rule, times in zip(program.plan.rules, fired, strict=True)})
-        cuts = (
-            counters[:, program.bounded : program.met].sum(axis=0).reshape(len(program.plan.rules), len(program.plan.bound_names))
-        )
-        for index, cut in zip(*(places.tolist() for places in np.nonzero(cuts)), strict=True):
-            result.cut_by[program.plan.rules[index].name, program.plan.bound_names[cut]] = int(cuts[index, cut])
-        tests = dict(zip(program.plan.step_tests, counters[:, program.met :].sum(axis=0).tolist(), strict=True))
-        for claim in program.plan.steps:
-            if claim.when is not None:
-                # on states that are judged where steps lead: those at the start were judged by themselves
-                result.tested[claim.name] = tests[claim.antecedents] + self.tested_at_start[claim.name]
-        places = [(DEADLOCK, counted.STUCK)] if result.deadlock else []
-        places += [(TYPE_INVARIANT, counted.UNTYPED)]
-        places += [(claim.name, counted.HEADER + 2 * number) for number, claim in enumerate(program.plan.steps)]
-        for name, place in places:
-            hits = [(int(row[place]), int(row[place + 1])) for row in counters if row[place] >= 0]
-            if hits and name not in result.findings:
-                index, action = min(hits)
-                self.found(name, level, index, *([] if name == DEADLOCK else [action]))
-
     def held(self) -> int | None:
         """Return the size of the set of seen fingerprints; None if the search was stopped inside a level."""
         for shard in self.shards:
             if (held := int(np.count_nonzero(shard.table))) != shard.seen:
                 raise EngineError(f"{self.world.spec.name}: a set took {shard.seen:,} states, and holds {held:,}")
         return None if self.result.stopped else sum(shard.seen for shard in self.shards)
-
-    # findings
 
     def found(self, claim: str, level: int, index: int, *last: int) -> None:
         """Record the shortest path to a state as a finding; `last` are further actions at its end."""
@@ -347,15 +314,9 @@ class Search:
         explain_state(self.world, self.program, f"{place}: {what}: {message}", place, state, len(self.history) - 1)
 
 
-def both(first: Job | None, second: Job | None) -> Job:
-    """Return the job that does one after the other, where there are two."""
-
-    def job() -> None:
-        for one in (first, second):
-            if one is not None:
-                one()
-
-    return job
+def slice_room(program: Program) -> int:
+    """Return how many candidates each slice of a search has room for."""
+    return room_for(program.shape, SLICE, min(SLICE_BYTES, memory() // 2))
 
 
 def explore(
@@ -430,7 +391,7 @@ def _explored(
     resume: bool,
 ) -> Exploration:
     """Search to the end, or as long as the budget allows."""
-    result, budget = search.result, search.budget
+    result = search.result
     began = time.perf_counter()
     folder: Checkpoints | None = None
     try:
@@ -440,19 +401,8 @@ def _explored(
             search.begin()
             if folder is not None:
                 commit(search, folder, 0)
-        while search.width and (everything or not result.violated) and not result.stopped:
-            if on_level is not None:
-                on_level(search)
-            began += search.switch_tier()
-            level = len(search.history) - 1
-            result.stopped = budget.exhausted(result.distinct) or search.expand_level()
-            search.count_level(level)
-            if not result.stopped:
-                search.end_level()
-                if folder is not None:
-                    commit(search, folder, level + 1)
-            result.search_seconds = time.perf_counter() - began
-            progress(result, result.search_seconds)
+        began = _levels(search, everything, on_level, progress, folder, began)
+        add_up(search)
         if not search.width:
             result.stopped = search.judge_graph()
         result.complete = not search.width and not result.stopped
@@ -468,9 +418,36 @@ def _explored(
             raise
         result.stopped = f"{state_dir}: {error.strerror or error}; free space there, and continue with --resume"
     finally:
+        add_up(search)
         search.close()
         if folder is not None:
             folder.close()
     result.tallies = search.program.tallies()
     result.search_seconds = time.perf_counter() - began
     return result
+
+
+def _levels(
+    search: Search,
+    everything: bool,
+    on_level: Callable[[Search], None] | None,
+    progress: Progress,
+    folder: Checkpoints | None,
+    began: float,
+) -> float:
+    """Search level by level; return when the search began, put off by the time that faster code took."""
+    result, budget = search.result, search.budget
+    while search.width and (everything or not result.violated) and not result.stopped:
+        if on_level is not None:
+            on_level(search)
+        began += search.switch_tier()
+        level = len(search.history) - 1
+        result.stopped = budget.exhausted(search.distinct) or search.expand_level()
+        judge_steps(search, level)
+        if not result.stopped:
+            search.end_level()
+            if folder is not None:
+                commit(search, folder, level + 1)
+        result.search_seconds = time.perf_counter() - began
+        progress(result, result.search_seconds)
+    return began

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from kafka_spec.model_check.code.arrays import Bytes, Words
 from kafka_spec.model_check.code.compiled import Code
 from kafka_spec.model_check.code.row_codec import Codec
-from kafka_spec.model_check.search.shards import LightRecords, PackedRecords, Records
+from kafka_spec.model_check.search.stored_states import LightRecords, PackedRecords, Records
 from kafka_spec.model_check.store.checkpoints import Checkpoints
 
 PACK_FROM = 256 << 20

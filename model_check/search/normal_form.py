@@ -27,7 +27,7 @@ from kafka_spec.model_check.code.arrays import Words, address
 from kafka_spec.model_check.code.program import Program
 from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Progress, quiet
 from kafka_spec.model_check.search.embedded import Search, explore
-from kafka_spec.model_check.search.shards import Slice
+from kafka_spec.model_check.search.slices import Slice
 from kafka_spec.spec.vocabulary.table import Property, Spec
 
 PIECE = 4096

@@ -17,7 +17,7 @@ from kafka_spec.model_check.code.arrays import Flags, Numbers, Words
 from kafka_spec.model_check.code.program import Program
 from kafka_spec.model_check.exploration import Exploration
 from kafka_spec.model_check.graph.lasso import Fair
-from kafka_spec.model_check.record.layout import Actions
+from kafka_spec.model_check.record.actions import Actions
 from kafka_spec.model_check.search.edge_log import Exhausted, RecordedSteps
 from kafka_spec.model_check.search.liveness import Liveness
 from kafka_spec.model_check.search.recovery import spread

@@ -21,7 +21,7 @@ from kafka_spec.model_check.interpreter.symmetry_check import refuse_difference,
 from kafka_spec.model_check.record.counted import HEADER, STUCK, UNTYPED
 from kafka_spec.model_check.record.layout import Layout
 from kafka_spec.model_check.search.frontier import Frontier
-from kafka_spec.model_check.search.shards import Slice
+from kafka_spec.model_check.search.slices import Slice
 from kafka_spec.spec.vocabulary.table import Symmetric
 from kafka_spec.spec.vocabulary.table.symmetry import Renaming, number_of_members
 

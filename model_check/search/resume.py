@@ -13,14 +13,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from kafka_spec.model_check.code.program import Program
 from kafka_spec.model_check.code.row_codec import Codec
-from kafka_spec.model_check.exploration import Exploration
-from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.record.layout import Layout
 from kafka_spec.model_check.search.frontier import Frontier, Level, OnDisk
 from kafka_spec.model_check.search.path_properties import PathProperties
-from kafka_spec.model_check.search.shards import Shard, Slice
+from kafka_spec.model_check.search.shards import Shard
+from kafka_spec.model_check.search.tally import Counting, add_up
 from kafka_spec.model_check.store import found
 from kafka_spec.model_check.store.checkpoints import STATES, Checkpoints
 from kafka_spec.model_check.store.found import remembered
@@ -28,21 +26,17 @@ from kafka_spec.model_check.store.search_identity import described
 from kafka_spec.spec.vocabulary.table import SpecError
 
 
-class Searching(Protocol):
+class Searching(Counting, Protocol):
     """What a checkpoint needs to know of a search (embedded.py)."""
 
-    world: Interpreter
-    result: Exploration
     layout: Layout
-    program: Program
     shards: list[Shard]
-    slices: list[Slice]
     frontier: Frontier
     history: list[Level | None]
     width: int
+    distinct: int
     traced: bool
     fresh: bool
-    tested_at_start: Counter[str]
     paths: PathProperties
 
 
@@ -72,6 +66,7 @@ def on_disk(search: Searching, place: str, resume: bool) -> Checkpoints:
 
 def commit(search: Searching, folder: Checkpoints, level: int) -> None:
     """Make a level of a search a checkpoint."""
+    add_up(search)
     result = search.result
     for name, array in search.paths.newest(not search.width).items():
         folder.write(level, f"paths-{name}", [array])
@@ -101,7 +96,7 @@ def recall(search: Searching, folder: Checkpoints, frontier: OnDisk, finished: l
     found.recall(result, last["result"])
     search.slices[0].counters[:] = last["counters"]
     search.tested_at_start = Counter(last["tested_at_start"])
-    search.width = last["states"]
+    search.width, search.distinct = last["states"], result.distinct
     if search.width:
         frontier.open(last["level"], search.width)
 

@@ -11,6 +11,8 @@ from threading import Thread
 from typing import TypeAlias
 
 Job: TypeAlias = Callable[[], None]
+Together: TypeAlias = Callable[[Sequence[Job]], None]
+"""Runs some jobs, and waits for all."""
 
 
 class Threads:
@@ -64,3 +66,14 @@ class Threads:
             self.waiting.put(None)
         for other in self.others:
             other.join()
+
+
+def both(first: Job | None, second: Job | None) -> Job:
+    """Return the job that does one after the other, where there are two."""
+
+    def job() -> None:
+        for one in (first, second):
+            if one is not None:
+                one()
+
+    return job

@@ -8,8 +8,8 @@ Theory of operation. The narrow levels run in the embedded engine, since a level
 Shortly before a level has `handover` states, a session starts in parallel to the search. Spark takes over when the session is up,
 or at the latest when the driver would have to hold too many states. A job keeps the new states among the candidates for a level,
 each part in one task, which then expands them and writes candidates for the next level (exchange.py); a first job expands the last
-level of the driver. A task returns reports. The driver sums counts, findings and digest over the reports of the tasks whose output
-is used, never with accumulators, so that a repeated task counts once. What a level's expansion reports counts with the next level.
+level of the driver. The driver sums counts, findings and digest over the reports of the tasks whose output is used, never with
+accumulators, so that a repeated task counts once. What a level's expansion reports counts with the next level.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from kafka_spec.model_check.record.layout import Layout
 from kafka_spec.model_check.search.embedded import Search
 from kafka_spec.model_check.search.path_properties import PathProperties
 from kafka_spec.model_check.search.renamings import SOME, Renamings
+from kafka_spec.model_check.search.tally import add_up, judge_steps
 from kafka_spec.model_check.spark import exchange, worker
 from kafka_spec.model_check.spark import paths as paths_on_spark
 from kafka_spec.model_check.spark import state_dir as store
@@ -240,11 +241,11 @@ class Run:
             self.commit_embedded(search, finished)
             while self.goes_on() and not self.taken_over(search.width, len(search.history) < len(finished)):
                 self.check_budget()
-                level = len(search.history) - 1
                 if reason := search.expand_level():
                     raise Stopped(reason)
-                search.count_level(level)
+                judge_steps(search, len(search.history) - 1)
                 search.end_level()
+                add_up(search)
                 search.switch_tier()
                 self.commit_embedded(search, finished)
                 self.progress(result, time.perf_counter() - self.began)
@@ -288,8 +289,6 @@ class Run:
             self.folder.last = dict(finished[level])
         else:
             self.folder.commit(level, files, "embedded", self.result)
-
-    # the wide levels
 
     def search_level(self) -> None:
         """Search the next level in a Spark job, and commit it. The job also expands it."""

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from kafka_spec.model_check.code.arrays import Words, address
 from kafka_spec.model_check.code.compiled import Code
 from kafka_spec.model_check.search.path_properties import PathProperties
-from kafka_spec.model_check.search.shards import Slice
+from kafka_spec.model_check.search.slices import Slice
 from kafka_spec.model_check.spark.order import Order
 from kafka_spec.model_check.spark.state_dir import Storage, finished_levels, read_part
 from kafka_spec.model_check.store.digest_json import Damaged

@@ -20,7 +20,9 @@ from kafka_spec.model_check.code.compiled import Code
 from kafka_spec.model_check.code.kernel import SLACK
 from kafka_spec.model_check.code.row_codec import Codec
 from kafka_spec.model_check.exploration import EngineError
-from kafka_spec.model_check.search.shards import Candidates, Records, Shard, slack, slots_for
+from kafka_spec.model_check.search.shards import Shard, slack, slots_for
+from kafka_spec.model_check.search.slices import Candidates
+from kafka_spec.model_check.search.stored_states import Records
 from kafka_spec.model_check.spark.task import NoRoom, Task
 
 PACKING = pa.Codec("lz4_raw")

@@ -34,7 +34,8 @@ from kafka_spec.model_check.code.compiled import Code
 from kafka_spec.model_check.code.row_codec import Codec
 from kafka_spec.model_check.llvm.machine_code import CodeText, text_known
 from kafka_spec.model_check.record import counted
-from kafka_spec.model_check.search.shards import Records, Slice, merged
+from kafka_spec.model_check.search.slices import Slice, room_for
+from kafka_spec.model_check.search.stored_states import Records, merged
 from kafka_spec.model_check.spark import exchange
 from kafka_spec.model_check.spark import paths as paths_on_spark
 from kafka_spec.model_check.spark.merging import Room, windows

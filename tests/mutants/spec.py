@@ -33,7 +33,8 @@ from kafka_spec.model_check.code.program import Program
 from kafka_spec.model_check.exploration import Budget, EngineError, Exploration
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.llvm.machine_code import KNOWN, Tier
-from kafka_spec.model_check.record.layout import Actions, Layout
+from kafka_spec.model_check.record.actions import Actions
+from kafka_spec.model_check.record.layout import Layout
 from kafka_spec.model_check.search import embedded
 from kafka_spec.spec.language import source_of
 from kafka_spec.spec.vocabulary.table import Constants, Property, Spec, SpecError

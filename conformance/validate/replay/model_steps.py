@@ -18,7 +18,7 @@ from kafka_spec.model_check.code.program import Program
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.llvm.machine_code import Tier
 from kafka_spec.model_check.record.layout import Layout, Packed, get
-from kafka_spec.model_check.search.shards import Slice
+from kafka_spec.model_check.search.slices import Slice
 from kafka_spec.spec.machines.partition import PARTITION, PartitionState
 from kafka_spec.spec.machines.replica import REPLICA, ReplicaState
 from kafka_spec.spec.vocabulary.table import Rule, SpecError
