@@ -13,7 +13,7 @@ from kafka_spec.model_check.exploration import Budget, Exploration, agreed
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.oracle import oracle
 from kafka_spec.model_check.record.layout import GROUP, Layout
-from kafka_spec.model_check.search import embedded, frontier, shards
+from kafka_spec.model_check.search import embedded, frontier, stored_states
 from kafka_spec.model_check.search.embedded import Search, explore
 from kafka_spec.spec.catalogue.models import MODELS
 from kafka_spec.spec.language.domain import ArrayOf, Queue, Range, field
@@ -102,7 +102,7 @@ def test_a_light_row_is_what_a_record_holds(item: int, capacity: int, head: int,
     assert part.count == len(states) and (part.states == states).all()
     assert part.marks[: part.count].tolist() == marks.tolist()
     # whoever keeps records takes the same ones, as Spark does
-    kept = shards.Records(layout.size, 8, 1 << 10)
+    kept = stored_states.Records(layout.size, 8, 1 << 10)
     kept.take_at_once(program, part, np.arange(0, len(states), 3, dtype=np.uint32))
     assert (kept.states[: kept.count] == states[::3]).all()
 
@@ -143,7 +143,7 @@ def test_light_rows_change_nothing(spec: Spec, threads: int, light: None, monkey
     expected = facts(oracle.explore(spec, bounds, everything=True))
     monkeypatch.setattr(embedded, "SMALL_LEVEL", 2)
     monkeypatch.setattr(embedded, "SLICE", 5)
-    monkeypatch.setattr(shards, "RELEASED", 0)
+    monkeypatch.setattr(stored_states, "RELEASED", 0)
     for packed_from in (1 << 30, 200, -1):
         monkeypatch.setattr(frontier, "PACK_ROWS_FROM", packed_from)
         kinds: set[str] = set()

@@ -25,7 +25,7 @@ from kafka_spec.model_check.exploration import Budget, Distribution, EngineError
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.manifest import named_bounds
 from kafka_spec.model_check.record.layout import Layout
-from kafka_spec.model_check.search import frontier, shards
+from kafka_spec.model_check.search import frontier, shards, stored_states
 from kafka_spec.model_check.search.embedded import Search, explore
 from kafka_spec.model_check.search.frontier import Starts
 from kafka_spec.model_check.spark import exchange
@@ -241,7 +241,7 @@ def test_packing_changes_nothing(spec: Spec, threads: int, monkeypatch: pytest.M
     plain = searched(spec, threads=threads)
     for least in (0, 4 * plain.record_bytes):
         monkeypatch.setattr(frontier, "PACK_FROM", least)
-        monkeypatch.setattr(shards, "RELEASED", 0)
+        monkeypatch.setattr(stored_states, "RELEASED", 0)
         assert facts(searched(spec, threads=threads)) == facts(plain)
 
 

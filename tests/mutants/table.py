@@ -24,6 +24,7 @@ LEADS, EACH = "tests/test_leads_to.py::", "tests/test_each.py::"
 KNOWN, KNOWN_CODE = "model_check/code/memo.py", "tests/test_known_code.py::"
 TOYS, WIDE, COMPARED = "tests/test_toys.py::", "tests/test_wide_levels.py::", "tests/test_check.py::"
 ROWS = "tests/test_light_rows.py::"
+STORED, TALLY = "model_check/search/stored_states.py", "model_check/search/tally.py"
 SHARDS, SEEN, KEPT = "model_check/search/shards.py", "tests/test_seen_set.py::", "tests/test_state_dir.py::"
 PACKING, RESUME, CHECKPOINTS = LOWERING + "packing.py", "model_check/search/resume.py", "model_check/store/checkpoints.py"
 FALSE, WHEN, AT_MOST = "tests/test_no_false_verdict.py::", "tests/test_antecedents.py::", "tests/test_at_most.py::"
@@ -303,16 +304,23 @@ LEVELS = (
         "tests/test_fingerprint.py::test_compiled_hash_is_the_pythons",
     ),
     mutant(
-        "shard-by-shard", "new states stand in the order of the shards that took them", SHARDS,
+        "shard-by-shard", "new states stand in the order of the shards that took them", STORED,
         'np.sort(np.concatenate(places), kind="stable")', "np.concatenate(places)",
         "tests/test_replication.py::test_threads_change_nothing",
     ),
     mutant(
         "last-batch-forgotten", "what the last states of a level lead to is seen and not searched", EMBEDDED,
-        "        together(taking)\n", "", WIDE + "test_none_of_five_million_states_is_lost",
+        "            taking = self.deduplicate_in_order(slices, ends, together)\n        together(taking)\n",
+        "            taking = self.deduplicate_in_order(slices, ends, together)\n",
+        WIDE + "test_none_of_five_million_states_is_lost",
     ),
     mutant(
-        "ways-over-ways", "how the states of a level were reached is written over that of an earlier level", SHARDS,
+        "no-room-no-state", "states for whose successors a slice has no room are not expanded", EMBEDDED,
+        "slices, ends = slices[short:], ends[short:]", "slices, ends = slices[short + 1 :], ends[short + 1 :]",
+        WIDE + "test_slices_without_room_lose_nothing",
+    ),
+    mutant(
+        "ways-over-ways", "how the states of a level were reached is written over that of an earlier level", STORED,
         "self.parents[self.count :], self.actions[self.count :]\n", "self.parents, self.actions\n",
         "tests/test_replication.py::test_threads_change_nothing",
     ),
@@ -349,15 +357,15 @@ LEVELS = (
         "firsts = [min(some", "firsts = [max(some", WIDE + "test_of_states_from_many_slices_the_first_is_told",
     ),
     mutant(
-        "last-step-of-many-threads", "of the steps that several threads find the last is reported", EMBEDDED,
+        "last-step-of-many-threads", "of the steps that several threads find the last is reported", TALLY,
         "index, action = min(hits)", "index, action = max(hits)", WIDE + "test_of_steps_from_many_slices_the_first_is_told",
     ),
     mutant(
-        "one-thread-reported", "what is found on the edges of other threads than the first is forgotten", EMBEDDED,
+        "one-thread-reported", "what is found on the edges of other threads than the first is forgotten", TALLY,
         "for row in counters if row[place] >= 0]", "for row in counters[:1] if row[place] >= 0]", WIDE + "test_the_one_state_of_a_wide_level",
     ),
     mutant(
-        "one-thread-digest", "the digest is the first thread's", EMBEDDED,
+        "one-thread-digest", "the digest is the first thread's", TALLY,
         "counters[:, counted.DIGEST].astype(np.uint64).sum()", "counters[:1, counted.DIGEST].astype(np.uint64).sum()",
         TOYS + "test_wide_levels_are_shared_by_threads",
     ),
@@ -366,8 +374,8 @@ LEVELS = (
         "if len(self.history) > 1:", "if self.history:", TOYS + "test_engines_find_the_same",
     ),
     mutant(
-        "no-deadlock", "a deadlock is not reported", EMBEDDED,
-        "places = [(DEADLOCK, counted.STUCK)] if result.deadlock else []", "places = []", TOYS + "test_engines_find_the_same",
+        "no-deadlock", "a deadlock is not reported", TALLY,
+        "places = [(DEADLOCK, counted.STUCK)] if search.result.deadlock else []", "places = []", TOYS + "test_engines_find_the_same",
     ),
     mutant(
         "last-deadlock", "the last stuck state of a level is reported", RULES,
@@ -533,7 +541,7 @@ STEPS = (
         TOYS + "test_all_values_of_all_parameters_are_tried",
     ),
     mutant(
-        "action-numbers", "two bindings of a rule have one number", LAYOUT,
+        "action-numbers", "two bindings of a rule have one number", "model_check/record/actions.py",
         "ordinal = ordinal * (high - low + 1) + value - low", "ordinal = ordinal * (high - low) + value - low",
         "tests/test_domain.py::test_actions_are_numbered_without_gaps",
     ),
@@ -652,12 +660,12 @@ LIVENESS = (
         " & ~np.concatenate(self.steps.cuts)", "", LEADS + "test_a_bounded_step_leaves_it_undecided",
     ),
     mutant(
-        "each-is-the-whole", "fairness to each binding is that of the rule", "model_check/record/layout.py",
+        "each-is-the-whole", "fairness to each binding is that of the rule", "model_check/record/actions.py",
         "groups += range(first, end) if each else [first] * (end - first)", "groups += [first] * (end - first)",
         LEADS + "test_a_rule_is_fair_as_a_whole_or_to_each_binding",
     ),
     mutant(
-        "the-whole-is-each", "fairness of a rule is fairness to each binding", "model_check/record/layout.py",
+        "the-whole-is-each", "fairness of a rule is fairness to each binding", "model_check/record/actions.py",
         "groups += range(first, end) if each else [first] * (end - first)", "groups += range(first, end)",
         LEADS + "test_a_rule_is_fair_as_a_whole_or_to_each_binding",
     ),
