@@ -41,6 +41,8 @@ class Growth:
 
     spec: Spec
     base: Mapping[str, int]
+    raises: int | None = None
+    """By how much the bounds together may exceed the base; None: each goes up to its highest value."""
     states: dict[Bounds, int] = field(default_factory=dict)
     factors: dict[str, float] = field(default_factory=dict)
     """The growth of each bound when it was raised last."""
@@ -50,7 +52,9 @@ class Growth:
     such bounds matter together with one other, if at all. Equal counts prove nothing, so it comes."""
     met: set[Bounds] = field(default_factory=set)
     done: int = 0
-    """How many bounds were searched to the end."""
+    """How many bounds were searched to the end, or to a violation."""
+    violated: list[Grown] = field(default_factory=list)
+    """The searches that found a violation. Larger bounds have it too, and are not searched."""
 
     def __post_init__(self) -> None:
         self.names = list(self.spec.bounds)
@@ -60,8 +64,15 @@ class Growth:
 
     @property
     def untried(self) -> int:
-        """How many bounds from the base on were not searched to the end."""
-        return math.prod(self.spec.bounds[name].high - self.base[name] + 1 for name in self.names) - self.done
+        """How many bounds from the base on were not searched."""
+        rooms = [self.spec.bounds[name].high - self.base[name] for name in self.names]
+        if self.raises is None:
+            return math.prod(room + 1 for room in rooms) - self.done
+        ways = [1] + [0] * self.raises
+        """In how many ways the first bounds exceed the base by each sum."""
+        for room in rooms:
+            ways = [sum(ways[rest] for rest in range(max(0, total - room), total + 1)) for total in range(self.raises + 1)]
+        return sum(ways) - self.done
 
     @property
     def next(self) -> tuple[Mapping[str, int], str, float] | None:
@@ -73,7 +84,10 @@ class Growth:
         return dict(zip(self.names, bounds, strict=True)), raised, expected
 
     def run(self, search: Search) -> Iterator[Grown]:
-        """Search bound after bound, until there are none; whoever asks decides when to stop."""
+        """Search bound after bound, until there are none; whoever asks decides when to stop.
+
+        What lies above a violation is not searched.
+        """
         while (following := self.next) is not None:
             _, _, bounds, raised, source = heapq.heappop(self.waiting)
             try:
@@ -90,13 +104,23 @@ class Growth:
                     self.factors[raised] = growth
             if growth == 1.0 and source is not None:
                 self.idle[bounds] = 1 + self.idle.get(source, 0)
-            if result is None or result.complete:
+            grown = Grown(following[0], raised, following[2], result, growth)
+            if result is None or result.complete or result.violated:
                 self.done += 1
+            if result is not None and result.violated:
+                self.violated.append(grown)
+            elif result is None or result.complete:
                 self._raise(bounds)
-            yield Grown(following[0], raised, following[2], result, growth)
+            yield grown
+
+    def leave_out(self) -> None:
+        """Do not search the bounds that come next, nor any that are reached through them alone."""
+        heapq.heappop(self.waiting)
 
     def _raise(self, bounds: Bounds) -> None:
         """Add the bounds in which one bound is larger by one."""
+        if self.raises is not None and sum(bounds) - sum(self.base.values()) >= self.raises:
+            return
         for at, name in enumerate(self.names):
             larger = (*bounds[:at], bounds[at] + 1, *bounds[at + 1 :])
             if bounds[at] < self.spec.bounds[name].high and larger not in self.met:

@@ -40,7 +40,7 @@ def test_the_estimate_is_the_last_growth_of_that_bound() -> None:
     """After a bound has doubled the states, the next raise of it is expected to double them again."""
     spec = sample_specs.COUNTER
     growth = Growth(spec, {"limit": 4})
-    runs = growth.run(lambda bounds: check(spec, bounds))
+    runs = growth.run(lambda bounds: check(spec, bounds, properties=()))
     assert [next(runs).bounds["limit"] for _ in range(3)] == [4, 5, 6]
     following = growth.next
     assert following is not None
@@ -153,3 +153,30 @@ def is_nine(s):
 SPEC = Spec("bounded", "counts", Counter, (Rule("Count", "it", "it counts", "", (count,)),),
             (recoverable("Nine", is_nine, "it gets to nine", ""),))
 """
+
+
+@pytest.mark.slow
+def test_a_cover_names_the_first_violation_of_each_property(capsys: pytest.CaptureFixture[str]) -> None:
+    """A cover searches all bounds within a sum of the base, goes on after a violation, and prints the command that shows it."""
+    assert kafka_spec(["check", "replication/kip_279", "--bounds", "tiny", "--cover", "2", "--seconds", "60"]) == 1
+    out = capsys.readouterr().out
+    (reported,) = re.findall(r"^violated StrongIsr: kafka-spec (trace .*)$", out, re.MULTILINE)
+    assert kafka_spec([*reported.split(), "-q"]) == 0
+    assert "StrongIsr is violated" in capsys.readouterr().out
+
+
+def test_a_cover_of_all_bounds_is_complete(capsys: pytest.CaptureFixture[str]) -> None:
+    """A cover without a violation ends with 0 if it searched every combination that the sum allows, and counts them."""
+    assert kafka_spec(["check", "sample_specs:PAIRS", "--cover", "2"]) == 0
+    out = capsys.readouterr().out
+    bounds = sample_specs.PAIRS.bounds.values()
+    rooms = itertools.product(*(range(bound.high - bound.low + 1) for bound in bounds))
+    assert f"all {sum(sum(raised) <= 2 for raised in rooms)} bounds are done" in out
+
+
+def test_a_cover_that_is_cut_is_inconclusive(capsys: pytest.CaptureFixture[str]) -> None:
+    """A search that a budget stops is not counted as covered: the others go on, and the exit code is 3."""
+    assert kafka_spec(["check", "replication/kip_320", "--cover", "2", "--max-states", "300"]) == 3
+    out = capsys.readouterr().out
+    assert re.search(r"inconclusive .*\n(.*\n)*.* holds ", out), "smaller ones are searched after one that was cut"
+    assert re.search(r"^not tried: \d+ of \d+ bounds$", out, re.MULTILINE)

@@ -15,7 +15,7 @@ from typing import Any
 from kafka_spec.model_check.check import Expectation, Outcome, judged_by_spec
 from kafka_spec.model_check.command.asked import Asked
 from kafka_spec.model_check.command.find import Models
-from kafka_spec.model_check.command.grow import run_grow
+from kafka_spec.model_check.command.grow import add_growth_options, run_grow
 from kafka_spec.model_check.command.options import (
     AS_EXPECTED,
     INCONCLUSIVE,
@@ -117,11 +117,7 @@ def _add_check_options(parser: argparse.ArgumentParser, **verify: Any) -> None:
     add("--all-properties-tested", action="store_true", help="a property whose antecedent is never met is a failure")
     add("--verify", **verify, help="search again, and compare: with another hash seed (the default), or without the normal_form")
     add("--normal-form", action="store_true", help="search the normal forms of states, where the model has one")
-    add(
-        "--grow",
-        action="store_true",
-        help="a table of ever larger bounds, from the least ones or those given, within --seconds (60)",
-    )
+    add_growth_options(add)
     add("--seconds", type=duration, metavar="S", help="stop after this time, inconclusive")
     add("--memory", type=positive, metavar="MIB", help="stop before using more memory, inconclusive")
     add("--max-states", type=positive, metavar="N", help="stop after the level that reaches so many states, inconclusive")
@@ -138,10 +134,8 @@ def _add_check_options(parser: argparse.ArgumentParser, **verify: Any) -> None:
 def run_check(options: argparse.Namespace, models: Models, charts: Mapping[str, Draw]) -> int:
     """Check models or the manifest, write the results, and return the exit code."""
     _read_verify(options)
-    if options.grow and not options.simulate:
-        if len(options.models) != 1:
-            raise SpecError("--grow is of one model; name it")
-        return run_grow(options, models.find(options.models[0]))
+    if (options.grow or options.cover) and not options.simulate:
+        return run_grow(options, models)
     named = _named_checks(options, models)
     if options.simulate:
         if len(options.models) != 1:

@@ -16,7 +16,18 @@ from kafka_spec.spec.vocabulary.table import SpecError
 SECONDS = 60.0
 """The budget, unless --seconds or --walks names another."""
 FORMATS = ("text", "json")
-OF_A_SEARCH = ("grow", "resume", "state_dir", "handover", "max_states", "verify", "normal_form", "all_rules_fire", "no_traces")
+OF_A_SEARCH = (
+    "grow",
+    "cover",
+    "resume",
+    "state_dir",
+    "handover",
+    "max_states",
+    "verify",
+    "normal_form",
+    "all_rules_fire",
+    "no_traces",
+)
 OF_WALKS = ("walks", "policy", "walk_steps", "seed")
 
 

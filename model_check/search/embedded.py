@@ -89,6 +89,8 @@ class Search:
         shards = 1 << (result.threads - 1).bit_length()
         self.shards = [Shard(self.program, number, shards.bit_length() - 1) for number in range(shards)]
         self.slices = [Slice(self.program, slice_room(self.program)) for _ in range(result.threads)]
+        self.tested_at_start = Counter[str]()
+        """How many initial states met each antecedent."""
         self.width = self.distinct = 0
         """The states of the frontier, and of all finished levels."""
         self.by_fingerprint = orders_by_fingerprint(world.spec, seed)
@@ -127,8 +129,6 @@ class Search:
         self.end_level()
         self.tested_at_start = self.result.tested.copy()
 
-    tested_at_start: Counter[str]
-    """How many initial states met each antecedent."""
     judged_before: bool
     """Whether the states of the level that is being found are judged where steps lead to them."""
 

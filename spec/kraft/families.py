@@ -1,4 +1,4 @@
-"""The bounds of spec/kraft: families of faults and requests of operators; and those of the public models, as TLC ran them."""
+"""The bounds of spec/kraft: families of faults and requests of operators."""
 
 from __future__ import annotations
 
@@ -132,6 +132,17 @@ KRAFT = (
         fences=1,
         records=1,
         cannot_test=(ELR_EMPTY, NO_UNCLEAN_ELECTION, NO_LEADER_MISSING, NOTHING_REFUSED),
+    ),
+    _kraft(
+        "three_preferred",
+        "three replicas, two fences, and the preferred replica leads again: 1.7 million states",
+        brokers=3,
+        isr_size=3,
+        min_isr=2,
+        fences=2,
+        preferred_elections=1,
+        records=1,
+        cannot_test=(NO_UNCLEAN_ELECTION, NO_LEADER_MISSING),
     ),
     _kraft(
         "three_join",
@@ -307,19 +318,3 @@ KRAFT = (
     ),
 )
 """The bounds of spec/kraft: families of scenarios."""
-
-_PUBLIC_SIZES = {"brokers": 2, "values": 1, "min_isr": 1, "isr_size": 1}
-_PUBLIC_LIMITS = {"losses": 0, "fences": 0, "shrinks": 0, "metadata": 16, "in_flight": 10, "processed": 40}
-_public = partial(family, {**_PUBLIC_SIZES, **_PUBLIC_LIMITS})
-
-PUBLIC_KRAFT = (
-    _public("a1", "no fault: one replica joins the ISR"),
-    _public("a2", "one fence", isr_size=2, fences=1),
-    _public("a3", "one broker loses its log", isr_size=2, losses=1),
-    _public("c4b", "one replica starts outside the ISR, and one broker loses its log", losses=1),
-    _public("c5b", "one replica starts outside the ISR, and one fence", fences=1),
-    _public("c1", "min.insync.replicas 2, one fence, one broker loses its log", isr_size=2, min_isr=2, losses=1, fences=1),
-    _public("f1", "min.insync.replicas 2, one broker loses its log", isr_size=2, min_isr=2, losses=1),
-    _public("e3", "three brokers, no fault", brokers=3, isr_size=2, min_isr=2),
-)
-"""The constants of runs of TLC on the public model, by the names in tests/oracles."""

@@ -133,8 +133,7 @@ CASES: tuple[Case, ...] = (
                 "follower_ends", FollowerEnds.FORGOTTEN, "what a leader that is elected again knows of its followers' logs"
             ): FollowerEnds.KEPT_IF_LEADER
         },
-        shows=(Shown("preferred"),),
-        breaks_nothing="at the bounds tried; zookeeper/re-elected-leader-remembers shows it with another protocol",
+        shows=(Shown("three_preferred", {"CandidatesHoldCommitted": 17}),),
     ),
     Case(
         "KAFKA-7128",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kafka_spec.spec.decisions.variants import Checked
-from kafka_spec.spec.kraft.families import PUBLIC_KRAFT
 from kafka_spec.spec.kraft.public import brokers, controller, fetching, losses, proposals, records
+from kafka_spec.spec.kraft.public.families import PUBLIC_KRAFT
 from kafka_spec.spec.kraft.public.properties import PROPERTIES, RECOVERY_QUORUM
 from kafka_spec.spec.kraft.public.state import ISR_SIZE, MIN_ISR, PublicKRaft, ReplicaStatus
 from kafka_spec.spec.language.domain import append, contains, first_brokers
