@@ -37,7 +37,7 @@ class Expectation:
     traces: Mapping[str, int] = field(default_factory=dict)
     """The number of states in the shortest counterexample of each property that must be violated.
 
-    Empty: any may be that the spec states, but TypeInvariant and Deadlock only if they are `asked` for.
+    Empty: those that are `asked` for may be, and no others.
     """
     asked: Sequence[str] = ()
     """The names of the properties that the check names; empty: it judges all."""
@@ -74,11 +74,12 @@ class Expectation:
             more = {name: result.findings[name].states for name in result.violated if name not in said}
             problems += [f"{name} is violated, too, in {states} states; say so in traces" for name, states in more.items()]
         elif self.verdict == "violated":
-            strange = {TYPE_INVARIANT: "a field leaves its domain", DEADLOCK: "no rule can fire"}
+            asked = {one for name in self.asked for one in result.claims_named(name)}
+            strange = {TYPE_INVARIANT: ": a field leaves its domain", DEADLOCK: ": no rule can fire"}
             problems += [
-                f"{name} is violated, which nobody asked for: {strange[name]}; fix the model, or say so in traces"
+                f"{name} is violated, which nobody asked for{strange.get(name, '')}; fix the model, or say so in traces"
                 for name in result.violated
-                if name in strange and name not in self.asked
+                if name not in asked
             ]
         if result.reached_after_all:
             problems.append(f"rules that the model lists as unreachable fire: {', '.join(result.reached_after_all)}")

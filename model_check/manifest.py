@@ -317,6 +317,8 @@ def _well_formed(table: Mapping[str, Any], where: str, keys: Mapping[str, tuple[
         raise SpecError(f"{where}: the name {table['name']!r} has a line break or a control character; leave it out")
     if table["verdict"] not in ("holds", "violated"):
         raise SpecError(f"{where}: verdict {table['verdict']!r} cannot be expected; expect holds or violated")
+    if table["verdict"] == "violated" and not table.get("traces") and not table.get("properties"):
+        raise SpecError(f"{where}: which property is to be violated? Add traces = {{ NAME = states }}, or properties = [NAME]")
     if table.get("engine", "embedded") not in ENGINES:
         raise SpecError(f"{where}: engine {table['engine']!r} is unknown; there is {', '.join(ENGINES)}")
     return where

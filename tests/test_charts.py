@@ -295,7 +295,7 @@ def test_the_gallery_shows_what_the_manifest_rejects(kafka_spec: Command, tmp_pa
     manifest = tmp_path / "pyproject.toml"
     manifest.write_text(
         '[[tool.kafka-spec.checks]]\nname = "bad/one"\nmodel = "replication/kip_279"\nverdict = "violated"\n'
-        'bounds = "three_replicas"\n'
+        'bounds = "three_replicas"\ntraces = { StrongIsr = 12 }\n'
         '[[tool.kafka-spec.checks]]\nname = "good"\nmodel = "replication/kip_320"\nbounds = "tiny"\nverdict = "holds"\n'
     )
     where = ("--manifest", str(manifest), "--folder", str(tmp_path / "pictures"))
@@ -316,6 +316,7 @@ def test_a_bug_that_is_not_found_is_told(inside: Command, tmp_path: Path) -> Non
     manifest = tmp_path / "pyproject.toml"
     manifest.write_text(
         '[[tool.kafka-spec.checks]]\nname = "gone"\nmodel = "replication/kip_320"\nbounds = "tiny"\nverdict = "violated"\n'
+        "traces = { StrongIsr = 12 }\n"
     )
     run = inside("draw", "--gallery", "--manifest", str(manifest), "--folder", str(tmp_path / "pictures"))
 

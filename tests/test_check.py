@@ -216,7 +216,7 @@ def test_a_rule_that_never_fires_fails_a_check() -> None:
 
 
 def test_every_violation_is_expected_by_name() -> None:
-    """An expected violation that names its traces fails if another property is violated, too; without traces any may be."""
+    """An expected violation that names its traces fails if another property is violated, too; without traces those asked for may be."""
     result = check(sample_specs.UNFAIR_LOCK, everything=True)
     lengths = {name: result.findings[name].states for name in result.violated}
     assert set(lengths) == {"Granted", "Freed"}
@@ -226,7 +226,10 @@ def test_every_violation_is_expected_by_name() -> None:
     assert Expectation("violated", traces=granted).unmet(result) == [
         f"Freed is violated, too, in {lengths['Freed']} states; say so in traces"
     ]
-    assert Expectation("violated").unmet(result) == []
+    assert Expectation("violated", asked=["Granted", "Freed"]).unmet(result) == []
+    assert Expectation("violated", asked=["Granted"]).unmet(result) == [
+        "Freed is violated, which nobody asked for; fix the model, or say so in traces"
+    ]
 
 
 def test_a_mistake_in_a_model_is_no_expected_violation() -> None:
@@ -234,19 +237,19 @@ def test_a_mistake_in_a_model_is_no_expected_violation() -> None:
     result = check(sample_specs.WALKS_AWAY, properties=())
     assert result.violated == ["TypeInvariant"]
 
-    assert Expectation("violated").unmet(result) == [
+    assert Expectation("violated", asked=["StaysNear"]).unmet(result) == [
         "TypeInvariant is violated, which nobody asked for: a field leaves its domain; fix the model, or say so in traces"
     ]
     assert Expectation("violated", traces={"TypeInvariant": result.findings["TypeInvariant"].states}).unmet(result) == []
 
 
-@pytest.mark.parametrize(("more", "code"), [("", 1), ("traces = { Deadlock = 6 }", 0), ('properties = ["Deadlock"]', 0)])
+@pytest.mark.parametrize(("more", "code"), [("", 2), ("traces = { Deadlock = 6 }", 0), ('properties = ["Deadlock"]', 0)])
 def test_a_deadlock_is_expected_by_its_name(more: str, code: int, inside: Command, tmp_path: Path) -> None:
-    """A check that expects some violation does not accept a deadlock, unless it names it."""
+    """A check that expects a violation names it: one that names nothing is refused, and one that names a deadlock accepts it."""
     manifest = tmp_path / "pyproject.toml"
     entry = '[[tool.kafka-spec.checks]]\nname = "stuck"\nmodel = "tests.sample_specs:COUNTER"\n'
     entry += f'verdict = "violated"\ndeadlock = true\n{more}\n'
     manifest.write_text(entry, encoding="utf-8")
     run = inside("check", "-q", "--manifest", str(manifest))
     assert run.returncode == code, run.stdout
-    assert ("Deadlock is violated, which nobody asked for: no rule can fire" in run.stdout) == (code == 1)
+    assert ("which property is to be violated? Add traces" in run.stderr) == (code == 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import subprocess
@@ -19,6 +20,7 @@ from kafka_spec.model_check.exploration import Budget
 from kafka_spec.model_check.report.ci import github_text, junit_text, markdown_text
 from kafka_spec.model_check.report.junit import Problem, ReportedCase, junit_xml
 from kafka_spec.spec.catalogue.models import MODELS
+from tests import sample_specs
 
 pytest_plugins = ["pytester"]
 Golden = Callable[[str, str], None]
@@ -37,6 +39,7 @@ name = "a known bug"
 model = "replication/kip_279"
 bounds = "three_replicas"
 verdict = "violated"
+traces = { StrongIsr = 12 }
 
 [[tool.kafka-spec.checks]]
 name = "a surprise"  # kip_279 needs three replicas to fail
@@ -57,7 +60,7 @@ def outcomes() -> list[Outcome]:
         each.search_seconds = each.compile_seconds = 0.25
     return [
         Outcome("as-expected", held, Expectation(distinct=277)),
-        Outcome("a known bug", result, Expectation("violated")),
+        Outcome("a known bug", result, Expectation("violated", traces={"StrongIsr": 12})),
         Outcome("a surprise: 100%, at <once>", result, Expectation("holds")),
         Outcome("unfinished", stopped, Expectation("violated")),
     ]
@@ -94,6 +97,16 @@ def test_junit(golden: Golden) -> None:
     golden("outcomes.junit.xml", text + "\n")
     assert [[child.tag for child in case] for case in root[0]] == [[], ["system-out"], ["failure"], ["error"]]
     assert "LeaderShrinkIsr(leader=" in (root.findtext(".//failure") or "")
+
+
+def test_every_report_names_the_files_that_were_checked() -> None:
+    """JUnit, GitHub's annotations and Markdown name each file of a user with its digest, whether the check passes or not."""
+    result = check(sample_specs.TRAP)
+    digest = hashlib.sha256(Path(sample_specs.__file__).read_bytes()).hexdigest()[:16]
+    for expected in (Expectation(), Expectation("violated", asked=["Home"])):
+        outcome = Outcome("trap", result, expected)
+        for text in (junit_text([outcome]), github_text([outcome], Path("pyproject.toml")), markdown_text([outcome])):
+            assert f"sample_specs.py, SHA-256 {digest}" in text
 
 
 def test_junit_holds_any_text() -> None:
@@ -135,7 +148,7 @@ def test_github(golden: Golden, tmp_path: Path) -> None:
     golden("outcomes.github.txt", text.replace(str(manifest), "pyproject.toml") + "\n")
     lines = text.splitlines()
     assert [line.split(" ")[0] for line in lines] == ["::error", "::warning", "::error", "2"]
-    assert f"file={manifest},line=15," in lines[2]
+    assert f"file={manifest},line=16," in lines[2]
 
 
 def test_markdown(golden: Golden) -> None:
@@ -205,7 +218,7 @@ def test_github_writes_the_summary(kafka_spec: Command, tmp_path: Path) -> None:
 
     assert (with_summary.returncode, alone.returncode, nowhere.returncode) == (1, 1, 2)
     assert with_summary.stdout == alone.stdout
-    assert with_summary.stdout.startswith("::error file=pyproject.toml,line=15,title=kafka-spec%3A a surprise::")
+    assert with_summary.stdout.startswith("::error file=pyproject.toml,line=16,title=kafka-spec%3A a surprise::")
     assert summary.read_text(encoding="utf-8").startswith("before\n## kafka-spec: 2 of 3 checks as expected")
     assert "```mermaid" in summary.read_text(encoding="utf-8")
     assert "GITHUB_STEP_SUMMARY=no/where" in nowhere.stderr
@@ -284,7 +297,10 @@ def test_a_wrong_manifest_is_an_error(pytester: pytest.Pytester) -> None:
 def test_a_model_of_the_project(pytester: pytest.Pytester) -> None:
     """A check may name module:SPEC of the project, relative to the manifest."""
     (pytester.path / "lock.py").write_text((ROOT / "examples" / "tutorial.py").read_text(encoding="utf-8"), encoding="utf-8")
-    write_manifest(pytester.path, '[[tool.kafka-spec.checks]]\nname = "lock"\nmodel = "lock:LOCK"\nverdict = "violated"\n')
+    write_manifest(
+        pytester.path,
+        '[[tool.kafka-spec.checks]]\nname = "lock"\nmodel = "lock:LOCK"\nverdict = "violated"\nproperties = ["OneHolder"]\n',
+    )
 
     pytester.runpytest_subprocess("pyproject.toml").assert_outcomes(passed=1)
 
@@ -316,7 +332,7 @@ def test_the_actions_steps_run(tmp_path: Path) -> None:
     codes = [run_step(step, project, runner, {}) for step in ACTION["runs"]["steps"]]
 
     assert [run.returncode for run in codes] == [0, 0, 1], "".join(run.stderr for run in codes)
-    assert codes[2].stdout.startswith("::error file=pyproject.toml,line=15,")
+    assert codes[2].stdout.startswith("::error file=pyproject.toml,line=16,")
     assert len(junit((project / "kafka-spec.xml").read_text(encoding="utf-8")).findall(".//testcase")) == 3
     assert "```mermaid" in (runner / "summary").read_text(encoding="utf-8")
 
@@ -331,13 +347,17 @@ def test_the_actions_steps_run(tmp_path: Path) -> None:
     for install, expected in (("", [0, 2]), (".", [0, 2]), ("-r requirements.txt .", [0, 0])):
         steps = [run_step(step, needs_both, runner, {"install": install}) for step in ACTION["runs"]["steps"][1:]]
         assert [run.returncode for run in steps] == expected, "".join(run.stdout + run.stderr for run in steps)
-    assert steps[1].stdout == "1 of 1 checks as expected\n"
+    source = needs_both / "src" / "locks" / "model.py"
+    digest = hashlib.sha256(source.read_bytes()).hexdigest()[:16]
+    assert steps[1].stdout == f"checked src/locks/model.py, SHA-256 {digest}\n1 of 1 checks as expected\n"
 
 
 def write_src_layout(folder: Path) -> Path:
     """Write a project whose model is a package below src/, and imports a package that is a dependency."""
     build = '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n[project]\nversion = "1"\n'
-    check = '[[tool.kafka-spec.checks]]\nname = "lock"\nmodel = "locks.model:LOCK"\nverdict = "violated"\n'
+    check = (
+        '[[tool.kafka-spec.checks]]\nname = "lock"\nmodel = "locks.model:LOCK"\nverdict = "violated"\nproperties = ["OneHolder"]\n'
+    )
     model = (ROOT / "examples" / "tutorial.py").read_text(encoding="utf-8")
     files = {
         "pyproject.toml": f'{build}name = "locks"\n[tool.hatch.build.targets.wheel]\npackages = ["src/locks"]\n{check}',

@@ -427,7 +427,7 @@ verdict = "{verdict}"
         ("holds", "distinct = 277\ndepth = 12\nall_rules_fire = true", 0, "ok    one"),
         ("holds", "distinct = 278", 1, "277 distinct states, expected 278"),
         ("holds", "depth = 3", 1, "12 levels, expected 3"),
-        ("violated", "", 1, "the verdict is holds, expected violated"),
+        ("violated", 'properties = ["StrongIsr"]', 1, "the verdict is holds, expected violated"),
         ("violated", "traces = { StrongIsr = 5 }", 1, "the counterexample has no states, expected 5"),
         ("holds", "seconds = 0", 3, "the time budget of 0 s is spent"),
     ],

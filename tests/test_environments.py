@@ -208,12 +208,14 @@ name = "replication/kip_279-three-replicas"
 model = "replication/kip_279"
 bounds = "three_replicas"
 verdict = "violated"
+traces = { StrongIsr = 12 }
 
 [[tool.kafka-spec.checks]]
 name = "replication/high_watermark-small"
 model = "replication/high_watermark"
 bounds = "small"
 verdict = "violated"
+traces = { WeakIsr = 9 }
 
 [[tool.kafka-spec.checks]]
 name = "own"

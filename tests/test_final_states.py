@@ -121,7 +121,7 @@ def test_a_manifest_judges_deadlocks_unless_it_says_otherwise(tmp_path: Path) ->
     options = {"": True, 'without = ["Somewhere"]': True, "deadlock = false": False, 'without = ["Deadlock"]': False}
     options |= {'properties = ["Somewhere"]': False, 'properties = ["Somewhere"]\ndeadlock = true': True}
     tables = [
-        f'[[tool.kafka-spec.checks]]\nname = "{number}"\nmodel = "stairs"\nverdict = "violated"\n{option}\n'
+        f'[[tool.kafka-spec.checks]]\nname = "{number}"\nmodel = "stairs"\nverdict = "holds"\n{option}\n'
         for number, option in enumerate(options)
     ]
     (tmp_path / "pyproject.toml").write_text("\n".join(tables))

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kafka_spec.model_check.check import Outcome
+from kafka_spec.model_check.report.files import checked
 from kafka_spec.model_check.report.junit import Problem, ReportedCase, junit_xml
 from kafka_spec.model_check.report.text import ending_note, story_text, trace_text
 from kafka_spec.spec.vocabulary.table import Spec
@@ -46,12 +47,12 @@ def junit_text(outcomes: Sequence[Outcome]) -> str:
 
 def _case(outcome: Outcome) -> ReportedCase:
     result, state = outcome.result, status_of(outcome)
-    seconds = result.search_seconds + result.compile_seconds
+    seconds, files = result.search_seconds + result.compile_seconds, checked(result.spec)
     if state == "pass":
-        stories = "\n".join(story_text(trace, result.spec) for trace in outcome.violations.values())
-        return ReportedCase(result.spec.name, outcome.name, seconds, output=stories)
+        stories = [story_text(trace, result.spec) for trace in outcome.violations.values()]
+        return ReportedCase(result.spec.name, outcome.name, seconds, output="\n".join([*files, *stories]))
     problem = Problem("failure" if state == "fail" else "error", result.verdict, "; ".join(outcome.unmet), surprise(outcome))
-    return ReportedCase(result.spec.name, outcome.name, seconds, problem)
+    return ReportedCase(result.spec.name, outcome.name, seconds, problem, output="\n".join(files))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -74,7 +75,8 @@ def github_text(outcomes: Sequence[Outcome], manifest: Path) -> str:
         where = _place(manifest, outcome.name)
         lines.append(f"::{command} {where}title={_parameter(f'kafka-spec: {outcome.name}')}::{_message(chr(10).join(reported))}")
     met = sum(status_of(outcome) == "pass" for outcome in outcomes)
-    return "\n".join([*lines, f"{met} of {len(outcomes)} checks as expected"])
+    files = checked(*(outcome.result.spec for outcome in outcomes))
+    return "\n".join([*lines, *files, f"{met} of {len(outcomes)} checks as expected"])
 
 
 def _place(manifest: Path, name: str) -> str:
@@ -123,6 +125,7 @@ def markdown_text(outcomes: Sequence[Outcome], draw: Draw | None = None) -> str:
         verdict = f"{result.verdict}{f' ({traces})' if traces else ''}"
         cells = (outcome.name, result.spec.name, verdict, outcome.expected.verdict)
         lines.append(f"| {shown} | {' | '.join(map(markdown_cell, cells))} | {result.distinct:,} | {result.depth} |")
+    lines += [f"\n{markdown_cell(line)}" for line in checked(*(outcome.result.spec for outcome in outcomes))]
     lines += _tested(outcomes)
     for outcome in outcomes:
         if outcome.unmet:

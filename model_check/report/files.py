@@ -30,6 +30,12 @@ def of_user(spec: Spec) -> dict[str, str]:
     return {name: digest for name, digest in files_of(spec).items() if not name.startswith("kafka_spec/")}
 
 
+def checked(*specs: Spec) -> list[str]:
+    """Return the files of a user that specs were read from, each with the beginning of its digest, as sentences."""
+    files = {name: digest for spec in specs for name, digest in of_user(spec).items()}
+    return [f"checked {name}, SHA-256 {digest[:16]}" for name, digest in sorted(files.items())]
+
+
 def _shown(place: Path) -> str:
     full = place.resolve()
     if any(full.is_relative_to(PACKAGE / part) for part in PARTS):
