@@ -216,7 +216,7 @@ def test_a_rule_that_never_fires_fails_a_check() -> None:
 
 
 def test_every_violation_is_expected_by_name() -> None:
-    """An expected violation that names its traces fails if another property is violated, too; without traces those asked for may be."""
+    """An expected violation that names its traces fails if another is violated; without traces those asked for may be."""
     result = check(sample_specs.UNFAIR_LOCK, everything=True)
     lengths = {name: result.findings[name].states for name in result.violated}
     assert set(lengths) == {"Granted", "Freed"}
