@@ -20,6 +20,7 @@ from kafka_spec.impl.run.conductor import Conductor
 from kafka_spec.impl.run.faults import FAULTS, USUAL, parse_faults
 from kafka_spec.impl.run.history import ALL, History, Sent
 from kafka_spec.impl.run.observer import ELECTED
+from kafka_spec.impl.run.operations import OPERATIONS
 from kafka_spec.impl.run.options import Options
 from kafka_spec.impl.run.outcome import RunOutcome
 from kafka_spec.impl.run.report import text_of
@@ -27,7 +28,7 @@ from kafka_spec.impl.run.scheduler import ScheduledTasks, Scheduler
 from kafka_spec.impl.run.simulated_network import LATE, SimulatedNetwork
 from kafka_spec.impl.run.simulation import simulate
 from kafka_spec.impl.run.tasks import RemoteCall, Sleep, Task
-from kafka_spec.impl.run.verdict import CAN_BREAK, PROMISES, Judge, switches
+from kafka_spec.impl.run.verdict import IN_RUNS, PROMISES, Broken, Judge, switches
 from kafka_spec.impl.zookeeper.cluster import Cluster
 from kafka_spec.impl.zookeeper.coordination.memory import Ensemble
 from kafka_spec.spec.catalogue.models import MODELS
@@ -137,6 +138,25 @@ def test_a_bug_loses_what_fixed_keeps(era: str, seed: int, promises: set[str], o
 
 
 @pytest.mark.slow
+def test_what_an_era_breaks_names_its_cases() -> None:
+    """A property that an era violates is reported with the cases of that era whose cards say that they violate it."""
+    seed, bad = broken(0, era=ERA_2_8, operations=tuple(OPERATIONS), seconds=30.0)
+
+    assert {one.promise for one in bad.verdict.broken} == {"NoStrayReplica"}
+    assert all(one.suspects == ("KAFKA-13972", "stray-replica") for one in bad.verdict.broken)
+    assert "may be stray-replica: " in text_of(bad)
+    good, _ = ran(seed=seed, era=FIXED, operations=tuple(OPERATIONS), seconds=30.0)
+    assert good.kept
+
+
+def test_what_no_case_explains_is_said_to_be_new() -> None:
+    """A violated property that no case of the version explains is reported as new, not left without a word."""
+    outcome, _ = ran(seed=1, seconds=1.0, faults=(), partitions=1)
+    outcome.verdict.broken.append(Broken("NoStrayReplica", "broker 0 keeps extra-0"))
+    assert "no known bug of this version explains it: it is new, or a mistake of the implementation" in text_of(outcome)
+
+
+@pytest.mark.slow
 def test_unclean_elections_are_told() -> None:
     """Where unclean elections are permitted, lost records are reported with them as the cause."""
     _, outcome = broken(70, seconds=12.0, unclean=True)
@@ -186,8 +206,8 @@ def test_switches() -> None:
     assert switches(FIXED) == []
     assert set(switches(ERA_2_8)) == set(SUITE.names(ERA_2_8.name))
     assert {name for name in SUITE.names(ERA_0_10.name) if CASE[name].shows} <= set(switches(ERA_0_10))
-    assert set(CAN_BREAK) <= set(PROMISES)
-    assert {bug for bugs in CAN_BREAK.values() for bug in bugs} <= set(CASE)
+    assert set(IN_RUNS) <= set(PROMISES)
+    assert {bug for bugs in IN_RUNS.values() for bug in bugs} <= set(CASE)
     for case in SUITE.expressed:
         assert case.name in switches(SUITE.spec_with(case))
 

@@ -12,7 +12,7 @@ from kafka_spec.impl.run.operations import RunOperators
 from kafka_spec.impl.run.options import Options
 from kafka_spec.impl.run.outcome import RunOutcome, outcome_of, outcome_reached
 from kafka_spec.impl.run.quiescence import unrest
-from kafka_spec.impl.run.verdict import Broken, Judge
+from kafka_spec.impl.run.verdict import Judge
 from kafka_spec.impl.run.world import RunWorld
 
 
@@ -53,8 +53,7 @@ class Conductor(RunCourse[RunWorld]):
         judge = Judge(cluster, self.history, self.options.era, unclean, self.left, observer.faults)
         verdict = judge.judge(self.partitions())
         if self.options.operates:
-            found = broken_assignments(cluster, self.operators.generations, self.operators.moved)
-            verdict.broken += [Broken(*one) for one in found]
+            judge.judge_assignments(broken_assignments(cluster, self.operators.generations, self.operators.moved))
         return outcome_of(
             self.options,
             cluster,

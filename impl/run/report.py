@@ -93,6 +93,8 @@ def _promise(era: Spec, name: str, broken: Iterable[Broken]) -> list[str]:
             lines.append(f"  may be {suspect}: {MODELS[model].summary}; see `kafka-spec check {model}`")
         else:
             lines.append(f"  may be an {suspect}: the elected leader lacked committed records")
+    if not any(one.suspects for one in mine):
+        lines.append("  no known bug of this version explains it: it is new, or a mistake of the implementation")
     return lines
 
 

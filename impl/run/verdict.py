@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.history import ALL, History
+from kafka_spec.impl.run.suspects import suspects
 from kafka_spec.impl.zookeeper.broker.broker_process import BrokerProcess
 from kafka_spec.impl.zookeeper.cluster import Cluster
 from kafka_spec.spec.vocabulary.table import Property, Spec
@@ -20,20 +21,12 @@ from kafka_spec.spec.zookeeper.machines import Role
 from kafka_spec.spec.zookeeper.properties.safety import RECOVERS, SAFETY
 
 PROMISES: Mapping[str, Property] = {one.name: one for one in (*SAFETY, RECOVERS)}
-CAN_BREAK: Mapping[str, tuple[str, ...]] = {
-    "Committed": (
-        "KAFKA-14617", "last-replica-standing", "tail-lost-in-isr", "expired-session-reads", "KIP-101", "KAFKA-7164", "KAFKA-7128",
-        "KAFKA-7395", "KAFKA-1382", "unanswered-expansion-forgotten",
-    ),
-    "LogMatch": ("KIP-101", "late-answer-taken", "KAFKA-7164", "KAFKA-7128", "KAFKA-7395"),
-    "LeaderInIsr": ("KAFKA-708",),
-    "IsrNeverEmpty": ("KAFKA-708", "KAFKA-5083"),
-    "QuietLeaderIsRegistered": ("KAFKA-3143", "no-election-after-removal"),
-    "QuietReplicasKnowTheEpoch": ("KAFKA-1188", "KAFKA-7235-unseen-bounce", "KAFKA-1738"),
-    "Recovers": ("KAFKA-1382", "no-election-after-removal", "KAFKA-7235-unseen-bounce", "KAFKA-3143"),
-    "QuietLeadersAreOfNewestEpoch": ("KAFKA-7482", "stopping-leader-not-told"),
-}  # fmt: skip
-"""For each property the switches of spec/zookeeper/cases/ that break it, in the model or in a test."""
+IN_RUNS: Mapping[str, tuple[str, ...]] = {
+    "Committed": ("KAFKA-7395",),
+    "LogMatch": ("KIP-101", "KAFKA-7164", "KAFKA-7128", "KAFKA-7395"),
+    "Recovers": ("no-election-after-removal", "KAFKA-7235-unseen-bounce", "KAFKA-3143"),
+}
+"""The cases that violate a property in a run or in a test, while no check of the manifest shows it."""
 
 UNCLEAN = "unclean election"
 UNFLUSHED = ("last-replica-standing", "tail-lost-in-isr")
@@ -153,12 +146,17 @@ class Judge:
             if changed == partition:
                 self._break("Committed", f"consumers have read {before} and then {after} at offset {offset} of {partition}")
 
+    def judge_assignments(self, found: Iterable[tuple[str, str]]) -> None:
+        """Add what is wrong with assignments: for each violated property what was found."""
+        for promise, what in found:
+            self._break(promise, what)
+
     def _break(self, promise: str, found: str) -> None:
-        suspects = [bug for bug in self._switches if bug in CAN_BREAK.get(promise, ())]
+        may_be = suspects(SUITE, self._switches, promise, IN_RUNS)
         if promise in ("Committed", "LogMatch"):
-            suspects += [UNCLEAN] if self._unclean else []
-            suspects += [bug for bug in UNFLUSHED if "power" in self._faults and bug not in suspects]
-        self._verdict.broken.append(Broken(promise, found, tuple(suspects)))
+            may_be += [UNCLEAN] if self._unclean else []
+            may_be += [bug for bug in UNFLUSHED if "power" in self._faults and bug not in may_be]
+        self._verdict.broken.append(Broken(promise, found, tuple(may_be)))
 
 
 def switches(era: Spec) -> list[str]:

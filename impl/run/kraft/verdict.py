@@ -16,6 +16,7 @@ from kafka_spec.impl.log.checkpoint import read_topic_id
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.history import ALL, History
 from kafka_spec.impl.run.kraft.watcher import KRaftWatcher
+from kafka_spec.impl.run.suspects import suspects
 from kafka_spec.impl.run.verdict import Broken, Lost, Verdict
 from kafka_spec.spec.kraft.eras import SUITE
 from kafka_spec.spec.kraft.properties.liveness import (
@@ -34,33 +35,23 @@ from kafka_spec.spec.vocabulary.table import Constants, Property, Spec
 
 BETWEEN_LOOKS = ("EpochsNeverGoBack", "ChangesHaveTheirEpochs", "HighWatermarkGrows")
 """The step invariants that hold of any two states in their order."""
-LOSES = (
-    "KAFKA-14617",
-    "last-replica-standing",
-    "KAFKA-18106",
-    "KAFKA-15583",
-    "elr-outside-replicas",
-    "cancellation-elects-cleanly",
-    "KAFKA-13127",
-)
-CAN_BREAK: Mapping[str, tuple[str, ...]] = {
-    "Committed": (*LOSES, "proposal-dropped-at-known-epoch", "KAFKA-7128"),
-    "CandidatesHoldCommitted": (*LOSES, "proposal-dropped-at-known-epoch"),
-    "LogMatch": LOSES,
-    "LeaderCountsCandidates": ("KAFKA-15583", "proposal-dropped-at-known-epoch", "elr-outside-replicas"),
-    "LeaderIsActive": ("KAFKA-19522", "KAFKA-18106", "KAFKA-16952"),
-    "IsrIsActive": ("KAFKA-13916", "KAFKA-18106", "cancellation-elects-cleanly"),
-    "ListsNameReplicas": ("elr-outside-replicas",),
-    "ElrBesideSmallIsr": ("elr-outside-replicas",),
-    "ReassignmentEndsAtTarget": ("stale-reassignment-lists",),
-    "DeletedRecordsStayGone": ("fetch-without-topic-id",),
-    "UncleanElectionHasCause": ("KAFKA-18635",),
-    "Recovers": (
-        *("KAFKA-14154", "KAFKA-14010", "KAFKA-13091", "high-watermark-waits-after-rollback"),
-        *("KAFKA-14616", "KAFKA-13198", "KAFKA-19975", "stale-reassignment-lists"),
+IN_RUNS: Mapping[str, tuple[str, ...]] = {
+    "Committed": ("KAFKA-14617", "KAFKA-7128", "elr-outside-replicas"),
+    "LeaderCountsCandidates": ("KAFKA-15583",),
+    "LogMatch": (
+        *(
+            "KAFKA-13127",
+            "KAFKA-14617",
+            "KAFKA-18106",
+            "cancellation-elects-cleanly",
+            "elr-outside-replicas",
+            "last-replica-standing",
+        ),
+        "KAFKA-15583",
     ),
+    "Recovers": ("KAFKA-19975", "stale-reassignment-lists"),
 }
-"""For each property the switches of spec/kraft/cases/ that may break it."""
+"""The cases that violate a property in a run or in a test, while no check of the manifest shows it."""
 UNCLEAN = "unclean election"
 WHAT = {
     a_leader_is_missing: "no broker leads",
@@ -183,10 +174,10 @@ class KRaftJudge:
         self.findings.setdefault((promise, partition), self._broken(promise, found))
 
     def _broken(self, promise: str, found: str) -> Broken:
-        suspects = [switch for switch in switches_of(self._era) if switch in CAN_BREAK.get(promise, ())]
+        may_be = suspects(SUITE, switches_of(self._era), promise, IN_RUNS)
         if any(past.unclean_epoch >= 0 for past in self._watcher.past.values()):
-            suspects.append(UNCLEAN)
-        return Broken(promise, found, tuple(suspects))
+            may_be.append(UNCLEAN)
+        return Broken(promise, found, tuple(may_be))
 
 
 def claims(claim: Property, **scope: Any) -> bool:
