@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +160,27 @@ def test_expressions_are_evaluated() -> None:
         with pytest.raises(SpecError, match="cannot be evaluated"):
             expression(wrong).of(walk.world, walk.state)
     assert "eval" not in FUNCTIONS and "getattr" not in FUNCTIONS
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("sum(range(10**9))", "Pow"),
+        ("len(range(1000000000))", "a range has 1,000,000,000 items"),
+        ("'x' * 10000000000", "only numbers are multiplied"),
+        ("[1, 2] * 1000000000", "only numbers are multiplied"),
+        ("*".join(["99999999"] * 9), "larger than 2^62"),
+        ("[0 for a in range(9999) for b in range(9999) for c in range(9999)]", "takes longer than 1 s"),
+        ("sum(1 for a in range(9999) for b in range(9999))", "takes longer than 1 s"),
+    ],
+)
+def test_an_expression_ends_soon(text: str, why: str) -> None:
+    """An expression that would take long, or much memory, is an error after a second at most, and the walk goes on."""
+    walk, began, traced = control(**RECORDS), time.perf_counter(), sys.gettrace()
+    with pytest.raises(SpecError, match=re.escape(why)):
+        expression(text).of(walk.world, walk.state)
+    assert time.perf_counter() - began < 10 and sys.gettrace() is traced
+    assert expression("2 * 3 * k.brokers").of(walk.world, walk.state) == 12
 
 
 def test_columns_are_shown_in_every_form_of_a_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,17 +7,42 @@ checked before it is evaluated: it can read fields and call a few pure functions
 from __future__ import annotations
 
 import ast
+import contextlib
 import enum
-from collections.abc import Callable, Mapping
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.spec.language.domain import SpecError
 
+ITEMS, LARGEST, SECONDS = 10_000, 1 << 62, 1.0
+"""The most items of a range, the largest number that a product may be, and the most time that an expression may take."""
+
+
+def _range(*given: int) -> range:
+    """Return a range, unless it is long."""
+    if len(numbers := range(*given)) > ITEMS:
+        raise ValueError(f"a range has {len(numbers):,} items; {ITEMS:,} at most")
+    return numbers
+
+
+def _product(one: Any, other: Any) -> int:
+    """Return the product of two numbers, unless it is large; nothing else is multiplied."""
+    if not isinstance(one, int) or not isinstance(other, int):
+        raise TypeError("only numbers are multiplied")
+    if abs(found := one * other) > LARGEST:
+        raise ValueError("a product is larger than 2^62")
+    return found
+
+
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
-    function.__name__: function for function in (abs, all, any, bool, enumerate, len, list, max, min, range, set, sorted, sum, zip)
+    **{function.__name__: function for function in (abs, all, any, bool, enumerate, len, list, max, min)},
+    "range": _range,
+    **{function.__name__: function for function in (set, sorted, sum, zip)},
 }
 """The functions that an expression may call."""
 
@@ -47,9 +72,10 @@ class Expression:
         Raises:
             SpecError: it cannot be evaluated there, for example because it names a field that does not exist.
         """
-        scope = {"__builtins__": {}, **FUNCTIONS, **enumerations(world), "s": state, "k": world.k}
+        scope = {"__builtins__": {}, **FUNCTIONS, "_product": _product, **enumerations(world), "s": state, "k": world.k}
         try:
-            return eval(self.code, scope)  # only the parts above
+            with _in_time(SECONDS):
+                return eval(self.code, scope)  # only the parts above
         except Exception as error:
             raise SpecError(f"{self.text!r} cannot be evaluated: {type(error).__name__}: {error}") from None
 
@@ -72,7 +98,38 @@ def expression(text: str) -> Expression:
         raise SpecError(f"{body!r} is not an expression: {error}; write for example s.leader == 1") from None
     for node in ast.walk(tree):
         _refuse(node, body)
-    return Expression(name, body, compile(tree, "<expression>", "eval"))
+    products = ast.fix_missing_locations(_Products().visit(tree))
+    return Expression(name, body, compile(products, "<expression>", "eval"))
+
+
+class _Products(ast.NodeTransformer):
+    """Replaces each product by a call of `_product`."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        """Replace one product."""
+        self.generic_visit(node)
+        if not isinstance(node.op, ast.Mult):
+            return node
+        return ast.copy_location(ast.Call(ast.Name("_product", ast.Load()), [node.left, node.right], []), node)
+
+
+@contextlib.contextmanager
+def _in_time(seconds: float) -> Iterator[None]:
+    """Raise TimeoutError in the code that runs here when the time is over."""
+    ends = time.perf_counter() + seconds
+
+    def watch(frame: FrameType, event: str, argument: Any) -> Any:
+        frame.f_trace_opcodes = True
+        if time.perf_counter() > ends:
+            raise TimeoutError(f"it takes longer than {seconds:g} s")
+        return watch
+
+    before = sys.gettrace()
+    sys.settrace(watch)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
 
 
 def enumerations(world: Interpreter) -> dict[str, type[enum.IntEnum]]:
