@@ -528,6 +528,26 @@ def test_a_listener_that_ends_closes_what_it_accepts(iterations: int) -> None:
     asyncio.run(connect_and_end())
 
 
+def test_large_requests_on_many_connections_take_limited_memory() -> None:
+    """Twenty connections that send most of a large request each: those beyond the memory are closed, others are served."""
+
+    async def use(address: tuple[str, int]) -> None:
+        connections = [await asyncio.open_connection(*address) for _ in range(20)]
+        for _, writer in connections:
+            writer.write(apis.LENGTH.pack(1_000_000) + b"\x00" * 900_000)
+        reading = [asyncio.create_task(reader.read()) for reader, _ in connections]
+        closed, _ = await asyncio.wait(reading, timeout=3)
+        assert 15 <= len(closed) < 20
+        assert await works(address)
+        for task in reading:
+            task.cancel()
+        for _, writer in connections:
+            writer.transport.abort()
+        await asyncio.gather(*reading, return_exceptions=True)
+
+    asyncio.run(with_listener(use, partial(always, DONE), memory=4_000_000))
+
+
 def test_what_is_not_served_closes_its_connection_alone() -> None:
     """An unknown API key, a version that is not served, a length beyond the limit: that connection ends, the others do not."""
 

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kafka_spec.impl.kafka_wire.request_memory import NoMemory, RequestMemory
 from kafka_spec.impl.protocol import controller_requests as requests
 from kafka_spec.impl.protocol import data_requests as data
 from kafka_spec.impl.protocol import responses
@@ -144,17 +145,45 @@ def test_a_stream() -> None:
     """Frames are read one after the other; the end of a stream, and a length beyond the maximum, are errors."""
 
     async def main() -> None:
-        stream = asyncio.StreamReader()
+        stream, memory = asyncio.StreamReader(), RequestMemory()
         frames = [Frame(number, example) for number, example in enumerate(EXAMPLES)]
         stream.feed_data(b"".join(map(encode, frames)) + (wire.LARGEST + 1).to_bytes(4, "big"))
         for frame in frames:
-            assert await wire.read(stream) == frame
+            assert await wire.read(stream, memory) == frame
         with pytest.raises(Malformed, match="a message of 67,108,865 bytes"):
-            await wire.read(stream)
+            await wire.read(stream, memory)
         stream.feed_data(encode(frames[0])[:10])
         stream.feed_eof()
         with pytest.raises(asyncio.IncompleteReadError):
-            await wire.read(stream)
+            await wire.read(stream, memory)
+        assert memory.used == 0
+
+    asyncio.run(main())
+
+
+def test_requests_that_take_too_much_memory_are_refused() -> None:
+    """Requests that are being read together take no more than the memory; a length that is only announced takes none of it."""
+
+    async def main() -> None:
+        memory = RequestMemory(100_000)
+        slow, other = asyncio.StreamReader(), asyncio.StreamReader()
+        announced = wire.LARGEST.to_bytes(4, "big")
+        slow.feed_data(announced + b"x" * 60_000)
+        first = asyncio.ensure_future(wire.read(slow, memory))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert memory.used == 60_000
+        other.feed_data(announced + b"x" * 50_000)
+        with pytest.raises(NoMemory, match="100,000 at most"):
+            await wire.read(other, memory)
+        assert (memory.used, memory.refused) == (60_000, 1)
+        small = asyncio.StreamReader()
+        small.feed_data(encode(Frame(1, EXAMPLES[0])))
+        assert (await wire.read(small, memory)).message == EXAMPLES[0]
+        slow.feed_eof()
+        with pytest.raises(asyncio.IncompleteReadError):
+            await first
+        assert memory.used == 0
 
     asyncio.run(main())
 

@@ -1,7 +1,8 @@
 """A broker's listener for Kafka's wire protocol.
 
 On each connection it serves one request after the other, as Kafka does. A request that is not served, or bytes that are not a
-request, close their connection and no other. Requests have a longest size, and there is a largest number of connections.
+request, close their connection and no other. Requests have a longest size, all that are being read together take a limited memory,
+and there is a largest number of connections.
 
 Source: Kafka 2.8 SocketServer.scala, KafkaApis.scala (handleApiVersionsRequest).
 """
@@ -17,6 +18,7 @@ from typing import Any
 
 from kafka_spec.impl.kafka_wire import apis
 from kafka_spec.impl.kafka_wire.entities import NotAMessage
+from kafka_spec.impl.kafka_wire.request_memory import MOST_BYTES, NoMemory, RequestMemory
 from kafka_spec.impl.protocol.data_requests import ProduceRequest
 
 LARGEST_REQUEST = 100 << 20
@@ -32,9 +34,21 @@ class KafkaListener:
     """Listens on a socket while the event loop runs; `begin` starts it, `end` closes all connections."""
 
     def __init__(
-        self, serve: Serve, on_loop: Callable[..., object], *, most: int = MOST_CONNECTIONS, largest: int = LARGEST_REQUEST
+        self,
+        serve: Serve,
+        on_loop: Callable[..., object],
+        *,
+        most: int = MOST_CONNECTIONS,
+        largest: int = LARGEST_REQUEST,
+        memory: int = MOST_BYTES,
     ) -> None:
-        """`on_loop` schedules a call on the event loop, from any thread; `largest` is in bytes."""
+        """`on_loop` schedules a call on the event loop, from any thread.
+
+        `largest` is the longest request, `memory` what all requests may take that are being read, both in bytes.
+        """
+        self.memory = RequestMemory(memory)
+        self.refused = 0
+        """The connections that were closed at once, for there were `most`."""
         self._serve = serve
         self._on_loop = on_loop
         self._most = most
@@ -59,6 +73,7 @@ class KafkaListener:
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Begin to serve a connection, at once: if the listener ends before the task runs, the connection is closed, too."""
         if self._ended or len(self._connections) >= self._most:
+            self.refused += 1
             writer.transport.abort()
             return
         task = asyncio.create_task(self._answer_all(reader, writer))
@@ -71,7 +86,7 @@ class KafkaListener:
 
     async def _answer_all(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve a connection until it breaks, a request is not served, or the broker or the listener ends."""
-        with contextlib.suppress(OSError, asyncio.IncompleteReadError, NotAMessage, apis.Unserved):
+        with contextlib.suppress(OSError, asyncio.IncompleteReadError, NotAMessage, NoMemory, apis.Unserved):
             while await self._answer(reader, writer):
                 pass
 
@@ -80,7 +95,12 @@ class KafkaListener:
         (length,) = apis.LENGTH.unpack(await reader.readexactly(apis.LENGTH.size))
         if not 0 <= length <= self._largest:
             raise NotAMessage(f"a request of {length} bytes; the largest has {self._largest}")
-        received = apis.decode_request(await reader.readexactly(length))
+        with self.memory.reading() as request:
+            received = apis.decode_request(await request.read(reader, length))
+            return await self._serve_one(received, writer)
+
+    async def _serve_one(self, received: apis.Received, writer: asyncio.StreamWriter) -> bool:
+        """Answer a request; return whether the broker still runs."""
         message = received.message
         if message is None:
             writer.write(apis.api_versions(received.head))

@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
+from kafka_spec.impl.kafka_wire.request_memory import RequestMemory
 from kafka_spec.impl.run import wire
 from kafka_spec.impl.run.tasks import RemoteCall, Sleep, Task
 
@@ -113,9 +114,10 @@ class Connection:
 
     async def _read(self) -> None:
         """Deliver answers until the connection breaks; then end all waiting calls."""
+        memory = RequestMemory(wire.LARGEST)
         try:
             while True:
-                frame = await wire.read(self._reader)
+                frame = await wire.read(self._reader, memory)
                 answer = self._waiting.pop(frame.correlation, None)
                 if answer is not None and not answer.done():
                     answer.set_result(frame.message)

@@ -14,6 +14,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from kafka_spec.impl.kafka_wire.listener import MOST_CONNECTIONS
+from kafka_spec.impl.kafka_wire.request_memory import NoMemory, RequestMemory
 from kafka_spec.impl.protocol.registration import Endpoint
 from kafka_spec.impl.run import wire
 from kafka_spec.impl.run.loopback_process import HOST, ClusterThread, LoopbackProcess
@@ -49,6 +51,8 @@ class LoopbackWorld(RunWorld):
         self._listening: list[asyncio.Task[None]] = []
         self._serving: dict[int, set[asyncio.Task[None]]] = {}
         """The tasks of connections to each broker's process."""
+        self.memory = RequestMemory()
+        """What the requests take that the brokers are reading."""
         self._unplugged: set[asyncio.Task[None]] = set()
         """The tasks of ended processes that have not ended yet."""
         super().__init__(options, folder, service, write, news, random)
@@ -147,8 +151,12 @@ class LoopbackWorld(RunWorld):
                 except asyncio.CancelledError:
                     connected.close()
                     raise
+                serving = self._serving.setdefault(number, set())
+                if len(serving) >= MOST_CONNECTIONS:
+                    writer.transport.abort()
+                    continue
                 answering = self._answer(number, self.nodes.get(number), reader, writer)
-                serving, task = self._serving.setdefault(number, set()), asyncio.create_task(answering)
+                task = asyncio.create_task(answering)
                 serving.add(task)
                 task.add_done_callback(partial(self._answered, serving, writer))
 
@@ -164,8 +172,8 @@ class LoopbackWorld(RunWorld):
         """Serve one connection to a process until it breaks, a malformed request arrives, or the process ends."""
         while True:
             try:
-                frame = await wire.read(reader)
-            except (OSError, asyncio.IncompleteReadError, wire.Malformed):
+                frame = await wire.read(reader, self.memory)
+            except (OSError, asyncio.IncompleteReadError, NoMemory, wire.Malformed):
                 return
             if not isinstance(frame.message, wire.REQUESTS):
                 return

@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from kafka_spec.impl.kafka_wire.request_memory import RequestMemory
 from kafka_spec.impl.protocol import controller_requests as requests
 from kafka_spec.impl.protocol import data_requests, responses
 
@@ -73,17 +74,19 @@ def decode(text: bytes) -> Frame:
     return Frame(_reader(int, "correlation")(correlation), _reader(MESSAGES[name], name)(plain))
 
 
-async def read(stream: asyncio.StreamReader) -> Frame:
-    """Return the next frame of a stream.
+async def read(stream: asyncio.StreamReader, memory: RequestMemory) -> Frame:
+    """Return the next frame of a stream; while it is read, its bytes are taken from a memory.
 
     Raises:
         Malformed: it is malformed, or too long.
+        NoMemory: the memory does not suffice.
         asyncio.IncompleteReadError: the stream has ended.
     """
     (length,) = LENGTH.unpack(await stream.readexactly(LENGTH.size))
     if length > LARGEST:
         raise Malformed(f"a message of {length:,} bytes; the maximum is {LARGEST:,}")
-    return decode(await stream.readexactly(length))
+    with memory.reading() as request:
+        return decode(await request.read(stream, length))
 
 
 def _plain_as_is(value: Any) -> Any:
