@@ -19,6 +19,7 @@ from conftest import ROOT
 
 from kafka_spec.impl.run.loopback import run_on_loopback
 from kafka_spec.impl.run.options import Options
+from kafka_spec.impl.zookeeper.coordination.lasting import LastingSession
 from kafka_spec.impl.zookeeper.coordination.memory import Ensemble
 from kafka_spec.impl.zookeeper.coordination.server import GUARD, ZooKeeperServer
 from kafka_spec.impl.zookeeper.coordination.zookeeper import Servers
@@ -138,6 +139,44 @@ def test_a_silent_server_ends_the_run(tmp_path: Path) -> None:
     assert sum(outcome.acknowledged.values()) > 0
     assert 4.0 + 4.0 < seconds < 100.0
     assert max(later - before for before, later in itertools.pairwise(turns)) < 3.0
+
+
+@pytest.mark.slow
+def test_a_run_survives_a_server_that_stalls(tmp_path: Path) -> None:
+    """A server that is silent for longer than the session timeout, and for less than the patience: all sessions are opened anew."""
+
+    async def main(service: Servers) -> Any:
+        loop = asyncio.get_running_loop()
+        loop.call_later(4.0, os.kill, server.pid, signal.SIGSTOP)
+        loop.call_later(4.0 + 5.0, os.kill, server.pid, signal.SIGCONT)
+        options = Options(seconds=16.0, faults=(), partitions=2, real=True)
+        return await run_on_loopback(options, tmp_path / "brokers", service)
+
+    with ZooKeeperServer(tmp_path / "zookeeper") as server, Servers(server.hosts, timeout=2.0, patience=10.0) as service:
+        first = service.connect().id
+        outcome = asyncio.run(main(service))
+
+    assert outcome.stopped == "" and outcome.kept, outcome
+    assert sum(outcome.acknowledged.values()) > 0
+    assert outcome.controllers > 1, "the controller's session expired"
+    assert first in service._opened and len(service._opened) > 2 * 4, "each broker and the tools have another session"
+
+
+def test_a_session_for_tools_outlives_its_expiry(tmp_path: Path) -> None:
+    """The operation after an expiry is done under another session; what the first one owned is gone."""
+    service = Ensemble()
+    tools = LastingSession(service)
+    tools.create("/kept", b"1")
+    tools.create("/owned", ephemeral=True)
+    before = tools.id
+    service.expire(tools._session)
+
+    assert tools.get("/kept")[0] == b"1"
+    assert tools.id != before
+    assert tools.exists("/owned") is None
+    tools.set("/kept", b"2")
+    tools.delete("/kept")
+    assert tools.exists("/kept") is None
 
 
 def test_asking_never_blocks_the_event_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

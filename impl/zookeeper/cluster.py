@@ -24,6 +24,7 @@ from kafka_spec.impl.zookeeper.controller.controlled_shutdown import ControlledS
 from kafka_spec.impl.zookeeper.controller.controller import KafkaController
 from kafka_spec.impl.zookeeper.coordination import znodes
 from kafka_spec.impl.zookeeper.coordination.interface import NoNode, Service, Session
+from kafka_spec.impl.zookeeper.coordination.lasting import LastingSession
 from kafka_spec.spec.vocabulary.table import Spec
 from kafka_spec.spec.zookeeper.fixed import FIXED
 from kafka_spec.spec.zookeeper.machines import ControllerState
@@ -55,7 +56,7 @@ class Cluster:
         self.era = era
         self.log = StateChangeLog(write, clock)
         self.brokers: dict[int, BrokerProcess] = {}
-        self.tools = service.connect()
+        self.tools = LastingSession(service)
         """The session of Kafka's tools, and of callers that read znodes."""
         self._clock = clock
         self._random = Random(seed)
