@@ -346,15 +346,13 @@ def _check(manifest: Manifest, table: Mapping[str, Any], where: str, model: Call
             spec.property(name)
         claims = {one.name: one.stated for claim in spec.properties for one in claim.at(bounds)}
         known = judged | {name for name, stated in claims.items() if stated in judged}
-
         if table.get("normal_form"):
             spec.in_normal_form()
         elif "unreduced" in table:
             raise SpecError("unreduced is what normal_form = true reduces; add that, or omit it")
         if wrong := [name for name in table.get("traces", {}) if name not in known]:
             raise SpecError(f"traces: property {wrong[0]!r} is unknown, or not judged; judged are {', '.join(sorted(judged))}")
-        left_out = [name for names in not_tested.values() for name in names]
-        if wrong := [name for name in left_out if name not in known]:
+        if wrong := [name for names in not_tested.values() for name in names if name not in known]:
             raise SpecError(f"not_tested: property {wrong[0]!r} is unknown, or not judged; judged are {', '.join(sorted(judged))}")
     except SpecError as error:
         raise SpecError(f"{where}: {error}") from None

@@ -46,6 +46,35 @@ def look() -> None:
         raise Stopped(reason)
 
 
+class _Late(BaseException):
+    """The time is over; not an Exception, which the code that is interrupted might catch."""
+
+
+@contextmanager
+def reading(seconds: float | None) -> Iterator[None]:
+    """Limit the time in which specs are read, whatever their modules do when they are imported.
+
+    Raises:
+        Stopped: the time is over.
+    """
+    if seconds is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def late(*_: object) -> None:
+        raise _Late
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3))
+    try:
+        yield
+    except _Late:
+        raise Stopped(f"the time budget of {seconds:g} s was spent while the specs were read") from None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def within(work: Callable[[], Result]) -> Result:
     """Return what `work` returns, or raise what it raises; its result and its errors can be pickled.
 

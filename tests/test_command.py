@@ -367,6 +367,18 @@ def test_other_exceptions_of_callbacks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sys.unraisablehook is hook
 
 
+def test_seconds_limit_the_reading_of_a_spec(kafka_spec: Command, tmp_path: Path) -> None:
+    """A module that sleeps when it is imported, and catches what it can, does not outlast --seconds: exit code 3, and why."""
+    content = "import time\ntry:\n    time.sleep(50)\nexcept Exception:\n    time.sleep(50)\n"
+    (tmp_path / "sleeps.py").write_text(content, encoding="utf-8")
+    for more in ([], ["--grow"]):
+        began = time.monotonic()
+        ran = kafka_spec("check", "sleeps:SPEC", "--seconds", "1.5", *more, cwd=tmp_path)
+        assert (ran.returncode, ran.stdout) == (3, "")
+        assert ran.stderr.endswith("the time budget of 1.5 s was spent while the specs were read\n")
+        assert time.monotonic() - began < 20
+
+
 @pytest.mark.parametrize("seconds", [0.0, 0.1, 0.2, 0.4, 0.8])
 def test_interrupt_in_the_first_second(seconds: float) -> None:
     """Ctrl-C at any time after the program has begun ends with 3, and with a line or a result instead of a traceback."""

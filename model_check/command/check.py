@@ -44,6 +44,7 @@ from kafka_spec.model_check.report.escape import plain
 from kafka_spec.model_check.report.plain import SCHEMA_VERSION, check_plain, result_plain
 from kafka_spec.model_check.report.tested import tested_text
 from kafka_spec.model_check.report.text import check_line, result_text, story_text, trace_text
+from kafka_spec.model_check.within import reading
 from kafka_spec.spec.optional_dependencies import needing
 from kafka_spec.spec.vocabulary.table import Spec, SpecError
 
@@ -136,20 +137,16 @@ def run_check(options: argparse.Namespace, models: Models, charts: Mapping[str, 
     _read_verify(options)
     if (options.grow or options.cover) and not options.simulate:
         return run_grow(options, models)
-    named = _named_checks(options, models)
+    with reading(options.seconds):
+        named = _named_checks(options, models)
+        asked_for = [_check_of(name, named, options, models) for name in options.models]
     if options.simulate:
-        if len(options.models) != 1:
-            raise SpecError("--simulate is of one model or one named check; name it")
-        (name,) = options.models
-        chosen = _check_of(name, named, options, models)
-        budget = Budget(options.seconds if options.seconds is not None else chosen.seconds)
-        with interruptible(budget):
-            return run_simulate(options, chosen, budget)
+        return run_simulate(options, asked_for)
     refuse_without_simulate(options)
     wanted = outputs(options)
     if options.accept:
         _refuse_to_accept(options, named)
-    checks = [_check_of(name, named, options, models) for name in options.models] or cheapest_first(list(named.values()))
+    checks = asked_for or cheapest_first(list(named.values()))
     alone = len(options.models) == 1 and options.models[0] not in named
     asked = Asked(checks)
     report = Report(options, asked, alone, charts)

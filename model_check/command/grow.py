@@ -13,6 +13,7 @@ from kafka_spec.model_check.exploration import Budget, Exploration, resident_byt
 from kafka_spec.model_check.grow import Grown, Growth, Search, least_bounds
 from kafka_spec.model_check.manifest import judged_without
 from kafka_spec.model_check.report.text import reservations
+from kafka_spec.model_check.within import reading
 from kafka_spec.spec.optional_dependencies import needing
 from kafka_spec.spec.vocabulary.table import Spec, SpecError
 
@@ -40,7 +41,8 @@ def run_grow(options: argparse.Namespace, models: Models) -> int:
     """
     if len(options.models) != 1:
         raise SpecError(f"{_asked(options)} is of one model; name it")
-    spec = models.find(options.models[0])
+    with reading(options.seconds):
+        spec = models.find(options.models[0])
     if options.output or options.format != "text" or options.engine == "spark":
         raise SpecError(f"{_asked(options)} prints a table; leave out --format, --output and --engine spark")
     with needing("check"):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 
 from kafka_spec.model_check.check import simulate
-from kafka_spec.model_check.command.options import INCONCLUSIVE, VIOLATED, outputs, positive, write
+from kafka_spec.model_check.command.options import INCONCLUSIVE, VIOLATED, interruptible, outputs, positive, write
 from kafka_spec.model_check.exploration import Budget
 from kafka_spec.model_check.manifest import NamedCheck
 from kafka_spec.model_check.report.escape import plain
@@ -56,7 +57,17 @@ def refuse_without_simulate(options: argparse.Namespace) -> None:
         raise SpecError(f"--{given[0].replace('_', '-')} is for --simulate")
 
 
-def run_simulate(options: argparse.Namespace, named: NamedCheck, budget: Budget) -> int:
+def run_simulate(options: argparse.Namespace, asked_for: Sequence[NamedCheck]) -> int:
+    """Walk the one model or named check that is asked for, within its time; return the exit code."""
+    if len(asked_for) != 1:
+        raise SpecError("--simulate is of one model or one named check; name it")
+    (named,) = asked_for
+    budget = Budget(options.seconds if options.seconds is not None else named.seconds)
+    with interruptible(budget):
+        return _walk(options, named, budget)
+
+
+def _walk(options: argparse.Namespace, named: NamedCheck, budget: Budget) -> int:
     """Walk, write the result, and return the exit code: 1 after a violation, else 3, since walks are never complete."""
     if given := [name for name in OF_A_SEARCH if getattr(options, name)]:
         raise SpecError(f"--{given[0].replace('_', '-')} is of a search, and --simulate makes none; take one of them")
