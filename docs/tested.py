@@ -33,7 +33,9 @@ check does not judge the property. Of a property of each partition the partition
 
 
 def page(checks: Sequence[Any]) -> str:
-    """Return the page for the results of a manifest."""
+    """Return the page for the results of a manifest, in its order: a run has the cheapest first."""
+    order = list(manifest())
+    checks = sorted(checks, key=lambda check: order.index(check["name"]))
     parts = [HEAD]
     for model, heading in SECTIONS.items():
         chosen = [check for check in checks if check["model"] == model and check["verdict"] == "holds"]

@@ -8,12 +8,12 @@ import pytest
 
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
+from kafka_spec.impl.protocol.topic_checks import parse_assignment, validate_config, validate_name
 from kafka_spec.impl.zookeeper.coordination import znodes
 from kafka_spec.impl.zookeeper.coordination.admin import COLLISION_WARNING, Admin, RackMode, assign
 from kafka_spec.impl.zookeeper.coordination.broker_znode import encode_broker
 from kafka_spec.impl.zookeeper.coordination.interface import Session
 from kafka_spec.impl.zookeeper.coordination.memory import Ensemble
-from kafka_spec.impl.zookeeper.coordination.topic_checks import parse_assignment, validate_config, validate_name
 
 
 class Tools:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -139,11 +141,51 @@ def test_a_reassignment_adds_a_fenced_member_of_the_elr() -> None:
 def test_min_isr_is_limited_by_the_replicas_of_partition_0() -> None:
     """The controller limits min.insync.replicas by partition 0's replicas: another partition that has more keeps no ELR for it."""
     made = controller(None)
-    made.create_topic("narrow", UUID(int=9), {0: (0,), 1: (0, 1, 2)}, {"min.insync.replicas": "3"})
+    made.create_topic("narrow", UUID(int=9), {0: (0, 1, 2), 1: (0, 1, 2)}, {"min.insync.replicas": "3"})
+    made.reassign(TopicPartition("narrow", 0), (0,))
+    assert made.image.partitions[TopicPartition("narrow", 0)].replicas == (0,)
     made.create_topic("wide", UUID(int=10), {0: (0, 1, 2), 1: (0, 1, 2)}, {"min.insync.replicas": "3"})
     made.fence(2)
     assert made.image.partitions[TopicPartition("narrow", 1)].elr == ()
     assert made.image.partitions[TopicPartition("wide", 1)].elr == (2,)
+
+
+@pytest.mark.parametrize(
+    ("name", "assignment", "configs", "error", "why"),
+    [
+        ("../../outside", {0: (0, 1, 2)}, {}, "INVALID_TOPIC_EXCEPTION", "is illegal"),
+        ("", {0: (0, 1, 2)}, {}, "INVALID_TOPIC_EXCEPTION", "can't be empty"),
+        (".", {0: (0, 1, 2)}, {}, "INVALID_TOPIC_EXCEPTION", "can't be '.' or '..'"),
+        ("n" * 250, {0: (0, 1, 2)}, {}, "INVALID_TOPIC_EXCEPTION", "longer than 249"),
+        ("a_b", {0: (0, 1, 2)}, {}, "INVALID_TOPIC_EXCEPTION", "collides with existing topics: a.b"),
+        ("orders", {0: (0, 1, 2)}, {}, "TOPIC_ALREADY_EXISTS", "exists"),
+        ("new", {0: (0, 1, 2)}, {"min.insync.replicas": "two"}, "INVALID_CONFIG", "Invalid value two"),
+        ("new", {0: (0, 1, 2)}, {"min.insync.replicas": None}, "INVALID_CONFIG", "Invalid value None"),
+        ("new", {0: (0, 1, 2)}, {"min.in.sync": "2"}, "INVALID_CONFIG", "Unknown topic config name"),
+        ("new", {}, {}, "INVALID_PARTITIONS", "no partitions"),
+        ("new", {1: (0, 1, 2)}, {}, "INVALID_REPLICA_ASSIGNMENT", "consecutive 0-based"),
+        ("new", {0: (0, 1, 2), 1: (0, 1)}, {}, "INVALID_REPLICA_ASSIGNMENT", "partition 1 has 2 replicas"),
+        ("new", {0: (0, 9)}, {}, "INVALID_REPLICA_ASSIGNMENT", "not an assignment"),
+    ],
+)
+def test_topics_that_are_refused(name: str, assignment: Any, configs: Any, error: str, why: str, tmp_path: Path) -> None:
+    """What Kafka's controller refuses of a new topic is refused with its error, and nothing is committed."""
+    made = controller(tmp_path)
+    made.create_topic("a.b", UUID(int=8), {0: (0, 1, 2)})
+    end = made.log.end
+    with pytest.raises(KafkaError, match=re.escape(why)) as refused:
+        made.create_topic(name, UUID(int=9), assignment, configs)
+    assert refused.value.code.name == error
+    assert made.log.end == end
+
+
+def test_added_partitions_have_as_many_replicas() -> None:
+    """Partitions that are added have as many replicas as partition 0."""
+    made = controller(None)
+    with pytest.raises(KafkaError, match="partition 1 has 2 replicas"):
+        made.add_partitions("orders", {1: (0, 1)})
+    made.add_partitions("orders", {1: (2, 1, 0)})
+    assert made.image.partitions[TopicPartition("orders", 1)].replicas == (2, 1, 0)
 
 
 def test_a_controlled_shutdown_changes_the_registration_first() -> None:

@@ -102,8 +102,8 @@ def test_ctrl_c_stops_all(tmp_path: Path) -> None:
 def test_the_command_takes_jobs(inside: Command, tmp_path: Path) -> None:
     """`check --jobs` prints the same lines for any number of processes, but for the time."""
     manifest = tmp_path / "pyproject.toml"
-    entry = '[[tool.kafka-spec.checks]]\nname = "{0}"\nmodel = "{0}"\nbounds = "tiny"\nverdict = "{1}"\n'
-    verdicts = zip(NAMES, ("holds", "violated", "holds", "holds"), strict=True)
+    entry = '[[tool.kafka-spec.checks]]\nname = "{0}"\nmodel = "{0}"\nbounds = "tiny"\nverdict = {1}\n'
+    verdicts = zip(NAMES, ('"holds"', '"violated"\ntraces = { WeakIsr = 9 }', '"holds"', '"holds"'), strict=True)
     manifest.write_text("".join(entry.format(*pair) for pair in verdicts), encoding="utf-8")
     runs = [inside("check", "-q", "--manifest", str(manifest), "--jobs", jobs) for jobs in ("1", "3")]
     shown = [[line.partition(" levels ")[0] for line in run.stdout.splitlines()] for run in runs]

@@ -27,16 +27,16 @@ class RequestMemory:
         self.most, self.used, self.refused = most, 0, 0
 
     @contextmanager
-    def reading(self) -> Iterator[Request]:
+    def reading(self) -> Iterator[IncomingRequest]:
         """Give back what a request has taken, at the end."""
-        request = Request(self)
+        request = IncomingRequest(self)
         try:
             yield request
         finally:
             self.used -= request.taken
 
 
-class Request:
+class IncomingRequest:
     """One request that is being read."""
 
     def __init__(self, memory: RequestMemory) -> None:

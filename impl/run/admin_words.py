@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from kafka_spec.impl.protocol.errors import KafkaError
+from kafka_spec.impl.protocol.topic_checks import parse_assignment
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.admin_tasks import AdminTool, Steps, read_targets
-from kafka_spec.impl.zookeeper.coordination.topic_checks import parse_assignment
 from kafka_spec.spec.vocabulary.table import SpecError
 
 

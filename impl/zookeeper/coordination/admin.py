@@ -14,11 +14,11 @@ from dataclasses import replace
 from random import Random
 
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
+from kafka_spec.impl.protocol.topic_checks import validate_apart, validate_config, validate_list, validate_name, validate_new
 from kafka_spec.impl.protocol.topic_ids import text_of
 from kafka_spec.impl.zookeeper.coordination import znodes
 from kafka_spec.impl.zookeeper.coordination.broker_znode import decode_broker
 from kafka_spec.impl.zookeeper.coordination.interface import BadVersion, NodeExists, NoNode, Session
-from kafka_spec.impl.zookeeper.coordination.topic_checks import validate_config, validate_list, validate_name, validate_new
 from kafka_spec.spec.decisions.assignment import assign_rack_aware, assign_rack_unaware, start_for_new_partitions
 from kafka_spec.spec.decisions.deletion import topic_may_be_created
 from kafka_spec.spec.decisions.variants import CreationDuringDeletion
@@ -253,10 +253,7 @@ class Admin:
         is_marked = int(self._session.exists(znodes.delete_topic(name)) is not None)
         if not topic_may_be_created(1, is_marked, self._creation_during_deletion):
             raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' is being deleted; try again later.")
-        if collides := [other for other in topics if other.replace(".", "_") == name.replace(".", "_")]:
-            raise KafkaError(
-                ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topics: {', '.join(collides)}"
-            )
+        validate_apart(name, topics)
         if not assignment:
             raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "The assignment has no partitions.")
         if len({len(replicas) for replicas in assignment.values()}) != 1:

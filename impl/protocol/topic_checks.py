@@ -1,12 +1,12 @@
-"""What Kafka's tools refuse of a topic: its name, its configuration, its assignment.
+"""What Kafka's tools and controllers refuse of a topic: its name, its configuration, its assignment.
 
-Source: Kafka 2.8 Topic.java, LogConfig.scala, AdminZkClient.scala, TopicCommand.scala.
+Source: Kafka 2.8 Topic.java, LogConfig.scala, AdminZkClient.scala, TopicCommand.scala; 4.1 ReplicationControlManager.java.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 
@@ -43,6 +43,16 @@ def validate_name(name: str) -> None:
     raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name {name!r} is illegal, {reason}")
 
 
+def validate_apart(name: str, topics: Iterable[str]) -> None:
+    """Check that the name of a topic is not that of another with dots for underscores: metrics could not tell them apart.
+
+    Raises:
+        KafkaError: some topics have such names.
+    """
+    if collides := sorted(other for other in topics if other.replace(".", "_") == name.replace(".", "_")):
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topics: {', '.join(collides)}")
+
+
 def validate_config(config: Mapping[str, str]) -> None:
     """Check the configuration of a topic.
 
@@ -54,7 +64,7 @@ def validate_config(config: Mapping[str, str]) -> None:
             raise KafkaError(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {name}; there are {', '.join(CONFIGS)}")
         try:
             good = CONFIGS[name](value)
-        except ValueError:
+        except (TypeError, ValueError):  # a TypeError: it is null
             good = False
         if not good:
             raise KafkaError(ErrorCode.INVALID_CONFIG, f"Invalid value {value} for configuration {name}")
