@@ -54,7 +54,7 @@ class Growth:
     done: int = 0
     """How many bounds were searched to the end, or to a violation."""
     violated: list[Grown] = field(default_factory=list)
-    """The searches that found a violation. Larger bounds have it too, and are not searched."""
+    """The searches that found a violation; what is reached from these bounds alone is not searched."""
 
     def __post_init__(self) -> None:
         self.names = list(self.spec.bounds)
@@ -86,7 +86,7 @@ class Growth:
     def run(self, search: Search) -> Iterator[Grown]:
         """Search bound after bound, until there are none; whoever asks decides when to stop.
 
-        What lies above a violation is not searched.
+        What is reached from a violation alone is not searched: it most often has that violation too.
         """
         while (following := self.next) is not None:
             _, _, bounds, raised, source = heapq.heappop(self.waiting)

@@ -22,6 +22,8 @@ from kafka_spec.model_check.exploration import Budget, EngineError, Stopped
 Result = TypeVar("Result")
 LOOK = 0.05
 """Seconds between two looks at the budget."""
+AGAIN = 1.0
+"""Seconds after which the reading of specs is interrupted again: what is raised in a callback of a weak reference is lost."""
 WATCH = 0.2
 """Seconds between two looks at whether the parent is alive."""
 
@@ -65,7 +67,7 @@ def reading(seconds: float | None) -> Iterator[None]:
         raise _Late
 
     before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3))
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3), AGAIN)
     try:
         yield
     except _Late:

@@ -39,7 +39,7 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
     ),
     "init in a file": (["init", "lock", "--folder", "binary"], "name a --folder that can be written"),
     "init beside a binary manifest": (["init", "lock", "--folder", "odd"], "not UTF-8 text; fix it first"),
-    "grow two models": (["check", "zookeeper/fixed", "kraft/fixed", "--grow"], "--grow is of one model"),
+    "grow two models": (["check", "zookeeper/fixed", "kraft/fixed", "--grow"], "--grow takes one model"),
     "export into a file": (["export", "--folder", "binary"], "name a folder that can be written"),
     "export a model into a file": (
         ["export", "--format", "tla", "replication/kip_320", "--folder", "binary"],

@@ -1,6 +1,6 @@
 """The memory of requests that a broker is reading, over all of its connections.
 
-Source: Kafka 2.8 SocketServer.scala (queued.max.request.bytes, a SimpleMemoryPool). Kafka stops to read from its connections until
+Source: Kafka 2.8 SocketServer.scala (queued.max.request.bytes, a SimpleMemoryPool). Kafka stops reading from its connections until
 there is memory again; here the connection whose request finds none is closed, so that slow senders cannot hold up the others.
 """
 
@@ -21,7 +21,7 @@ class NoMemory(Exception):  # noqa: N818 - says what happened
 
 
 class RequestMemory:
-    """Counts the bytes that have arrived of requests which are not answered yet; a length that is only announced takes none."""
+    """Counts the bytes that have arrived of the requests that are in hand; a length that is only announced takes none."""
 
     def __init__(self, most: int = MOST_BYTES) -> None:
         self.most, self.used, self.refused = most, 0, 0

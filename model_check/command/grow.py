@@ -37,10 +37,10 @@ def run_grow(options: argparse.Namespace, models: Models) -> int:
     """Print the table line by line, as far as the budget allows.
 
     With --grow stop at the first violation. With --cover N search all bounds that exceed the first by N at most, but for those
-    above a violation, and say where each property is violated first.
+    above a violation, and say where each property is violated first; of one that only fails above a violation nothing is said.
     """
     if len(options.models) != 1:
-        raise SpecError(f"{_asked(options)} is of one model; name it")
+        raise SpecError(f"{_asked(options)} takes one model; name it")
     with reading(options.seconds):
         spec = models.find(options.models[0])
     if options.output or options.format != "text" or options.engine == "spark":
@@ -97,10 +97,10 @@ class GrowthTable:
                 self.largest = grown.result
             if grown.result.violated and not to_the_end:
                 return ""
-            if self.left <= 0:
-                return f"stopped: the budget of {self.limit:g} s is spent"
-            if grown.result.stopped and not grown.result.violated and not to_the_end:
-                return f"stopped: {grown.result.stopped}"
+            cut = grown.result.stopped if not grown.result.violated else ""
+            late = self.left <= 0 and growth.next is not None
+            if late or (cut and not to_the_end):
+                return f"stopped: the budget of {self.limit:g} s is spent" if late or "time" in cut else f"stopped: {cut}"
             while reason := self.too_large(self.largest):
                 if not to_the_end:
                     return reason

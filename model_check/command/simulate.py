@@ -18,17 +18,8 @@ SECONDS = 60.0
 """The budget, unless --seconds or --walks names another."""
 FORMATS = ("text", "json")
 OF_A_SEARCH = (
-    "grow",
-    "cover",
-    "resume",
-    "state_dir",
-    "handover",
-    "max_states",
-    "verify",
-    "normal_form",
-    "all_rules_fire",
-    "no_traces",
-)
+    "grow", "cover", "resume", "state_dir", "handover", "max_states", "verify", "normal_form", "all_rules_fire", "no_traces",
+)  # fmt: skip
 OF_WALKS = ("walks", "policy", "walk_steps", "seed")
 
 

@@ -39,18 +39,11 @@ IN_RUNS: Mapping[str, tuple[str, ...]] = {
     "Committed": ("KAFKA-14617", "KAFKA-7128", "elr-outside-replicas"),
     "LeaderCountsCandidates": ("KAFKA-15583",),
     "LogMatch": (
-        *(
-            "KAFKA-13127",
-            "KAFKA-14617",
-            "KAFKA-18106",
-            "cancellation-elects-cleanly",
-            "elr-outside-replicas",
-            "last-replica-standing",
-        ),
-        "KAFKA-15583",
+        "KAFKA-13127", "KAFKA-14617", "KAFKA-15583", "KAFKA-18106", "cancellation-elects-cleanly", "elr-outside-replicas",
+        "last-replica-standing",
     ),
     "Recovers": ("KAFKA-19975", "stale-reassignment-lists"),
-}
+}  # fmt: skip
 """The cases that violate a property in a run or in a test, while no check of the manifest shows it."""
 UNCLEAN = "unclean election"
 WHAT = {
