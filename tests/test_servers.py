@@ -143,7 +143,11 @@ def test_a_silent_server_ends_the_run(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_run_survives_a_server_that_stalls(tmp_path: Path) -> None:
-    """A server that is silent for longer than the session timeout, and for less than the patience: all sessions are opened anew."""
+    """A server that is silent for longer than the session timeout, and for less than the patience, does not end the run.
+
+    When it continues, the server expires sessions while their clients return: which of the two is first differs from one session to
+    the next. The run survives either, so only what follows from both is asserted; `kafka-spec run --faults expiry` expires for certain.
+    """
 
     async def main(service: Servers) -> Any:
         loop = asyncio.get_running_loop()
@@ -153,13 +157,10 @@ def test_a_run_survives_a_server_that_stalls(tmp_path: Path) -> None:
         return await run_on_loopback(options, tmp_path / "brokers", service)
 
     with ZooKeeperServer(tmp_path / "zookeeper") as server, Servers(server.hosts, timeout=2.0, patience=10.0) as service:
-        first = service.connect().id
         outcome = asyncio.run(main(service))
 
     assert outcome.stopped == "" and outcome.kept, outcome
     assert sum(outcome.acknowledged.values()) > 0
-    assert outcome.controllers > 1, "the controller's session expired"
-    assert first in service._opened and len(service._opened) > 2 * 4, "each broker and the tools have another session"
 
 
 def test_a_session_for_tools_outlives_its_expiry(tmp_path: Path) -> None:
