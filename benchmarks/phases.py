@@ -21,14 +21,13 @@ from kafka_spec.model_check.manifest import NamedCheck, read_manifest
 from kafka_spec.spec.catalogue.models import MODELS
 
 PHASES = {
-    "read the spec": [("check", "refuse_unlisted"), ("entrance", "read_anew"), ("embedded", "ExecutableSpec")],
-    "inputs as text": [("compile", "text_of")],
-    "front end": [("known_code", "_new")],
-    "LLVM": [("machine_code", "_generate")],
-    "load": [("code", "load"), ("code_cache", "read")],
-    "buffers": [("embedded", "Shard"), ("embedded", "Slice")],
-    "search": [("embedded", "Search.begin"), ("embedded", "Search.expand_level"), ("embedded", "Search.end_level")],
-    "graph": [("embedded", "Search.judge_graph")],
+    "inputs as text": [("code.cache_key", "_Telling.all")],
+    "front end": [("code.memo", "_new")],
+    "LLVM": [("llvm.machine_code", "_generate")],
+    "link": [("llvm.machine_code", "_link")],
+    "search": [("search.embedded", "Search.begin"), ("search.embedded", "Search.expand_level"), ("search.embedded", "Search.end_level")],
+    "graph": [("search.embedded", "Search.judge_graph")],
+    "traces": [("traces.counterexample", "trace_of")],
 }
 """The functions of each phase; a phase does not contain the time of phases inside it."""
 
@@ -66,9 +65,7 @@ class Clock:
         """Time the functions of all phases from now on."""
         for phase, places in PHASES.items():
             for module, path in places:
-                holder: Any = importlib.import_module(
-                    f"kafka_spec.model_check.{module}" if module != "listing" else "kafka_spec.model_check.check"
-                )
+                holder: Any = importlib.import_module(f"kafka_spec.model_check.{module}")
                 *outer, name = path.split(".")
                 for part in outer:
                     holder = getattr(holder, part)
