@@ -25,7 +25,11 @@ PHASES = {
     "front end": [("code.memo", "_new")],
     "LLVM": [("llvm.machine_code", "_generate")],
     "link": [("llvm.machine_code", "_link")],
-    "search": [("search.embedded", "Search.begin"), ("search.embedded", "Search.expand_level"), ("search.embedded", "Search.end_level")],
+    "search": [
+        ("search.embedded", "Search.begin"),
+        ("search.embedded", "Search.expand_level"),
+        ("search.embedded", "Search.end_level"),
+    ],
     "graph": [("search.embedded", "Search.judge_graph")],
     "traces": [("traces.counterexample", "trace_of")],
 }

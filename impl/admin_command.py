@@ -24,7 +24,7 @@ PATIENCE = 15.0
 
 def add_admin(parser: argparse.ArgumentParser) -> None:
     """Add the options of `admin`."""
-    from kafka_spec.impl.run.admin_words import add_commands
+    from kafka_spec.impl.run.zookeeper.admin_words import add_commands
 
     parser.description = "Administers a running cluster, such as one of `kafka-spec run --zookeeper HOST:PORT/PATH`."
     parser.add_argument("--zookeeper", required=True, metavar="HOST:PORT[/PATH]", help="the cluster's ZooKeeper")
@@ -35,8 +35,8 @@ def add_admin(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run one command to its end; return the exit code."""
     from kafka_spec.impl.protocol.errors import KafkaError
-    from kafka_spec.impl.run.admin_tasks import AdminTool
-    from kafka_spec.impl.run.admin_words import begun
+    from kafka_spec.impl.run.zookeeper.admin_tasks import AdminTool
+    from kafka_spec.impl.run.zookeeper.admin_words import begun
     from kafka_spec.impl.zookeeper.coordination import znodes
     from kafka_spec.impl.zookeeper.coordination.admin import Admin
     from kafka_spec.impl.zookeeper.coordination.interface import CoordinationError

@@ -24,11 +24,10 @@ from kafka_spec.spec.vocabulary.table import Spec, SpecError
 from kafka_spec.spec.zookeeper.eras import SPECS
 
 if TYPE_CHECKING:
-    from kafka_spec.impl.run.admin_words import ScriptLine
-    from kafka_spec.impl.run.conductor import Conductor
     from kafka_spec.impl.run.display import RunDisplay
-    from kafka_spec.impl.run.options import Options
+    from kafka_spec.impl.run.options import Options, ScriptLine
     from kafka_spec.impl.run.outcome import RunOutcome
+    from kafka_spec.impl.run.zookeeper.conductor import Conductor
 
 KEPT, BROKEN, INCONCLUSIVE, INTERNAL = 0, 1, 3, 4
 MOST_BROKERS = 32
@@ -234,7 +233,7 @@ def _script(path: Path | None) -> list[ScriptLine]:
     Raises:
         SpecError: it cannot be read, or a line is malformed.
     """
-    from kafka_spec.impl.run.admin_words import read_script
+    from kafka_spec.impl.run.zookeeper.admin_words import read_script
 
     if path is None:
         return []
@@ -253,9 +252,12 @@ def _outcome(options: argparse.Namespace, asked: Options, folder: Path, log: Tex
         from kafka_spec.impl.run.kraft.world import KRaftWorld
 
         def watch_kraft(world: KRaftWorld) -> None:
-            display.show_parts(lambda: (brokers_line(world), partitions_table(world)), world.observer)
+            display.show(lambda: (brokers_line(world), partitions_table(world)), world.observer)
 
         return simulate_kraft(asked, folder, display.news, watch_kraft)
+
+    from kafka_spec.impl.run.zookeeper.display import brokers_line as cluster_line
+    from kafka_spec.impl.run.zookeeper.display import partitions_table as cluster_table
 
     def write(line: str) -> None:
         if log is not None:
@@ -263,14 +265,15 @@ def _outcome(options: argparse.Namespace, asked: Options, folder: Path, log: Tex
 
     def watch(conductor: Conductor) -> None:
         world = conductor.world
-        display.show(world.cluster, world.numbers, asked.partitions_of_topic(), world.observer)
+        cluster, shown = world.cluster, asked.partitions_of_topic()
+        display.show(lambda: (cluster_line(cluster, world.numbers), cluster_table(cluster, shown)), world.observer)
 
     if not asked.real:
-        from kafka_spec.impl.run.simulation import simulate
+        from kafka_spec.impl.run.zookeeper.simulation import simulate
 
         return simulate(asked, folder, write, display.news, watch)
-    from kafka_spec.impl.run.loopback import run_on_loopback
-    from kafka_spec.impl.run.zookeeper_place import zookeeper
+    from kafka_spec.impl.run.zookeeper.loopback import run_on_loopback
+    from kafka_spec.impl.run.zookeeper.place import zookeeper
 
     logging.getLogger("kazoo").addHandler(logging.NullHandler())  # kazoo must not log lost connections to stderr
     with zookeeper(options.zookeeper, folder) as servers:

@@ -113,24 +113,24 @@ class Live(RuleBasedStateMachine):
             self.reached.add(rule.name)
         except NotEnabled:
             reported = before
-        self.state = self.projection.project(replace(reported, notes=copy.deepcopy(reported.notes)))
+        self.state = self.projection.project(replace(reported, history=copy.deepcopy(reported.history)))
         self.remember(before)
         for claim in broken(self.model, self.era.properties, before, self.state):
             raise AssertionError(f"{claim} after {rule.name}{binding}")
 
     def remember(self, before: World) -> None:
         """Record what is committed: the model raises a high watermark record by record, the implementation at once."""
-        notes, former = self.state.notes.partitions[0], before.notes.partitions[0]
-        is_forgotten = notes.unclean_epoch != former.unclean_epoch or len(notes.committed) < len(former.committed)
-        notes.committed = list(notes.committed if is_forgotten else former.committed)
+        history, former = self.state.history.partitions[0], before.history.partitions[0]
+        is_forgotten = history.unclean_epoch != former.unclean_epoch or len(history.committed) < len(former.committed)
+        history.committed = list(history.committed if is_forgotten else former.committed)
         zookeeper = self.state.zookeeper
         if zookeeper.delete_topic or not topic_exists(self.state):  # nothing is promised of a topic that is to be deleted
             return
         for broker in self.state.brokers:
             replica = broker.replicas[0]
-            is_former = any(entry.record < self.state.notes.first_record for entry in replica.log)
-            if replica.role == Role.LEADER and replica.leader_epoch >= notes.unclean_epoch and not is_former:
-                notes.committed += replica.log[len(notes.committed) : replica.high_watermark]
+            is_former = any(entry.record < self.state.history.first_record for entry in replica.log)
+            if replica.role == Role.LEADER and replica.leader_epoch >= history.unclean_epoch and not is_former:
+                history.committed += replica.log[len(history.committed) : replica.high_watermark]
 
 
 def run(era: Spec, examples: int, steps: int, bounds: dict[str, int] = BOUNDS, phases: Iterable[Phase] = tuple(Phase)) -> set[str]:

@@ -25,11 +25,11 @@ from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
 from kafka_spec.impl.protocol.responses import ControllerResponse
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run import wire
-from kafka_spec.impl.run.loopback import run_on_loopback
 from kafka_spec.impl.run.loopback_process import HOST, ClusterThread, LoopbackProcess
 from kafka_spec.impl.run.options import Options
 from kafka_spec.impl.run.tasks import RemoteCall, Task
 from kafka_spec.impl.run.wire import Frame, Malformed, decode, encode
+from kafka_spec.impl.run.zookeeper.loopback import run_on_loopback
 from kafka_spec.impl.zookeeper.coordination.memory import Ensemble
 
 P = TopicPartition("orders", 3)
@@ -212,7 +212,7 @@ def test_a_cluster_on_sockets(tmp_path: Path) -> None:
 
 def test_an_error_in_a_task_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error that no task may have ends the run with that error."""
-    from kafka_spec.impl.run.running_broker import RunningBroker
+    from kafka_spec.impl.run.zookeeper.running_broker import RunningBroker
 
     def broken(self: RunningBroker) -> Any:
         raise ZeroDivisionError

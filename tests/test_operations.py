@@ -10,11 +10,11 @@ from conftest import Command
 
 from kafka_spec.impl.log.log_config import LogConfig
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
-from kafka_spec.impl.run.admin_tasks import read_targets
-from kafka_spec.impl.run.admin_words import read_script
 from kafka_spec.impl.run.operations import OPERATIONS, parse_operations
 from kafka_spec.impl.run.options import Options
-from kafka_spec.impl.run.simulation import simulate
+from kafka_spec.impl.run.zookeeper.admin_tasks import read_targets
+from kafka_spec.impl.run.zookeeper.admin_words import read_script
+from kafka_spec.impl.run.zookeeper.simulation import simulate
 from kafka_spec.spec.vocabulary.table import Spec, SpecError
 from kafka_spec.spec.zookeeper.eras import ERA_0_10, ERA_2_8
 from kafka_spec.spec.zookeeper.fixed import FIXED

@@ -15,8 +15,8 @@ from test_log import MEMORY, batch
 
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.impl.run.assignment_verdict import broken_assignments
 from kafka_spec.impl.run.operations import record_of
+from kafka_spec.impl.run.zookeeper.assignment_verdict import broken_assignments
 from kafka_spec.impl.zookeeper.cluster import Cluster
 from kafka_spec.impl.zookeeper.controller.reassignment import (
     AlterPartitionReassignments,

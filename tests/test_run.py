@@ -15,10 +15,11 @@ from conftest import Command
 from rich.console import Console
 
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.impl.run.conductor import Conductor
-from kafka_spec.impl.run.display import RunDisplay, brokers_line, partitions_table
+from kafka_spec.impl.run.display import RunDisplay
 from kafka_spec.impl.run.observer import Observer
-from kafka_spec.impl.run.outcome import leader_of
+from kafka_spec.impl.run.zookeeper.conductor import Conductor
+from kafka_spec.impl.run.zookeeper.display import brokers_line, partitions_table
+from kafka_spec.impl.run.zookeeper.outcome import leader_of
 from kafka_spec.impl.zookeeper.cluster import Cluster
 from kafka_spec.impl.zookeeper.controller.core import ControllerCore, ControllerTask
 from kafka_spec.impl.zookeeper.controller.topic_changes import TopicChange
@@ -179,7 +180,7 @@ def test_a_terminal_shows_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         cluster.start(0)
         observer.tell("broker 0 starts")
         display.news("a line of its own")
-        display.show(cluster, [0], [TopicPartition("orders", 0)], observer)
+        display.show(lambda: (brokers_line(cluster, [0]), partitions_table(cluster, [TopicPartition("orders", 0)])), observer)
     shown = stream.getvalue()
 
     assert "1.000  broker 0 starts" in shown

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 from conftest import ROOT
 
-from kafka_spec.impl.run.loopback import run_on_loopback
 from kafka_spec.impl.run.options import Options
+from kafka_spec.impl.run.zookeeper.loopback import run_on_loopback
 from kafka_spec.impl.zookeeper.coordination.lasting import LastingSession
 from kafka_spec.impl.zookeeper.coordination.memory import Ensemble
 from kafka_spec.impl.zookeeper.coordination.server import GUARD, ZooKeeperServer
@@ -145,8 +145,8 @@ def test_a_silent_server_ends_the_run(tmp_path: Path) -> None:
 def test_a_run_survives_a_server_that_stalls(tmp_path: Path) -> None:
     """A server that is silent for longer than the session timeout, and for less than the patience, does not end the run.
 
-    When it continues, the server expires sessions while their clients return: which of the two is first differs from one session to
-    the next. The run survives either, so only what follows from both is asserted; `kafka-spec run --faults expiry` expires for certain.
+    When it continues, the server expires sessions while their clients return. Which of the two is first differs from one session to
+    the next; the run survives both. `kafka-spec run --faults expiry` is certain to expire them.
     """
 
     async def main(service: Servers) -> Any:

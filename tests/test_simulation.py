@@ -16,7 +16,6 @@ from test_log import MEMORY
 from kafka_spec.impl.protocol.controller_requests import UpdateMetadataRequest
 from kafka_spec.impl.protocol.data_requests import FetchRequest
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.impl.run.conductor import Conductor
 from kafka_spec.impl.run.faults import FAULTS, USUAL, parse_faults
 from kafka_spec.impl.run.history import ALL, History, Sent
 from kafka_spec.impl.run.observer import ELECTED
@@ -26,9 +25,11 @@ from kafka_spec.impl.run.outcome import RunOutcome
 from kafka_spec.impl.run.report import text_of
 from kafka_spec.impl.run.scheduler import ScheduledTasks, Scheduler
 from kafka_spec.impl.run.simulated_network import LATE, SimulatedNetwork
-from kafka_spec.impl.run.simulation import simulate
 from kafka_spec.impl.run.tasks import RemoteCall, Sleep, Task
-from kafka_spec.impl.run.verdict import IN_RUNS, PROMISES, Broken, Judge, switches
+from kafka_spec.impl.run.verdict import Broken
+from kafka_spec.impl.run.zookeeper.conductor import Conductor
+from kafka_spec.impl.run.zookeeper.simulation import simulate
+from kafka_spec.impl.run.zookeeper.verdict import IN_RUNS, PROMISES, Judge, switches
 from kafka_spec.impl.zookeeper.cluster import Cluster
 from kafka_spec.impl.zookeeper.coordination.memory import Ensemble
 from kafka_spec.spec.catalogue.models import MODELS

@@ -19,10 +19,10 @@ from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.client import Producer
 from kafka_spec.impl.run.history import ALL, History
-from kafka_spec.impl.run.loopback_world import LoopbackWorld
 from kafka_spec.impl.run.options import TOPIC, Options
-from kafka_spec.impl.run.quiescence import unrest
-from kafka_spec.impl.run.verdict import Judge
+from kafka_spec.impl.run.zookeeper.loopback_world import LoopbackWorld
+from kafka_spec.impl.run.zookeeper.quiescence import unrest
+from kafka_spec.impl.run.zookeeper.verdict import Judge
 from kafka_spec.impl.zookeeper.controller.controlled_shutdown import ControlledShutdown
 from kafka_spec.impl.zookeeper.coordination import znodes
 from kafka_spec.impl.zookeeper.coordination.admin import Admin

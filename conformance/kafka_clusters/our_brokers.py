@@ -24,7 +24,7 @@ from kafka_spec.impl.protocol.registration import Endpoint
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.state_change_log import LogLevel, StateChangeLog
 from kafka_spec.impl.run.loopback_process import HOST, ClusterThread, LoopbackProcess
-from kafka_spec.impl.run.running_broker import RunningBroker
+from kafka_spec.impl.run.zookeeper.running_broker import RunningBroker
 from kafka_spec.impl.zookeeper.broker.broker_process import BrokerProcess
 from kafka_spec.impl.zookeeper.coordination.interface import Service
 from kafka_spec.spec.vocabulary.table import Spec

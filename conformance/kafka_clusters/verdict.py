@@ -15,9 +15,9 @@ from kafka_spec.conformance.validate.embedded import run as validate
 from kafka_spec.conformance.validate.files import find_sources
 from kafka_spec.conformance.validate.outcome import put_together
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.impl.run.assignment_verdict import work_left
 from kafka_spec.impl.run.history import ALL, History
 from kafka_spec.impl.run.verdict import Broken
+from kafka_spec.impl.run.zookeeper.assignment_verdict import work_left
 
 LOGS = "StateChangeLogs"
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from kafka_spec.impl.protocol.controller_requests import Leadership
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.impl.run.assignment_verdict import assignments_of
 from kafka_spec.impl.run.verdict import Broken
+from kafka_spec.impl.run.zookeeper.assignment_verdict import assignments_of
 from kafka_spec.impl.zookeeper.coordination import znodes
 from kafka_spec.impl.zookeeper.coordination.interface import CoordinationError, NoNode, Session
 

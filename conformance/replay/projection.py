@@ -86,7 +86,7 @@ class Projection(ModeledCluster):
         fetches = [self.model_fetch(request, epoch) for request, epoch in self.fetches]
         answers = [self.model_answer(delayed) for delayed in self.answers]
         late_stops = [self.model_late_stop(late) for late in self.late_stops]
-        return World(zookeeper, controllers, processes, fetches, late_stops, answers, after.spent, after.notes)
+        return World(zookeeper, controllers, processes, fetches, late_stops, answers, after.spent, after.history)
 
     def forget(self, edge: Edge[World], found: World | None) -> None:
         """Mark as unknown the parts that the step of an edge may have changed; `found` is None if it broke off."""

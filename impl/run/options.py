@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from kafka_spec.impl.log.log_config import LogConfig
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.impl.run.admin_words import ScriptLine
 from kafka_spec.impl.run.faults import USUAL
 from kafka_spec.spec.vocabulary.table import Spec
 from kafka_spec.spec.zookeeper.fixed import FIXED
@@ -21,6 +21,16 @@ SETTINGS = Settings(
     file_delete_delay_ms=2_000,
 )
 """Shorter times than Kafka's, so that a run has more events."""
+
+
+@dataclass(frozen=True)
+class ScriptLine:
+    """A command of a script: the seconds after the clients begin, its words, and its number in the file."""
+
+    at: float
+    words: str
+    options: Any
+    number: int
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ import dataclasses
 import json
 from collections.abc import Iterable, Mapping
 
-from kafka_spec.impl.run.assignment_verdict import SUMMARY
 from kafka_spec.impl.run.outcome import RunOutcome
 from kafka_spec.impl.run.verdict import Broken, Lost
 from kafka_spec.spec.catalogue.models import MODELS
@@ -15,6 +14,15 @@ from kafka_spec.spec.vocabulary.table import Spec
 SHOWN = 3
 """The number of findings listed for one property."""
 SHOWN_PARTITIONS = 12
+SUMMARY: Mapping[str, str] = {
+    "ReassignmentEnds": "a reassignment whose target is up ends",
+    "DeletionEnds": "a deletion ends once all replicas of the topic are up",
+    "AssignmentsAgree": "in quiet states controller and leader have the assignment that the topic znode names",
+    "NoStrayReplica": "in quiet states no broker keeps a replica that it is not assigned, unless the topic moved and is gone",
+    "IsrAssigned": "while no reassignment runs, the ISR holds assigned replicas only",
+    "OldRecordsStayGone": "a topic holds no record of an earlier topic of its name that was never reassigned",
+}
+"""The properties in words."""
 
 
 def text_of(outcome: RunOutcome) -> str:

@@ -268,7 +268,7 @@ CACHE_AHEAD = Bound("cache_ahead", 0, 1, "1 if a broker's metadata cache and its
 
 @dataclass
 class PastEvents:
-    """PastEvents that the properties need and that no part of Kafka keeps."""
+    """Past events that the properties need and that no part of Kafka keeps."""
 
     committed: list[StoredRecord] = field(SequenceOf(StoredRecord, RECORDS, "offset"))
     """Every entry that was ever below a leader's high watermark; an unclean election truncates it to the new leader's log."""

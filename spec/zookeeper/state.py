@@ -302,7 +302,7 @@ class BrokerNode:
 
 
 @dataclass
-class PartitionNotes:
+class PartitionHistory:
     """History of one partition that the properties need and that no part of Kafka keeps."""
 
     committed: list[LogEntry] = field(SequenceOf(LogEntry, RECORDS, "offset"))
@@ -316,10 +316,10 @@ class PartitionNotes:
 
 
 @dataclass
-class Notes:
-    """History that the properties need and that no part of Kafka keeps."""
+class TopicHistory:
+    """Past events that the properties need and that no part of Kafka keeps."""
 
-    partitions: list[PartitionNotes] = field(PerPartition(PartitionNotes, PARTITIONS))
+    partitions: list[PartitionHistory] = field(PerPartition(PartitionHistory, PARTITIONS))
     first_record: int = field(OFFSETS)
     """The first record that can be one of the topic as it is now: earlier ones were written before it was deleted and created."""
 
@@ -335,4 +335,4 @@ class World:
     late_stops: list[LateStop] = field(Queue(LateStop, LATE_STOPS))
     answers: list[LateAnswer] = field(Queue(LateAnswer, 1))
     spent: Spent = field(Counters())
-    notes: Notes = field(Notes)
+    history: TopicHistory = field(TopicHistory)

@@ -27,7 +27,7 @@ def register(s: World, k: Constants, broker: int) -> None:
     s.brokers[broker].broker_epoch = s.zookeeper.broker_epochs[broker]
     s.brokers[broker].has_session = 1
     for partition in range(k.partitions):
-        s.notes.partitions[partition].removed = excluding(s.notes.partitions[partition].removed, broker)
+        s.history.partitions[partition].removed = excluding(s.history.partitions[partition].removed, broker)
 
 
 def create_controller_and_increment_epoch(s: World, broker: int) -> None:

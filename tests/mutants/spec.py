@@ -75,7 +75,7 @@ PATIENCE = 120.0
 
 REASONS: tuple[tuple[str, str], ...] = (
     (
-        r"s\.notes\.|: without note_",
+        r"s\.history\.|: without note_",
         "It is written for the properties alone: without it they claim less, so they cannot notice.",
     ),
     (

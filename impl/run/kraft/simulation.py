@@ -11,14 +11,13 @@ from random import Random
 
 from kafka_spec.impl.kraft.image import InconsistentLog
 from kafka_spec.impl.run.course import RunCourse
-from kafka_spec.impl.run.kraft.faults import KRAFT_FAULTS
 from kafka_spec.impl.run.kraft.nemesis import kraft_nemesis
 from kafka_spec.impl.run.kraft.operations import KRaftOperators
 from kafka_spec.impl.run.kraft.verdict import KRaftJudge
 from kafka_spec.impl.run.kraft.watcher import UNCLEAN, WHY
 from kafka_spec.impl.run.kraft.world import KRaftWorld
 from kafka_spec.impl.run.options import Options
-from kafka_spec.impl.run.outcome import ACKS, PartitionOutcome, RunOutcome
+from kafka_spec.impl.run.outcome import PartitionOutcome, RunOutcome, outcome_of_run
 from kafka_spec.impl.run.tasks import Sleep
 from kafka_spec.impl.run.verdict import Verdict
 from kafka_spec.spec.vocabulary.table import SpecError
@@ -58,24 +57,19 @@ class KRaftRun(RunCourse[KRaftWorld]):
         return self._outcome_of(self._judge.verdict(self.history, list(self.left)))
 
     def _outcome_of(self, verdict: Verdict, errors: tuple[str, ...] = ()) -> RunOutcome:
-        counts = {name: self.history.count(acks) for acks, name in ACKS.items()}
         world, elections = self.world, self.world.watcher.elections
-        return RunOutcome(
-            options=self.options,
-            verdict=verdict,
+        return outcome_of_run(
+            self.options,
+            world.observer,
+            self.history,
+            verdict,
+            self._partition_outcomes(),
             rested=not self.left,
             resting=self.resting,
-            produced={name: sent for name, (sent, _) in counts.items()},
-            acknowledged={name: acknowledged for name, (_, acknowledged) in counts.items()},
-            stored=verdict.stored,
-            twice=verdict.twice,
-            read=sum(len(values) for values in self.history.read.values()),
             elections={why: elections[why] for why in WHY},
             unclean=elections[UNCLEAN],
             controllers=1,
-            faults={name: world.observer.faults[name] for name in KRAFT_FAULTS if world.observer.faults[name]},
             operations={name: world.observer.operations[name] for name in self.options.operations},
-            partitions=tuple(self._partition_outcomes()),
             errors=errors,
         )
 

@@ -17,7 +17,7 @@ from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.history import ALL, History
 from kafka_spec.impl.run.kraft.watcher import KRaftWatcher
 from kafka_spec.impl.run.suspects import suspects
-from kafka_spec.impl.run.verdict import Broken, Lost, Verdict
+from kafka_spec.impl.run.verdict import UNCLEAN, Broken, Lost, Verdict
 from kafka_spec.spec.kraft.eras import SUITE
 from kafka_spec.spec.kraft.properties.liveness import (
     RECOVERS,
@@ -45,7 +45,6 @@ IN_RUNS: Mapping[str, tuple[str, ...]] = {
     "Recovers": ("KAFKA-19975", "stale-reassignment-lists"),
 }  # fmt: skip
 """The cases that violate a property in a run or in a test, while no check of the manifest shows it."""
-UNCLEAN = "unclean election"
 WHAT = {
     a_leader_is_missing: "no broker leads",
     a_replica_is_behind: "a replica does not know the newest epochs",

@@ -157,15 +157,15 @@ def advance_high_watermark(s: World, k: Constants, leader: int, partition: int) 
 
     A client that waits for the record gets its answer, if enough replicas are in sync.
     """
-    notes = s.notes.partitions[partition]
+    history = s.history.partitions[partition]
     leading = s.brokers[leader].replicas[partition]
     record = leading.log[leading.high_watermark].record
     leading.high_watermark += 1
-    if leading.leader_epoch >= notes.unclean_epoch:
-        if enough_are_in_sync(size(k, leading.isr), k.min_isr) and record >= s.notes.first_record:
-            notes.acknowledged = including(notes.acknowledged, record)
-        for offset in range(len(notes.committed), leading.high_watermark):
-            append(notes.committed, record=leading.log[offset].record, epoch=leading.log[offset].epoch)
+    if leading.leader_epoch >= history.unclean_epoch:
+        if enough_are_in_sync(size(k, leading.isr), k.min_isr) and record >= s.history.first_record:
+            history.acknowledged = including(history.acknowledged, record)
+        for offset in range(len(history.committed), leading.high_watermark):
+            append(history.committed, record=leading.log[offset].record, epoch=leading.log[offset].epoch)
 
 
 ADVANCE_HIGH_WATERMARK = Rule(

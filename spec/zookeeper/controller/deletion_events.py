@@ -54,8 +54,8 @@ def topic_cannot_be_deleted(s: World, k: Constants, controller: int) -> bool:
 def promise_no_records(s: World, k: Constants) -> None:
     """Note for the properties that the records of the topic need no longer be kept."""
     for partition in range(k.partitions):
-        truncate(s.notes.partitions[partition].committed, 0)
-        s.notes.partitions[partition].acknowledged = NO_BROKERS
+        truncate(s.history.partitions[partition].committed, 0)
+        s.history.partitions[partition].acknowledged = NO_BROKERS
 
 
 def queue_deletion(s: World, k: Constants, controller: int) -> None:
@@ -161,7 +161,7 @@ def delete_state(s: World, k: Constants, controller: int) -> None:
     """Delete the first state znode; they are the first of the topic's znodes."""
     first = first_partition_with_state(s, k)
     reset(s.zookeeper.partitions[first].state)
-    s.notes.partitions[first].removed = NO_BROKERS
+    s.history.partitions[first].removed = NO_BROKERS
     if first_partition_with_state(s, k) == k.partitions:
         s.controllers[controller].step = ControllerStep.DELETE_TOPIC
 
@@ -196,8 +196,8 @@ def delete_topic_znode(s: World, k: Constants, controller: int) -> None:
     for partition in range(k.partitions):
         reset(s.zookeeper.partitions[partition].state)
         reset(s.zookeeper.partitions[partition].assignment)
-        s.notes.partitions[partition].unclean_epoch = NO_EPOCH
-    s.notes.first_record = s.spent.records
+        s.history.partitions[partition].unclean_epoch = NO_EPOCH
+    s.history.first_record = s.spent.records
     for late in range(len(s.late_stops)):
         s.late_stops[late].is_of_former_topic = 1
     s.controllers[controller].step = ControllerStep.DELETE_CONFIG

@@ -82,10 +82,10 @@ def write_elected_leader_and_isr(s: World, k: Constants, controller: int, partit
 
 def note_unclean_election(s: World, leader: int, partition: int) -> None:
     """Record for the properties that entries missing from the leader's log, or committed later by older leaders, do not count."""
-    notes = s.notes.partitions[partition]
-    notes.unclean_epoch = s.zookeeper.partitions[partition].state.leader_epoch + 1
-    truncate(notes.committed, divergence_offset(notes.committed, s.brokers[leader].replicas[partition].log))
-    notes.acknowledged = notes.acknowledged & records_in(s.brokers[leader].replicas[partition].log)
+    history = s.history.partitions[partition]
+    history.unclean_epoch = s.zookeeper.partitions[partition].state.leader_epoch + 1
+    truncate(history.committed, divergence_offset(history.committed, s.brokers[leader].replicas[partition].log))
+    history.acknowledged = history.acknowledged & records_in(s.brokers[leader].replicas[partition].log)
 
 
 def send_leader_and_isr_to_recipients(s: World, k: Constants, controller: int, partition: int) -> None:

@@ -68,14 +68,14 @@ def send_stop_replica_with_delete(s: World, controller: int, replica: int, parti
 
 def write_isr_without_replica(s: World, k: Constants, controller: int, replica: int, partition: int) -> None:
     """Write the ISR without the replica, and no leader if it was the leader, with the next leader epoch."""
-    notes = s.notes.partitions[partition]
+    history = s.history.partitions[partition]
     state = s.zookeeper.partitions[partition].state
     leader, isr = leader_and_isr_without(state.leader, state.isr, replica, k.last_isr_member, k.unclean)
     own = s.controllers[controller]
     machines = own.partitions[partition]
     is_reassigned = machines.reassignment == ReassignmentState.DROPPING or machines.reassignment == ReassignmentState.SHRINKING
     if not is_reassigned and contains(isr | s.zookeeper.registered | own.context.rejoining, replica) == 0:
-        notes.removed = including(notes.removed, replica)
+        history.removed = including(history.removed, replica)
     write_state(s, controller, leader, isr, partition)
 
 

@@ -91,7 +91,7 @@ def no_log_is_of_a_deleted_topic(s: World, k: Constants, partition: int) -> bool
     for broker in range(k.brokers):
         log = s.brokers[broker].replicas[partition].log
         for offset in range(len(log)):
-            if log[offset].record < s.notes.first_record:
+            if log[offset].record < s.history.first_record:
                 return False
     return True
 
@@ -109,7 +109,7 @@ def no_leader_has_records_of_a_deleted_topic(s: World, k: Constants) -> bool:
             replica = s.brokers[broker].replicas[partition]
             if state.leader == broker and replica.role == Role.LEADER and replica.leader_epoch == state.leader_epoch:
                 for offset in range(len(replica.log)):
-                    if replica.log[offset].record < s.notes.first_record:
+                    if replica.log[offset].record < s.history.first_record:
                         return False
     return True
 

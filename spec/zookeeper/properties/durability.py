@@ -12,15 +12,15 @@ from kafka_spec.spec.zookeeper.state import Life, World
 
 def a_record_is_committed(s: World, partition: int) -> bool:
     """A record is committed."""
-    return len(s.notes.partitions[partition].committed) > 0
+    return len(s.history.partitions[partition].committed) > 0
 
 
 def isr_holds_what_is_committed(s: World, k: Constants, partition: int) -> bool:
     """Every member of ZooKeeper's ISR holds all committed records, whether its broker runs or not."""
-    notes = s.notes.partitions[partition]
+    history = s.history.partitions[partition]
     for broker in range(k.brokers):
         if contains(s.zookeeper.partitions[partition].state.isr, broker) == 1:
-            if not holds_same_prefix(s.brokers[broker].replicas[partition].log, notes.committed, len(notes.committed)):
+            if not holds_same_prefix(s.brokers[broker].replicas[partition].log, history.committed, len(history.committed)):
                 return False
     return True
 
@@ -71,7 +71,7 @@ def told_offsets_do_not_go_back(s: World, k: Constants, partition: int) -> bool:
     """The high watermark that the newest leader reports is not below any committed record."""
     for broker in range(k.brokers):
         if leader_tells_its_high_watermark(s, broker, partition) and s.brokers[broker].replicas[partition].high_watermark < len(
-            s.notes.partitions[partition].committed
+            s.history.partitions[partition].committed
         ):
             return False
     return True
@@ -81,7 +81,7 @@ def newest_high_watermark_does_not_go_back(s: World, k: Constants, partition: in
     """The high watermark of the newest leader is not below any committed record."""
     for broker in range(k.brokers):
         if leads_newest(s, broker, partition) and s.brokers[broker].replicas[partition].high_watermark < len(
-            s.notes.partitions[partition].committed
+            s.history.partitions[partition].committed
         ):
             return False
     return True
@@ -105,7 +105,7 @@ def who_is_added_is_up(before: World, after: World, k: Constants, partition: int
 
 def a_leader_has_to_hold_an_acknowledged_record(s: World, k: Constants, partition: int) -> bool:
     """A client saw a record acknowledged, and a replica leads under the newest leader epoch."""
-    return s.notes.partitions[partition].acknowledged != 0 and a_replica_leads_newest(s, k, partition)
+    return s.history.partitions[partition].acknowledged != 0 and a_replica_leads_newest(s, k, partition)
 
 
 def leaders_hold_what_is_acknowledged(s: World, k: Constants, partition: int) -> bool:
@@ -113,7 +113,7 @@ def leaders_hold_what_is_acknowledged(s: World, k: Constants, partition: int) ->
     for broker in range(k.brokers):
         if (
             leads_newest(s, broker, partition)
-            and s.notes.partitions[partition].acknowledged & ~records_in(s.brokers[broker].replicas[partition].log) != 0
+            and s.history.partitions[partition].acknowledged & ~records_in(s.brokers[broker].replicas[partition].log) != 0
         ):
             return False
     return True
@@ -193,7 +193,7 @@ def an_earlier_epoch_is_committed(s: World, k: Constants, partition: int) -> boo
     """A replica leads under the newest leader epoch, and a committed record is of an earlier epoch."""
     for broker in range(k.brokers):
         if leads_newest(s, broker, partition) and a_record_is_committed(s, partition):
-            if s.notes.partitions[partition].committed[0].epoch < s.brokers[broker].replicas[partition].leader_epoch:
+            if s.history.partitions[partition].committed[0].epoch < s.brokers[broker].replicas[partition].leader_epoch:
                 return True
     return False
 

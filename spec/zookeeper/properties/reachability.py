@@ -105,12 +105,12 @@ def a_replica_follows(s: World, k: Constants, partition: int) -> bool:
 def a_second_leader_was_elected(s: World, partition: int) -> bool:
     """A leader was elected cleanly after the first."""
     state = s.zookeeper.partitions[partition].state
-    return state.leader_epoch > 0 and state.leader != NONE and s.notes.partitions[partition].unclean_epoch == NO_EPOCH
+    return state.leader_epoch > 0 and state.leader != NONE and s.history.partitions[partition].unclean_epoch == NO_EPOCH
 
 
 def an_election_was_unclean(s: World, partition: int) -> bool:
     """A leader was elected from outside the ISR."""
-    return s.notes.partitions[partition].unclean_epoch != NO_EPOCH
+    return s.history.partitions[partition].unclean_epoch != NO_EPOCH
 
 
 def a_zombie_is_fenced(s: World, k: Constants) -> bool:

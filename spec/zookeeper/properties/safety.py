@@ -59,12 +59,12 @@ def isr_is_not_empty(s: World, partition: int) -> bool:
 
 def somebody_was_removed(s: World, partition: int) -> bool:
     """Some broker was removed from the ISR as dead, and has not registered since."""
-    return s.notes.partitions[partition].removed != 0
+    return s.history.partitions[partition].removed != 0
 
 
 def the_dead_stay_out_of_the_isr(s: World, partition: int) -> bool:
     """A broker that was removed from the ISR as dead is not in it again unless it has registered."""
-    return s.zookeeper.partitions[partition].state.isr & s.notes.partitions[partition].removed == 0
+    return s.zookeeper.partitions[partition].state.isr & s.history.partitions[partition].removed == 0
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -76,17 +76,17 @@ def a_leader_has_to_hold_records(s: World, k: Constants, partition: int) -> bool
     for broker in range(k.brokers):
         replica = s.brokers[broker].replicas[partition]
         if replica.role == Role.LEADER and replica.leader_epoch == s.zookeeper.partitions[partition].state.leader_epoch:
-            return len(s.notes.partitions[partition].committed) > 0
+            return len(s.history.partitions[partition].committed) > 0
     return False
 
 
 def leaders_hold_what_is_committed(s: World, k: Constants, partition: int) -> bool:
     """A replica that leads under the newest leader epoch holds all committed records."""
-    notes = s.notes.partitions[partition]
+    history = s.history.partitions[partition]
     for broker in range(k.brokers):
         replica = s.brokers[broker].replicas[partition]
         if replica.role == Role.LEADER and replica.leader_epoch == s.zookeeper.partitions[partition].state.leader_epoch:
-            if not holds_same_prefix(replica.log, notes.committed, len(notes.committed)):
+            if not holds_same_prefix(replica.log, history.committed, len(history.committed)):
                 return False
     return True
 
@@ -98,7 +98,7 @@ def two_high_watermarks_are_above_zero(s: World, k: Constants, partition: int) -
         replica = s.brokers[broker].replicas[partition]
         if replica.high_watermark > 0 and len(replica.log) > 0:
             logs += 1
-    return logs > 1 and s.notes.partitions[partition].unclean_epoch == NO_EPOCH
+    return logs > 1 and s.history.partitions[partition].unclean_epoch == NO_EPOCH
 
 
 def logs_agree_below_high_watermarks(s: World, k: Constants, partition: int) -> bool:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.impl.run.assignment_verdict import assignments_of, broken_assignments, work_left
 from kafka_spec.impl.run.course import RunCourse
 from kafka_spec.impl.run.nemesis import Nemesis
-from kafka_spec.impl.run.operations import RunOperators
 from kafka_spec.impl.run.options import Options
-from kafka_spec.impl.run.outcome import RunOutcome, outcome_of, outcome_reached
-from kafka_spec.impl.run.quiescence import unrest
-from kafka_spec.impl.run.verdict import Judge
-from kafka_spec.impl.run.world import RunWorld
+from kafka_spec.impl.run.outcome import RunOutcome
+from kafka_spec.impl.run.zookeeper.assignment_verdict import assignments_of, broken_assignments, work_left
+from kafka_spec.impl.run.zookeeper.operations import RunOperators
+from kafka_spec.impl.run.zookeeper.outcome import outcome_of, outcome_reached
+from kafka_spec.impl.run.zookeeper.quiescence import unrest
+from kafka_spec.impl.run.zookeeper.verdict import Judge
+from kafka_spec.impl.run.zookeeper.world import RunWorld
 
 
 class Conductor(RunCourse[RunWorld]):

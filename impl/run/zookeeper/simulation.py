@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
-from kafka_spec.impl.run.conductor import Conductor
 from kafka_spec.impl.run.options import Options
 from kafka_spec.impl.run.outcome import RunOutcome
-from kafka_spec.impl.run.simulated_world import SimulatedWorld
-from kafka_spec.impl.run.zookeeper_nemesis import zookeeper_nemesis
+from kafka_spec.impl.run.zookeeper.conductor import Conductor
+from kafka_spec.impl.run.zookeeper.nemesis import zookeeper_nemesis
+from kafka_spec.impl.run.zookeeper.simulated_world import SimulatedWorld
 
 
 def simulate(

@@ -10,7 +10,7 @@ from typing import Any
 from kafka_spec.impl.run.options import Options
 from kafka_spec.impl.run.simulated_network import SimulatedNetwork
 from kafka_spec.impl.run.virtual_time import VirtualTime
-from kafka_spec.impl.run.world import RunWorld
+from kafka_spec.impl.run.zookeeper.world import RunWorld
 from kafka_spec.impl.zookeeper.coordination.memory import Ensemble
 
 

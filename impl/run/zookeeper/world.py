@@ -15,8 +15,8 @@ from kafka_spec.impl.log.manager import lose_unflushed
 from kafka_spec.impl.protocol.registration import Endpoint
 from kafka_spec.impl.run.observer import Observer
 from kafka_spec.impl.run.options import SETTINGS, TOPIC, Options
-from kafka_spec.impl.run.running_broker import RunningBroker
 from kafka_spec.impl.run.tasks import TaskGroup
+from kafka_spec.impl.run.zookeeper.running_broker import RunningBroker
 from kafka_spec.impl.zookeeper.cluster import Cluster
 from kafka_spec.impl.zookeeper.coordination.admin import Admin
 from kafka_spec.impl.zookeeper.coordination.interface import Service, Session

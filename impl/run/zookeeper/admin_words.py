@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 from kafka_spec.impl.protocol.errors import KafkaError
 from kafka_spec.impl.protocol.topic_checks import parse_assignment
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.impl.run.admin_tasks import AdminTool, Steps, read_targets
+from kafka_spec.impl.run.options import ScriptLine
+from kafka_spec.impl.run.zookeeper.admin_tasks import AdminTool, Steps, read_targets
 from kafka_spec.spec.vocabulary.table import SpecError
 
 
@@ -138,16 +138,6 @@ def _pairs(texts: Sequence[str]) -> dict[str, str]:
 # Scripts
 
 
-@dataclass(frozen=True)
-class ScriptLine:
-    """A command of a script: the seconds after the clients begin, its words, and its number in the file."""
-
-    at: float
-    words: str
-    options: Any
-    number: int
-
-
 class _ScriptParser(argparse.ArgumentParser):
     """A parser that raises in place of ending the process."""
 
@@ -193,4 +183,4 @@ def begun(options: Any, tool: AdminTool) -> Steps:
     return task
 
 
-__all__ = ["KafkaError", "ScriptLine", "add_commands", "begun", "read_script"]
+__all__ = ["KafkaError", "add_commands", "begun", "read_script"]

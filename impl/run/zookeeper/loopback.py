@@ -9,12 +9,12 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from kafka_spec.impl.run.conductor import Conductor
-from kafka_spec.impl.run.loopback_world import LoopbackWorld
 from kafka_spec.impl.run.options import Options
 from kafka_spec.impl.run.outcome import RunOutcome
 from kafka_spec.impl.run.tasks import Sleep
-from kafka_spec.impl.run.zookeeper_nemesis import zookeeper_nemesis
+from kafka_spec.impl.run.zookeeper.conductor import Conductor
+from kafka_spec.impl.run.zookeeper.loopback_world import LoopbackWorld
+from kafka_spec.impl.run.zookeeper.nemesis import zookeeper_nemesis
 from kafka_spec.impl.zookeeper.coordination.interface import ConnectionLost, CoordinationError, Service
 
 LOOK = 0.1

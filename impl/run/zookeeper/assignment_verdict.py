@@ -15,16 +15,6 @@ from kafka_spec.impl.zookeeper.coordination import znodes
 from kafka_spec.impl.zookeeper.coordination.interface import NoNode, Session
 from kafka_spec.spec.zookeeper.machines import ControllerState, Role
 
-SUMMARY: Mapping[str, str] = {
-    "ReassignmentEnds": "a reassignment whose target is up ends",
-    "DeletionEnds": "a deletion ends once all replicas of the topic are up",
-    "AssignmentsAgree": "in quiet states controller and leader have the assignment that the topic znode names",
-    "NoStrayReplica": "in quiet states no broker keeps a replica that it is not assigned, unless the topic moved and is gone",
-    "IsrAssigned": "while no reassignment runs, the ISR holds assigned replicas only",
-    "OldRecordsStayGone": "a topic holds no record of an earlier topic of its name that was never reassigned",
-}
-"""The properties in words."""
-
 
 def topics_of(session: Session) -> dict[str, znodes.Topic]:
     """Return the topics in ZooKeeper."""

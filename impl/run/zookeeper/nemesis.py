@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from kafka_spec.impl.run.faults import FAULTS
 from kafka_spec.impl.run.nemesis import NETWORK_FAULTS, PROCESS_FAULTS, Nemesis, Strike, isolate
-from kafka_spec.impl.run.simulated_world import SimulatedWorld
-from kafka_spec.impl.run.world import RunWorld
+from kafka_spec.impl.run.zookeeper.simulated_world import SimulatedWorld
+from kafka_spec.impl.run.zookeeper.world import RunWorld
 from kafka_spec.impl.zookeeper.coordination.memory import Loss, MemorySession
 
 DEAF = 4.0

@@ -20,9 +20,9 @@ from kafka_spec.impl.protocol.registration import Endpoint
 from kafka_spec.impl.run import wire
 from kafka_spec.impl.run.loopback_process import HOST, ClusterThread, LoopbackProcess
 from kafka_spec.impl.run.options import Options
-from kafka_spec.impl.run.running_broker import RunningBroker
 from kafka_spec.impl.run.tasks import Sleep, Task
-from kafka_spec.impl.run.world import RunWorld
+from kafka_spec.impl.run.zookeeper.running_broker import RunningBroker
+from kafka_spec.impl.run.zookeeper.world import RunWorld
 from kafka_spec.impl.zookeeper.coordination.interface import Service
 
 
