@@ -46,6 +46,14 @@ def _trace(parser: argparse.ArgumentParser) -> None:
     add_trace(parser, MODELS, CHARTS)
 
 
+def _what_if(parser: argparse.ArgumentParser) -> None:
+    from kafka_spec.diagrams.charts import CHARTS
+    from kafka_spec.model_check.command.what_if import add_what_if
+    from kafka_spec.spec.catalogue.models import MODELS
+
+    add_what_if(parser, MODELS, CHARTS)
+
+
 def _coverage(parser: argparse.ArgumentParser) -> None:
     from kafka_spec.model_check.command.coverage import add_coverage
     from kafka_spec.spec.catalogue.models import MODELS
@@ -152,6 +160,9 @@ COMMANDS = {
     "init": Command("begin a specification of your own: a spec, its test, its check, a workflow", _init),
     "check": Command("check models, or the manifest of the project", _check, "check"),
     "trace": Command("show how a property is violated or a goal is reached, step by step", _trace, "check"),
+    "what-if": Command(
+        "say whether a change of a model is safe: the shortest harm, or what was searched without any", _what_if, "check"
+    ),
     "coverage": Command("show which rules, rows, guards, antecedents and lines a search of a model runs", _coverage, "check"),
     "states": Command("query the states that a Spark search stored", _states, "spark"),
     "models": Command("list models, bounds, rules, properties, abstractions", _models),

@@ -6,20 +6,19 @@ without the change has ended and satisfied it. A change that no search notices w
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from kafka_spec.model_check.check import check
 from kafka_spec.model_check.exploration import Budget, Exploration
 from kafka_spec.model_check.grow import Growth
 from kafka_spec.spec.vocabulary.table import Spec
 
-ROUNDS = (20_000, 400_000, None)
+ROUNDS = (20_000, 400_000, 4_000_000, None)
 """The states to which the searches are limited, round after round: so those of few states come first, wherever they stand."""
 
-Verdict = Literal["harm", "no harm", "no difference", "inconclusive"]
+Verdict: TypeAlias = Literal["harm", "no harm", "no difference", "inconclusive"]
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ class Compared:
         """Return the states of the shortest trace that violates a property with the change."""
         claim = self.after.shown_by(name)
         assert claim is not None
-        return self.after.findings[claim].length
+        return self.after.findings[claim].states
 
 
 @dataclass
@@ -117,33 +116,28 @@ class Comparison:
 
 @dataclass
 class WhatIf:
-    """Compares within a budget: seconds for all searches, bytes of memory for each."""
+    """Compares within one budget of time, and of memory for each search; its limit of states is set by round."""
 
     spec: Spec
     changed: Spec
-    seconds: float
-    memory: int | None = None
+    budget: Budget
     threads: int = 1
     properties: Sequence[str] | None = None
-    interrupted: Budget = field(default_factory=Budget)
-    """Its `interrupted` ends all."""
+    everything: bool = False
+    """Continue after harm with bounds of more states; without, the round in which harm was found is the last."""
 
     def __post_init__(self) -> None:
-        self.ends = time.monotonic() + self.seconds
         self.comparison = Comparison(self.spec, self.changed)
-
-    @property
-    def left(self) -> float:
-        """The seconds that are left."""
-        return 0.0 if self.interrupted.interrupted else max(0.0, self.ends - time.monotonic())
 
     def at_sets(self, sets: Mapping[str, Mapping[str, int]]) -> Iterator[Compared]:
         """Compare at bound sets, those of few states first; yield each comparison that has ended, or found harm."""
         waiting = list(sets)
         for most in ROUNDS:
+            if self.comparison.harm and not self.everything:
+                break
             later = []
             for name in waiting:
-                compared = self._compare(name, sets[name], most) if self.left else None
+                compared = self._compare(name, sets[name], most) if not self.spent else None
                 if compared is not None and (compared.complete or compared.harmed or most is None):
                     self.comparison.done.append(compared)
                     yield compared
@@ -168,17 +162,22 @@ class WhatIf:
                 compared = found.pop()
                 self.comparison.done.append(compared)
                 yield compared
-            if not self.left:
+            if self.spent:
                 break
-        above = " above a violation, or for which there was no time" if growth.untried else ""
         if growth.untried:
-            self.comparison.unfinished.append(f"{growth.untried:,} bounds{above}")
+            self.comparison.unfinished.append(f"{growth.untried:,} of {growth.untried + growth.done:,} bounds")
 
     def _compare(self, name: str, bounds: Mapping[str, int], most: int | None) -> Compared:
         after = self._search(self.changed, bounds, most)
         return Compared(name, bounds, self._search(self.spec, bounds, most), after)
 
     def _search(self, spec: Spec, bounds: Mapping[str, int], most: int | None) -> Exploration:
-        budget = Budget(self.left, self.memory, most)
+        self.budget.max_states = most
         threads = 1 if most == ROUNDS[0] else self.threads
-        return check(spec, bounds, properties=self.properties, threads=threads, everything=True, budget=budget)
+        return check(spec, bounds, properties=self.properties, threads=threads, everything=True, budget=self.budget)
+
+    @property
+    def spent(self) -> str:
+        """Why no further search can begin, or ""."""
+        self.budget.max_states = None
+        return self.budget.exhausted()

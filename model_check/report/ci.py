@@ -133,7 +133,7 @@ def markdown_text(outcomes: Sequence[Outcome], draw: Draw | None = None) -> str:
             lines += [f"* {markdown_cell(problem)}" for problem in outcome.unmet]
             if outcome.expected.verdict != "violated":
                 for trace in outcome.violations.values():
-                    lines += _counterexample(trace, outcome.result.spec, draw)
+                    lines += counterexample(trace, outcome.result.spec, draw)
     return "\n".join(lines)
 
 
@@ -151,7 +151,8 @@ def _tested(outcomes: Sequence[Outcome]) -> list[str]:
     return [*lines, "", "</details>"]
 
 
-def _counterexample(trace: Trace, spec: Spec, draw: Draw | None) -> list[str]:
+def counterexample(trace: Trace, spec: Spec, draw: Draw | None) -> list[str]:
+    """Return a counterexample as lines of Markdown: the sentence of the property, the reasons, the steps, a drawing."""
     from kafka_spec.model_check.traces.explain import reasons  # imported here: it needs the extra of an engine
 
     claim = spec.property_named(trace.shows)

@@ -27,6 +27,7 @@ from kafka_spec.spec.language.domain import (
     items_of,
     path_of,
     plain_value,
+    show_change,
     show_path,
     show_value,
     type_at,
@@ -281,6 +282,6 @@ def _field_change(change: Change) -> FieldChange:
         path=show_path(change.path),
         before=plain_value(change.type, change.before),
         after=plain_value(change.type, change.after),
-        shown=(show_value(change.type, change.before), show_value(change.type, change.after)),
+        shown=show_change(change.type, change.before, change.after),
         kept_by=change.kept_by,
     )

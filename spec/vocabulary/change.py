@@ -1,7 +1,7 @@
 """Changes of a spec that somebody proposes: other decisions, a guard left out, functions in place of others.
 
-A changed spec is a version of the spec, made of the same rules and machines. A function that calls a replaced one, itself or through
-others, gets a copy that calls the new one, so the spec as it was stays as it was, and both can be checked in one process.
+A changed spec is a version of the spec, made of the same rules and machines. A function that calls a replaced one, itself or
+through others, gets a copy that calls the new one. So the spec stays as it was, and both can be checked in one process.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import enum
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any, TypeVar
 
@@ -20,6 +20,8 @@ from kafka_spec.spec.vocabulary.table import Among, Machine, Property, Row, Rule
 from kafka_spec.spec.vocabulary.table.functions import Name, name_of
 
 Declared = TypeVar("Declared", Rule, Spec)
+SHOWN = 12
+"""The most names that a message lists."""
 REPLACES = "REPLACES"
 """The dictionary of a patch that says what its functions replace, where their names do not."""
 
@@ -55,7 +57,7 @@ def without_guard(spec: Spec, guard: Name) -> Spec:
         if place in ("", machine.name) and any(name in map(name_of, row.looks) for row in machine.rows)
     ]
     if not rules and not machines:
-        places = {part.name: part for part in (*spec.rules, *spec.machines)}
+        places = [*(rule.name for rule in spec.rules), *(machine.name for machine in spec.machines)]
         if place and place not in places:
             raise SpecError(f"{spec.name}: no rule and no machine is named {place!r}; {_near(place, places)}")
         known = {name_of(one) for rule in spec.rules for one in rule.guards if place in ("", rule.name)}
@@ -70,8 +72,8 @@ def without_guard(spec: Spec, guard: Name) -> Spec:
     return _version(spec, rules=[_declared(rule.without_guard(name), rule) for rule in rules], machines=changed)
 
 
-def patched(spec: Spec, patch: ModuleType) -> Spec:
-    """Return the spec with the functions of a module in place of those of the same names.
+def replacements(spec: Spec, patch: ModuleType) -> dict[Function, Function]:
+    """Return what the functions of a module replace in a spec: those of the same names.
 
     What its functions call besides is what they import; a helper of its own needs no namesake. Where a name is that of several
     functions of the spec, or is to be another, `REPLACES = {"name": "module.name"}` says what is replaced.
@@ -86,7 +88,7 @@ def patched(spec: Spec, patch: ModuleType) -> Spec:
     stated: Mapping[str, str] = getattr(patch, REPLACES, {})
     if strange := [name for name in stated if name not in own]:
         raise SpecError(f"{patch.__name__}: {REPLACES} names {strange[0]}, and the file has no function of that name")
-    replacements: dict[Function, Function] = {}
+    found_for: dict[Function, Function] = {}
     for name, function in own.items():
         module, _, named = stated.get(name, name).rpartition(".")
         found = [one for one in known.get(named, ()) if not module or one.__module__.endswith(module)]
@@ -95,14 +97,20 @@ def patched(spec: Spec, patch: ModuleType) -> Spec:
             raise SpecError(f'{patch.__name__}: {name} may replace {places}; say which, as in {REPLACES} = {{"{name}": "..."}}')
         if not found and name in stated:
             raise SpecError(f"{patch.__name__}: {spec.name} has no function {stated[name]}; {_near(named, known)}")
-        replacements |= {old: function for old in found}
-    if not replacements:
+        found_for |= dict.fromkeys(found, function)
+    if not found_for:
         name = next(iter(own), "")
         raise SpecError(f"{patch.__name__}: none of its functions is one of {spec.name}; {_near(name, known)}")
-    for old, new in replacements.items():
-        if (was := source_of(old).parameters) != (now := source_of(new).parameters):
+    called = {one for function in functions_of(spec) for one in source_of(function).calls}
+    for old, new in found_for.items():
+        if old in called and (was := source_of(old).parameters) != (now := source_of(new).parameters):
             raise SpecError(f"{source_of(new).place}: {new.__name__} takes {', '.join(now)}, and what it replaces {', '.join(was)}")
-    return _Replacing(replacements).spec(spec)
+    return found_for
+
+
+def patched(spec: Spec, replaced: Mapping[Function, Function]) -> Spec:
+    """Return the spec with functions in place of others."""
+    return _Replacing(replaced).spec(spec)
 
 
 def functions_of(spec: Spec) -> list[Function]:
@@ -132,8 +140,8 @@ def _named(spec: Spec) -> Iterator[Function]:
 class _Replacing:
     """Replaces functions of a spec, and copies those that call them."""
 
-    def __init__(self, replacements: Mapping[Function, Function]) -> None:
-        self.versions: dict[Function, Function] = dict(replacements)
+    def __init__(self, replaced: Mapping[Function, Function]) -> None:
+        self.versions: dict[Function, Function] = dict(replaced)
 
     def spec(self, spec: Spec) -> Spec:
         """Return the spec with the new functions."""
@@ -154,13 +162,13 @@ class _Replacing:
             name: dataclasses.replace(one, that=self.part(one.that)) if isinstance(one, Among) else one
             for name, one in rule.params.items()
         }
-        parts = {name: self.all(getattr(rule, name)) for name in ("guards", "bound_guards", "effects")}
-        changed: Rule = dataclasses.replace(rule, params=params, **parts)
+        guards, bound_guards, effects = map(self.all, (rule.guards, rule.bound_guards, rule.effects))
+        changed = dataclasses.replace(rule, params=params, guards=guards, bound_guards=bound_guards, effects=effects)
         return rule if changed == rule else _declared(changed, rule)
 
     def machine(self, machine: Machine) -> Machine:
         rows = tuple(
-            dataclasses.replace(row, **{name: self.all(getattr(row, name)) for name in ("guards", "unless", "effects")})
+            dataclasses.replace(row, guards=self.all(row.guards), unless=self.all(row.unless), effects=self.all(row.effects))
             for row in machine.rows
         )
         return machine if rows == machine.rows else dataclasses.replace(machine, rows=rows)
@@ -222,9 +230,3 @@ def _near(name: str, known: Iterable[str]) -> str:
 
 def _others(members: Iterable[enum.IntEnum], but: enum.IntEnum) -> str:
     return " or ".join(member.name for member in members if member is not but) or "nothing else"
-
-
-SHOWN = 12
-"""The most names that a message lists."""
-
-Change = Callable[[Spec], Spec]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,7 +10,19 @@ from typing import Any, TypeAlias
 
 from kafka_spec.spec.language.domain.limits import Bound
 from kafka_spec.spec.language.domain.records import Counters, RecordDomain
-from kafka_spec.spec.language.domain.types import Array, Collection, Map, Maybe, Record, Scalar, Type, item_at, items_of, paths
+from kafka_spec.spec.language.domain.types import (
+    Array,
+    Collection,
+    Map,
+    Maybe,
+    Record,
+    Scalar,
+    Sequence,
+    Type,
+    item_at,
+    items_of,
+    paths,
+)
 
 Path: TypeAlias = tuple[str | int, ...]
 """The path to a value in a state: field names and indices, from the root."""
@@ -91,6 +104,35 @@ def show_value(type_: Type, value: Any) -> str:
         return "{" + ", ".join(f"{type_.show_key(key)}: {show_value(type_.item, value.option(key))}" for key in value) + "}"
     items = ", ".join(show_value(type_.item, item) for item in value)
     return f"{{{items}}}" if isinstance(type_, Collection) else f"[{items}]"
+
+
+LONG = 160
+"""Characters of a sequence above which a change of it is shown by the items that were dropped and added."""
+
+
+def show_change(type_: Type, before: Any, after: Any) -> tuple[str, str]:
+    """Print a field before and after a step. Of a long sequence show what was dropped in front, and how added items differ.
+
+    An added item is shown by its differences from the one before it, such as `partition.leader none`.
+    """
+    shown = show_value(type_, before), show_value(type_, after)
+    if not isinstance(type_, Sequence) or isinstance(type_, Collection) or max(map(len, shown)) <= LONG:
+        return shown
+    old, new = type_.freeze(before), type_.freeze(after)
+    gone = next(gone for gone in range(len(old) + 1) if new[: len(old) - gone] == old[gone:])
+    if old and gone == len(old):
+        return shown
+    parts = [f"the first {f'{gone} ' if gone > 1 else ''}dropped"] if gone else []
+    items = [*before, *list(after)[len(old) - gone :]]
+    for last, item in itertools.pairwise(items[len(old) - 1 :] if len(old) else [None, *items]):
+        changes = _changes(type_.item, last, item, (), "") if last is not None else ()
+        differs = ", ".join(f"{show_path(one.path)} {show_value(one.type, one.after)}" for one in changes)
+        parts.append(f"added ({differs or 'the same again'})" if last is not None else f"added {show_value(type_.item, item)}")
+    return _counted(len(old)), "; ".join([_counted(len(new)), *parts])
+
+
+def _counted(items: int) -> str:
+    return f"{items} item{'' if items == 1 else 's'}"
 
 
 def plain_value(type_: Type, value: Any) -> Any:

@@ -1,0 +1,262 @@
+"""What a change does to a model: `kafka-spec what-if`, and the exercises on pull requests of Kafka."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Command
+
+from kafka_spec.model_check.check import check
+from kafka_spec.model_check.command.what_if import _module
+from kafka_spec.model_check.exploration import Budget
+from kafka_spec.model_check.what_if import Comparison, WhatIf
+from kafka_spec.spec.catalogue.models import MODELS
+from kafka_spec.spec.kraft.eras import SUITE
+from kafka_spec.spec.vocabulary.change import functions_of, patched, replacements, with_decision, without_guard
+from kafka_spec.spec.vocabulary.table import Spec, SpecError
+
+FIXED = MODELS["kraft/fixed"]
+EXERCISES = ROOT / "examples" / "pull_requests"
+
+
+def with_patch(spec: Spec, file: Path) -> Spec:
+    """Return a spec with the functions of a file."""
+    return patched(spec, replacements(spec, _module(file)))
+
+
+def compared(changed: Spec, sets: Iterable[str], spec: Spec = FIXED) -> Comparison:
+    """Return the comparison of a changed spec at bound sets."""
+    bounds = {one.name: spec.bound_values(one.values) for one in spec.bound_sets}
+    asked = WhatIf(spec, changed, Budget(600.0), 2)
+    list(asked.at_sets({name: bounds[name] for name in sets}))
+    return asked.comparison
+
+
+def written(folder: Path, text: str) -> Path:
+    """Write a patch, and return its file."""
+    file = folder / "patch.py"
+    file.write_text(text)
+    return file
+
+
+SAME = '''"""A patch that changes nothing."""
+from kafka_spec.spec.kraft.fetching import last_epoch as last_epoch_now
+
+
+def last_epoch(s, broker: int) -> int:
+    """As it is."""
+    return last_epoch_now(s, broker)
+'''
+
+
+@pytest.mark.parametrize("case", [case for case in SUITE.expressed if case.decides], ids=lambda case: case.name)
+def test_a_decision_changed_is_the_case_that_decides_so(case) -> None:
+    """`fixed` with the decisions of a case has the same graph as the model of the case."""
+    changed = FIXED
+    for decision, value in case.decides.items():
+        changed = with_decision(changed, decision.name, value.name.lower())
+    model = MODELS[f"kraft/{case.name}"]
+    bounds = FIXED.bound_values({**FIXED.bound_sets[0].values, "reassignments": 1, "fences": 1, "records": 1})
+
+    assert check(changed, bounds, everything=True).digest == check(model, bounds, everything=True).digest
+
+
+def test_a_patch_that_changes_nothing_leaves_the_graph_as_it_is(tmp_path: Path) -> None:
+    """Functions that call a replaced one are copies, and the graph is the same; the spec itself has the functions it had."""
+    before = functions_of(FIXED)
+    changed = with_patch(FIXED, written(tmp_path, SAME))
+
+    found = compared(changed, ("fence", "proposal_dropped", "delete_and_reassign"))
+
+    assert functions_of(FIXED) == before
+    assert {one.__module__ for one in functions_of(changed) if one.__name__ == "last_epoch"} >= {"patch"}
+    assert [one.differs for one in found.done] == [False, False, False]
+    assert found.verdict == "no difference"
+
+
+def test_a_guard_left_out_is_the_rule_without_it() -> None:
+    """A guard is left out of the rules that have it, or of the one that is named, and of the rows of a machine."""
+    everywhere = without_guard(FIXED, "fetches_from")
+    one = without_guard(FIXED, "Fetch:fetches_from")
+
+    assert [rule.name for rule, old in zip(everywhere.rules, FIXED.rules, strict=True) if rule != old] == [
+        "Truncate", "Fetch", "DelayFetch",
+    ]  # fmt: skip
+    assert [rule.name for rule, old in zip(one.rules, FIXED.rules, strict=True) if rule != old] == ["Fetch"]
+    zookeeper = MODELS["zookeeper/fixed"]
+    guard = next(guard for machine in zookeeper.machines for row in machine.rows for guard in row.guards)
+    changed = without_guard(zookeeper, guard.__name__)
+    assert all(guard not in row.looks for machine in changed.machines for row in machine.rows)
+
+
+def test_harm_is_what_the_model_without_the_change_satisfies() -> None:
+    """A property that both violate is no harm; one that only the model without the change violates is mended."""
+    era = MODELS["kraft/elr-outside-replicas"]
+    mended = compared(with_decision(era, "elr_within_replicas", "YES"), ("three_behind",), era)
+    worse = compared(with_decision(era, "fetch_topic_ids", "NO"), ("delete_and_reassign",), era)
+
+    shown = next(case for case in SUITE.expressed if case.name == "elr-outside-replicas")
+    broken = compared(with_decision(FIXED, "elr_within_replicas", "NO"), (shown.bounds,))
+    closed = compared(with_decision(era, "elr_within_replicas", "YES"), (shown.bounds,), era)
+    assert mended.harm == {}
+    assert "DeletedRecordsStayGone" in worse.harm
+    assert set(shown.shows[0].violates) <= set(broken.harm)
+    assert set(shown.shows[0].violates) <= set(closed.mended)
+    assert closed.verdict == "no harm"
+
+
+def test_a_search_that_does_not_end_is_no_verdict() -> None:
+    """Bounds that were not searched to the end make the comparison inconclusive, whatever the others show."""
+    changed = with_decision(FIXED, "bump_on_shrink", "YES")
+    budget = Budget(600.0, memory_bytes=1)
+    asked = WhatIf(FIXED, changed, budget)
+    list(asked.at_sets({"fence": FIXED.bound_values(FIXED.bound_sets[0].values)}))
+
+    assert asked.comparison.verdict == "inconclusive"
+    assert asked.comparison.harm == {}
+
+
+def test_a_cover_compares_all_bounds_up_to_a_sum() -> None:
+    """From bounds at which a change does nothing, the cover finds those at which it does harm."""
+    changed = with_decision(FIXED, "fetch_topic_ids", "NO")
+    base = FIXED.bound_values(dict.fromkeys(("fences", "records"), 0) | {"records": 1})
+    asked = WhatIf(FIXED, changed, Budget(600.0), 2)
+    found = list(asked.cover(base, 2))
+
+    assert asked.comparison.verdict == "harm"
+    assert {name for one in found if one.harmed for name, value in one.bounds.items() if value > base[name]} >= {
+        "deletions", "recreations",
+    }  # fmt: skip
+
+
+ANSWERS = {
+    "pr_14457": (("proposal_dropped",), "harm", {"LogMatch": 7, "CandidatesHoldCommitted": 9}),
+    "pr_14170": (
+        ("three_behind",),
+        "harm",
+        {
+            "ChangesHaveTheirEpochs": 2,
+            "Recovers": 7,
+            "ProposalsAreValid": 8,
+            "ProposalsSettle": 12,
+            "RecordsAreCommitted": 14,
+        },
+    ),
+}
+"""For each exercise bounds, the verdict there, and the states of the shortest trace of each harmed property."""
+
+
+@pytest.mark.parametrize("name", sorted(file.stem for file in EXERCISES.glob("pr_*.py")))
+def test_an_exercise_has_its_answer(name: str) -> None:
+    """The answer that the page gives on a pull request is what the comparison says."""
+    sets, verdict, harm = ANSWERS[name]
+    found = compared(with_patch(FIXED, EXERCISES / f"{name}.py"), sets)
+
+    assert found.verdict == verdict
+    assert {name: one.length(name) for name, one in found.harm.items()} == harm
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "what-if needs a change"),
+        (("--decision", "fetch_topic_id=NO"), "perhaps fetch_topic_ids"),
+        (("--decision", "fetch_topic_ids"), "write NAME=VALUE"),
+        (("--decision", "fetch_topic_ids=MAYBE"), "is one of YES, NO"),
+        (("--decision", "fetch_topic_ids=YES"), "is YES already"),
+        (("--without", "logs_agre"), "perhaps logs_agree"),
+        (("--without", "Fetc:logs_agree"), "perhaps Fetch"),
+        (("--patch", "missing.py"), "there is no such Python file"),
+        (("--decision", "fetch_topic_ids=NO", "--cover", "2"), "name them with --bounds SET"),
+        (("--decision", "fetch_topic_ids=NO", "--bounds", "nothing"), "nothing"),
+    ],
+)
+def test_what_is_refused(kafka_spec: Command, arguments: tuple[str, ...], message: str) -> None:
+    """A change of nothing that the model has is refused; the message names what there is."""
+    result = kafka_spec("what-if", "kraft/fixed", *arguments)
+
+    assert result.returncode == 2
+    assert message in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("def strange(s) -> bool:\n    'One of its own.'\n    return True\n", "none of its functions is one of kraft/fixed"),
+        (
+            "def last_epoch(s, k, broker: int) -> int:\n    'Other.'\n    return 0\n",
+            "takes s, k, broker, and what it replaces s, broker",
+        ),
+        ("def last_epoch(s, broker: int) -> int:\n    'Other.'\n    return [0][0]\n", "patch.py:3"),
+        ("1 / 0\n", "cannot be imported: ZeroDivisionError"),
+        ('REPLACES = {"other": "last_epoch"}\n', "the file has no function of that name"),
+    ],
+)
+def test_patches_that_are_refused(kafka_spec: Command, tmp_path: Path, text: str, message: str) -> None:
+    """A patch that replaces nothing, or by what cannot stand there, is refused with the place."""
+    result = kafka_spec("what-if", "kraft/fixed", "--patch", str(written(tmp_path, text)), "--bounds", "fence")
+
+    assert result.returncode == 2, result.stdout
+    assert message in result.stderr
+
+
+def test_outputs_of_one_comparison(kafka_spec: Command, tmp_path: Path) -> None:
+    """Text, JSON, the comment on a pull request and the page tell the same harm, and the exit code is 1."""
+    files = {form: tmp_path / f"harm.{form}" for form in ("text", "json", "markdown", "html")}
+    outputs = [part for form, file in files.items() for part in ("--output", f"{form}:{file}")]
+    result = kafka_spec("what-if", "kraft/fixed", "--decision", "fetch_topic_ids=NO", "--bounds", "delete_and_reassign", *outputs)
+
+    assert result.returncode == 1, result.stderr
+    reported = json.loads(files["json"].read_text())
+    assert reported["verdict"] == "harm"
+    first = reported["harm"][0]
+    assert (first["property"], first["states"], len(first["trace"]["steps"])) == ("DeletedRecordsStayGone", 6, 5)
+    for form in ("text", "markdown", "html"):
+        assert "DeletedRecordsStayGone" in files[form].read_text()
+    assert "HARM: with the change DeletedRecordsStayGone" in result.stdout
+
+
+def test_no_difference_is_exit_code_3(kafka_spec: Command) -> None:
+    """A change that no search notices was not tested."""
+    result = kafka_spec("what-if", "kraft/fixed", "--decision", "fetch_topic_ids=NO", "--bounds", "fence")
+
+    assert result.returncode == 3
+    assert "NOT TESTED" in result.stdout
+
+
+def test_an_interrupted_comparison_is_inconclusive() -> None:
+    """Ctrl-C reports what was compared so far, and ends with 3."""
+    command = [sys.executable, "-m", "kafka_spec", "what-if", "kraft/fixed", "--decision", "bump_on_shrink=YES"]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env=os.environ.copy())
+    assert process.stdout is not None
+    while "fence" not in process.stdout.readline():
+        pass
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=60)
+
+    assert process.returncode in (1, 3)  # 1 if harm was found by then
+    assert "bounds were searched to the end" in output
+
+
+def test_a_spec_of_ones_own(kafka_spec: Command) -> None:
+    """The command takes a specification of somebody's own, by module and name: without its fencing token the lease is unsafe."""
+    result = kafka_spec("what-if", "examples.lease:FENCED", "--without", "token_is_not_old")
+
+    assert result.returncode == 1, result.stderr
+    assert "HARM: with the change NoOldWrite is violated" in result.stdout
+
+
+@pytest.mark.parametrize("wrong", ["RULE", "guard"])
+def test_errors_of_the_library_are_spec_errors(wrong: str) -> None:
+    """The functions raise SpecError, as the library does everywhere."""
+    with pytest.raises(SpecError, match="no guard is named"):
+        without_guard(FIXED, wrong)
