@@ -1,7 +1,7 @@
-"""Compares a spec with a changed version of it: what the change violates, what it mends, and where it makes any difference.
+"""Compares a spec with a changed version of it: what the change violates, what it fixes, and where it makes any difference.
 
 Both are searched at the same bounds, each to its end. A property that the change violates counts as harm only where the search
-without the change has ended and satisfied it. A change that no search notices was not tested, and that is no verdict on it.
+without the change has ended and satisfied it. A change that no search notices was not tested.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Compared:
         return tuple(name for name in self.after.violated if name not in self.before.violated and not self.before.complete)
 
     @property
-    def mended(self) -> tuple[str, ...]:
+    def fixed(self) -> tuple[str, ...]:
         """The properties that are violated without the change, and satisfied with it."""
         return tuple(name for name in self.before.violated if name not in self.after.violated and self.after.complete)
 
@@ -66,7 +66,7 @@ class Compared:
 
 
 @dataclass
-class Comparison:
+class ChangeComparison:
     """The comparisons so far. `unfinished` are the bounds that were to be compared and are not, by name."""
 
     spec: Spec
@@ -86,10 +86,10 @@ class Comparison:
         return {name: one for name, one in self._shortest(lambda one: one.undecided).items() if name not in harm}
 
     @property
-    def mended(self) -> Mapping[str, Sequence[Compared]]:
-        """The properties that the change mends, with the comparisons that show it."""
-        names = dict.fromkeys(name for one in self.done for name in one.mended)
-        return {name: [one for one in self.done if name in one.mended] for name in names}
+    def fixed(self) -> Mapping[str, Sequence[Compared]]:
+        """The properties that the change fixes, with the comparisons that show it."""
+        names = dict.fromkeys(name for one in self.done for name in one.fixed)
+        return {name: [one for one in self.done if name in one.fixed] for name in names}
 
     @property
     def acts(self) -> Sequence[Compared]:
@@ -127,7 +127,7 @@ class WhatIf:
     """Continue after harm with bounds of more states; without, the round in which harm was found is the last."""
 
     def __post_init__(self) -> None:
-        self.comparison = Comparison(self.spec, self.changed)
+        self.comparison = ChangeComparison(self.spec, self.changed)
 
     def at_sets(self, sets: Mapping[str, Mapping[str, int]]) -> Iterator[Compared]:
         """Compare at bound sets, those of few states first; yield each comparison that has ended, or found harm."""

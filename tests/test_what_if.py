@@ -17,7 +17,7 @@ from conftest import ROOT, Command
 from kafka_spec.model_check.check import check
 from kafka_spec.model_check.command.what_if import _module
 from kafka_spec.model_check.exploration import Budget
-from kafka_spec.model_check.what_if import Comparison, WhatIf
+from kafka_spec.model_check.what_if import ChangeComparison, WhatIf
 from kafka_spec.spec.catalogue.models import MODELS
 from kafka_spec.spec.kraft.eras import SUITE
 from kafka_spec.spec.vocabulary.change import functions_of, patched, replacements, with_decision, without_guard
@@ -32,7 +32,7 @@ def with_patch(spec: Spec, file: Path) -> Spec:
     return patched(spec, replacements(spec, _module(file)))
 
 
-def compared(changed: Spec, sets: Iterable[str], spec: Spec = FIXED) -> Comparison:
+def compared(changed: Spec, sets: Iterable[str], spec: Spec = FIXED) -> ChangeComparison:
     """Return the comparison of a changed spec at bound sets."""
     bounds = {one.name: spec.bound_values(one.values) for one in spec.bound_sets}
     asked = WhatIf(spec, changed, Budget(600.0), 2)
@@ -98,18 +98,18 @@ def test_a_guard_left_out_is_the_rule_without_it() -> None:
 
 
 def test_harm_is_what_the_model_without_the_change_satisfies() -> None:
-    """A property that both violate is no harm; one that only the model without the change violates is mended."""
+    """A property that both violate is no harm; one that only the model without the change violates is fixed."""
     era = MODELS["kraft/elr-outside-replicas"]
-    mended = compared(with_decision(era, "elr_within_replicas", "YES"), ("three_behind",), era)
+    fixed = compared(with_decision(era, "elr_within_replicas", "YES"), ("three_behind",), era)
     worse = compared(with_decision(era, "fetch_topic_ids", "NO"), ("delete_and_reassign",), era)
 
     shown = next(case for case in SUITE.expressed if case.name == "elr-outside-replicas")
     broken = compared(with_decision(FIXED, "elr_within_replicas", "NO"), (shown.bounds,))
     closed = compared(with_decision(era, "elr_within_replicas", "YES"), (shown.bounds,), era)
-    assert mended.harm == {}
+    assert fixed.harm == {}
     assert "DeletedRecordsStayGone" in worse.harm
     assert set(shown.shows[0].violates) <= set(broken.harm)
-    assert set(shown.shows[0].violates) <= set(closed.mended)
+    assert set(shown.shows[0].violates) <= set(closed.fixed)
     assert closed.verdict == "no harm"
 
 
@@ -138,7 +138,9 @@ def test_a_cover_compares_all_bounds_up_to_a_sum() -> None:
 
 
 ANSWERS = {
+    "pr_11136": (("proposal_dropped", "fence"), "harm", {"CandidatesHoldCommitted": 9}),
     "pr_14457": (("proposal_dropped",), "harm", {"LogMatch": 7, "CandidatesHoldCommitted": 9}),
+    "pr_23024": (("two_fences", "proposal_dropped", "rejoin_lossy", "lossy_and_fence"), "no harm", {}),
     "pr_14170": (
         ("three_behind",),
         "harm",
@@ -151,7 +153,19 @@ ANSWERS = {
         },
     ),
 }
-"""For each exercise bounds, the verdict there, and the states of the shortest trace of each harmed property."""
+"""For each patch bounds, the verdict there, and the states of the shortest trace of each harmed property."""
+DECIDED = {
+    ("reassignment_completion", "ADDED_IN_ISR"): (("three_behind",), "harm", {"ReassignmentKeepsCandidates": 2}),
+    ("reassignment_completion", "ADDED_IF_MANY"): (("cancel", "cancel_below_min_isr", "three_behind"), "no harm", {}),
+    ("high_watermark_needs_min_isr", "NO"): (
+        ("fence", "lossy_and_fence"),
+        "harm",
+        {"CandidatesHoldCommitted": 4, "Committed": 8},
+    ),
+    ("fetch_epochs_compared", "NO"): (("shrink", "lossy_and_fence", "rejoin_lossy", "shutdown"), "no harm", {}),
+    ("alter_epochs_compared", "NO"): (("rejoin_lossy",), "harm", {"CandidatesHoldCommitted": 8, "JoinsInItsProcess": 8}),
+}
+"""The same for each decision."""
 
 
 @pytest.mark.parametrize("name", sorted(file.stem for file in EXERCISES.glob("pr_*.py")))
@@ -162,6 +176,17 @@ def test_an_exercise_has_its_answer(name: str) -> None:
 
     assert found.verdict == verdict
     assert {name: one.length(name) for name, one in found.harm.items()} == harm
+
+
+@pytest.mark.parametrize(("name", "value"), DECIDED)
+def test_an_exercise_that_decides_otherwise_has_its_answer(name: str, value: str) -> None:
+    """The same for exercises that are one decision; the page has each command."""
+    sets, verdict, harm = DECIDED[name, value]
+    found = compared(with_decision(FIXED, name, value), sets)
+
+    assert found.verdict == verdict
+    assert {name: one.length(name) for name, one in found.harm.items()} == harm
+    assert f"--decision {name}={value}" in (ROOT / "docs/kafka/what_if.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

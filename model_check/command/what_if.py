@@ -6,15 +6,17 @@ import argparse
 import hashlib
 import importlib.util
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from kafka_spec.model_check.command.find import Models
 from kafka_spec.model_check.command.options import (
     AS_EXPECTED,
     INCONCLUSIVE,
     VIOLATED,
+    Output,
     add_bound_options,
     add_output_options,
     asked_bounds,
@@ -34,6 +36,9 @@ from kafka_spec.model_check.within import reading
 from kafka_spec.spec.optional_dependencies import needing
 from kafka_spec.spec.vocabulary.change import patched, replacements, with_decision, without_guard
 from kafka_spec.spec.vocabulary.table import Spec, SpecError
+
+if TYPE_CHECKING:
+    from kafka_spec.model_check.what_if import ChangeComparison, Compared, WhatIf
 
 SECONDS = 300.0
 """The time for all searches, unless --seconds names another."""
@@ -63,8 +68,7 @@ def add_what_if(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec], 
 def run_what_if(options: argparse.Namespace, models: Models, charts: Mapping[str, Draw]) -> int:
     """Compare the model with and without the change, write what was found, and return the exit code: 0, 1 or 3."""
     with needing("check"):
-        from kafka_spec.model_check.report.what_if import conclusions, head_text, headline, json_text, line_text, markdown_text
-        from kafka_spec.model_check.traces.counterexample import trace_of
+        from kafka_spec.model_check.report.what_if import head_text, line_text
         from kafka_spec.model_check.what_if import WhatIf
     with reading(options.seconds):
         spec = models.find(options.model)
@@ -72,41 +76,55 @@ def run_what_if(options: argparse.Namespace, models: Models, charts: Mapping[str
     wanted = outputs(options)
     budget = Budget(options.seconds, options.memory << 20 if options.memory else None)
     compared = WhatIf(spec, changed, budget, options.threads, options.properties, options.all)
-    given = options.bounds or options.bound
-    base = asked_bounds(options, spec) if given else None
-    if options.cover and base is None:
-        raise SpecError("--cover N begins at bounds; name them with --bounds SET")
+    shown = ("text", None) in wanted
+    if shown:
+        write(plain("\n".join([f"{spec.name}, with a change:", *(f"  {change}" for change in changes), head_text()])), None)
     with interruptible(budget):
-        if options.cover and base is not None:
-            found = compared.cover(base, options.cover)
-        elif base is not None:
-            found = compared.at_sets({options.bounds if not options.bound else "these bounds": base})
-        else:
-            found = compared.at_sets({one.name: spec.bound_values(one.values) for one in spec.bound_sets})
-        shown = ("text", None) in wanted
-        if shown:
-            write(plain("\n".join([f"{spec.name}, with a change:", *(f"  {change}" for change in changes), head_text()])), None)
-        for one in found:
+        for one in _searches(options, spec, compared):
             if shown:
                 write(plain(line_text(one)), None)
                 sys.stdout.flush()
-    comparison = compared.comparison
+    _write(options, wanted, compared.comparison, changes, charts)
+    return CODES[compared.comparison.verdict]
+
+
+def _searches(options: argparse.Namespace, spec: Spec, compared: WhatIf) -> Iterator[Compared]:
+    """Return the comparisons that are asked for: at all bound sets, at one, or at all bounds that exceed one."""
+    if not (options.bounds or options.bound):
+        if options.cover:
+            raise SpecError("--cover N begins at bounds; name them with --bounds SET")
+        return compared.at_sets({one.name: spec.bound_values(one.values) for one in spec.bound_sets})
+    base = asked_bounds(options, spec)
+    if options.cover:
+        return compared.cover(base, options.cover)
+    return compared.at_sets({options.bounds if not options.bound else "these bounds": base})
+
+
+def _write(
+    options: argparse.Namespace,
+    wanted: Sequence[Output],
+    comparison: ChangeComparison,
+    changes: Sequence[str],
+    charts: Mapping[str, Draw],
+) -> None:
+    """Write the comparison in each format; what was printed line by line is not repeated."""
+    from kafka_spec.model_check.report.what_if import conclusions, head_text, headline, json_text, line_text, markdown_text
+    from kafka_spec.model_check.traces.counterexample import trace_of
+
     traces = {name: trace for name, one in comparison.harm.items() if (trace := trace_of(one.after, name)) is not None}
     for form, file in wanted:
         if form == "text":
             lines = [] if file is None else [head_text(), *map(line_text, comparison.done)]
-            write(
-                plain("\n".join([*lines, *conclusions(comparison, list(traces.values())[: None if options.traces else 1])])), file
-            )
+            lines += conclusions(comparison, list(traces.values())[: None if options.traces else 1])
+            write(plain("\n".join(lines)), file)
         elif form == "json":
             write(json_text(comparison, changes, traces), file)
         elif form == "markdown":
             write(markdown_text(comparison, changes, traces, charts.get("mermaid")), file)
         elif traces:
-            write(charts[form](next(iter(traces.values())), changed), file)
+            write(charts[form](next(iter(traces.values())), comparison.changed), file)
         else:
             warn(f"nothing to draw: {headline(comparison)}")
-    return CODES[comparison.verdict]
 
 
 def _changed(options: argparse.Namespace, spec: Spec) -> tuple[Spec, list[str]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from kafka_spec.model_check.report.ci import Draw, counterexample, markdown_cell
 from kafka_spec.model_check.report.text import story_text
-from kafka_spec.model_check.what_if import Compared, Comparison
+from kafka_spec.model_check.what_if import ChangeComparison, Compared
 from kafka_spec.spec.vocabulary.table import Spec
 from kafka_spec.spec.vocabulary.trace import Trace
 
@@ -33,29 +33,29 @@ def line_text(one: Compared) -> str:
     for words, names in (("VIOLATES", one.harmed), ("violates, perhaps without the change too:", one.undecided)):
         if names:
             parts.append(f"{words} {', '.join(f'{name} ({one.length(name)} states)' for name in names)}")
-    if one.mended:
-        parts.append(f"mends {', '.join(one.mended)}")
+    if one.fixed:
+        parts.append(f"fixes {', '.join(one.fixed)}")
     if stopped := one.after.stopped or one.before.stopped:
         parts.append(f"not searched to the end: {stopped}")
     return f"{one.before.distinct:>14,} {one.after.distinct:>12,}  {acts:<11} {'; '.join(parts)}"
 
 
-def headline(found: Comparison) -> str:
+def headline(found: ChangeComparison) -> str:
     """Return the verdict as a line."""
     several = len(found.harm) > 1
     harmed = f"{', '.join(found.harm)} {'are' if several else 'is'} violated, and without it {'hold' if several else 'holds'}"
     return HEADINGS[found.verdict].format(harmed=harmed)
 
 
-def conclusions(found: Comparison, traces: Iterable[Trace]) -> Iterator[str]:
+def conclusions(found: ChangeComparison, traces: Iterable[Trace]) -> Iterator[str]:
     """Yield what follows from the comparisons: the verdict, each harm, the traces, and what was not searched."""
     yield headline(found)
     for name, one in found.harm.items():
         yield f"  {name}: {one.length(name)} states at {_where(one)}"
     for trace in traces:
         yield story_text(trace, found.changed)
-    for name, several in found.mended.items():
-        yield f"mended: {name}, at {', '.join(one.name for one in several)}"
+    for name, several in found.fixed.items():
+        yield f"fixed: {name}, at {', '.join(one.name for one in several)}"
     for name, one in found.undecided.items():
         yield f"open: {name} is violated at {_where(one)}; the search without the change did not end"
     ended, asked = sum(one.complete for one in found.done), len(found.done) + len(found.unfinished)
@@ -64,7 +64,7 @@ def conclusions(found: Comparison, traces: Iterable[Trace]) -> Iterator[str]:
         yield f"not searched: {', '.join(found.unfinished)}; {'--all searches them too' if found.harm else 'give more --seconds'}"
 
 
-def json_text(found: Comparison, changes: Sequence[str], traces: Mapping[str, Trace]) -> str:
+def json_text(found: ChangeComparison, changes: Sequence[str], traces: Mapping[str, Trace]) -> str:
     """Return the comparison as JSON."""
     reported = {
         "schema_version": SCHEMA_VERSION,
@@ -73,24 +73,24 @@ def json_text(found: Comparison, changes: Sequence[str], traces: Mapping[str, Tr
         "verdict": found.verdict,
         "harm": [_harm(name, one, traces) for name, one in found.harm.items()],
         "open": [_harm(name, one, {}) for name, one in found.undecided.items()],
-        "mended": {name: [one.name for one in several] for name, several in found.mended.items()},
+        "fixed": {name: [one.name for one in several] for name, several in found.fixed.items()},
         "searched": [_searched(one) for one in found.done],
         "not_searched": found.unfinished,
     }
     return json.dumps(reported, indent=1)
 
 
-def markdown_text(found: Comparison, changes: Sequence[str], traces: Mapping[str, Trace], draw: Draw | None = None) -> str:
+def markdown_text(found: ChangeComparison, changes: Sequence[str], traces: Mapping[str, Trace], draw: Draw | None = None) -> str:
     """Return the comparison as a comment on a pull request; `draw` returns a trace as Mermaid."""
     lines = [f"## {markdown_cell(headline(found))}", "", f"Model `{found.spec.name}`; the change:", ""]
     lines += [f"* {markdown_cell(change)}" for change in changes]
     for trace in list(traces.values())[:1]:
         lines += counterexample(trace, found.changed, draw)
-    lines += ["", "| bounds | states without | with it | acts | violates | mends |", "|---|--:|--:|---|---|---|"]
+    lines += ["", "| bounds | states without | with it | acts | violates | fixes |", "|---|--:|--:|---|---|---|"]
     for one in found.done:
         violated = ", ".join(f"{name} ({one.length(name)})" for name in (*one.harmed, *one.undecided))
         acts = "yes" if one.differs else "no"
-        cells = (one.name, f"{one.before.distinct:,}", f"{one.after.distinct:,}", acts, violated, ", ".join(one.mended))
+        cells = (one.name, f"{one.before.distinct:,}", f"{one.after.distinct:,}", acts, violated, ", ".join(one.fixed))
         lines.append(f"| {' | '.join(map(markdown_cell, cells))} |")
     if left := [*found.unfinished, *(one.name for one in found.done if not one.complete)]:
         lines += ["", f"Not searched to the end: {markdown_cell(', '.join(left))}."]
