@@ -72,10 +72,16 @@ class Chart:
     """How many of the last events form the cycle of a lasso; 0 if there is none."""
 
 
+BEHAVIOUR = "a behaviour of the model"
+"""What a trace shows that is about no property."""
+
+
 def chart_of(trace: Trace, claim: Property | None = None, shown_by: str = "`--html` shows") -> Chart:
     """Return the chart of a trace for this property, None for a built-in one; if it is folded, `shown_by` says what shows all."""
-    reached = claim is not None and claim.kind == "reachable"
+    reached = not trace.shows or (claim is not None and claim.kind == "reachable")
     ending = f"{trace.shows} is {'reached' if reached else 'violated'}{f': {claim.summary}' if claim else ''}"
+    if not trace.shows:
+        ending = BEHAVIOUR
     if note := ending_note(trace, claim):
         ending += f". {note}"
     actors = [name for step in trace.steps for name in ((step.actor, step.asks) if step.asks else (step.actor,))]
@@ -83,7 +89,7 @@ def chart_of(trace: Trace, claim: Property | None = None, shown_by: str = "`--ht
     post = _Post()
     events = [_event(number, step, post, marks(trace, number - 2, claim)) for number, step in enumerate(trace.steps, 2)]
     return Chart(
-        title=f"{trace.spec}: {trace.shows}",
+        title=f"{trace.spec}: {trace.shows or BEHAVIOUR}",
         bounds=bounds_told(dict(trace.bounds)),
         participants=ordered(actors or [trace.start.actor], keepers),
         events=folded(events, shown_by),

@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     from kafka_spec.spec.machines.partition import PARTITION as PARTITION
     from kafka_spec.spec.machines.replica import REPLICA as REPLICA
     from kafka_spec.spec.machines.replica import REPLICA_0_10 as REPLICA_0_10
+    from kafka_spec.spec.vocabulary.event_log import EventLog as EventLog
     from kafka_spec.spec.vocabulary.table import Abstraction as Abstraction
     from kafka_spec.spec.vocabulary.table import Among as Among
     from kafka_spec.spec.vocabulary.table import BoundSet as BoundSet
@@ -133,6 +134,7 @@ _PLACES = {
     "NO_BROKERS NO_MEMBERS OneOf Option Queue Range SequenceOf SetOf SpecError Spent StateOf add append "
     "assign contains count drop excluding field first_brokers first_members has including members_of "
     "message pop_first present put remove reset set_of singleton size tagged truncate value_of",
+    "spec.vocabulary.event_log": "EventLog",
     "spec.vocabulary.table_json": "load_table table_text",
     "spec.catalogue.machines": "MACHINES",
     "spec.catalogue.models": "MODELS",

@@ -94,6 +94,14 @@ def _checks(parser: argparse.ArgumentParser) -> None:
     add_checks(parser, MODELS)
 
 
+def _explain(parser: argparse.ArgumentParser) -> None:
+    from kafka_spec.diagrams.charts import CHARTS
+    from kafka_spec.model_check.command.explain import add_explain
+    from kafka_spec.spec.catalogue.models import MODELS
+
+    add_explain(parser, MODELS, CHARTS)
+
+
 def _draw(parser: argparse.ArgumentParser) -> None:
     from kafka_spec.diagrams.command import add_draw
     from kafka_spec.spec.catalogue.machines import CHOICES, MACHINES
@@ -168,6 +176,9 @@ COMMANDS = {
     "models": Command("list models, bounds, rules, properties, abstractions", _models),
     "checks": Command("list the named checks; say why one is there, what it alone tests, and how to run it", _checks),
     "explore": Command("walk through a model by hand, step by step, on a page or in the terminal", _explore, "check"),
+    "explain": Command(
+        "say whether a log of an implementation is a behaviour of a model, and which line is not", _explain, "check"
+    ),
     "draw": Command("draw a machine, the differences of two eras, or the state graph of a small model", _draw, "draw"),
     "export": Command("export tables: JSON, a configuration of `transitions`, TLA+; a whole model as TLA+", _export),
     "run": Command(

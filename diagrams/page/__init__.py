@@ -14,7 +14,7 @@ from importlib.resources import files
 from typing import Any
 
 from kafka_spec.diagrams.arrows import arrows, boxes, entity_paths
-from kafka_spec.diagrams.chart import bounds_told, chart_of, claim_of
+from kafka_spec.diagrams.chart import BEHAVIOUR, bounds_told, chart_of, claim_of
 from kafka_spec.diagrams.dot import machine_dot, render
 from kafka_spec.diagrams.sequence import chart_svg
 from kafka_spec.model_check.report.text import ending_note
@@ -30,7 +30,7 @@ def page_html(trace: Trace, spec: Spec) -> str:
     """
     folder = files(__package__)
     parts = {
-        "title": html.escape(f"{trace.shows}, {trace.spec}"),
+        "title": html.escape(f"{trace.shows or BEHAVIOUR}, {trace.spec}"),
         "css": (folder / "page.css").read_text(encoding="utf-8"),
         "js": (folder / "page.js").read_text(encoding="utf-8"),
         "data": harmless(json.dumps(page_plain(trace, spec), ensure_ascii=False)),
@@ -54,9 +54,9 @@ def page_plain(trace: Trace, spec: Spec) -> dict[str, Any]:
         "summary": spec.summary,
         "bounds": bounds_told(dict(trace.bounds)),
         "property": {
-            "name": trace.shows,
-            "ending": "is reached" if claim and claim.kind == "reachable" else "is violated",
-            "kind": claim.kind if claim else "judged without being stated",
+            "name": trace.shows or BEHAVIOUR,
+            "ending": "" if not trace.shows else "is reached" if claim and claim.kind == "reachable" else "is violated",
+            "kind": claim.kind if claim else "judged without being stated" if trace.shows else "",
             "summary": claim.summary if claim else "",
             "reference": claim.reference if claim else "",
             "note": ending_note(trace, claim),

@@ -22,7 +22,7 @@ function row(cells, classes = []) {
 function tellOnce() {
   one(".model").textContent = [data.model, data.summary, data.bounds].filter(Boolean).join(" · ");
   one("h1").textContent = `${data.property.name} ${data.property.ending}`;
-  one("h1").classList.toggle("reached", data.property.ending === "is reached");
+  one("h1").classList.toggle("reached", data.property.ending !== "is violated");
   one(".subtitle").textContent = [data.property.summary, data.property.note].filter(Boolean).join(". ");
   one(".subtitle").title = data.property.reference;
   for (const reason of data.reasons) {

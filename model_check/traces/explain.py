@@ -44,12 +44,12 @@ class Reason:
 def reasons(trace: Trace, spec: Spec) -> tuple[Reason, ...]:
     """Return why the last state (or step) of a trace violates its property, the outermost function first.
 
-    Empty if the predicate holds there (a goal), and for the built-in properties.
+    Empty if the predicate holds there (a goal), for the built-in properties, and for a trace that is about no property.
 
     Raises:
         EngineError: the trace does not belong to this spec.
     """
-    if trace.shows in (TYPE_INVARIANT, DEADLOCK):
+    if trace.shows in ("", TYPE_INVARIANT, DEADLOCK):
         return ()
     world = Interpreter(spec, dict(trace.bounds))
     claim = world.claim(trace.shows)
