@@ -1,4 +1,4 @@
-"""The charts of a trace by the name of their format; what draws one is imported when it is drawn."""
+"""The charts and formats of a trace by name; what writes one is imported when it is written."""
 
 from __future__ import annotations
 
@@ -28,4 +28,10 @@ def _html(trace: Trace, spec: Spec) -> str:
     return page_html(trace, spec)
 
 
-CHARTS: Mapping[str, Callable[[Trace, Spec], str]] = {"mermaid": _mermaid, "svg": _svg, "html": _html}
+def _itf(trace: Trace, spec: Spec) -> str:
+    from kafka_spec.model_check.report.itf import itf_text
+
+    return itf_text(trace, spec)
+
+
+CHARTS: Mapping[str, Callable[[Trace, Spec], str]] = {"mermaid": _mermaid, "svg": _svg, "html": _html, "itf": _itf}

@@ -222,6 +222,36 @@ def test_outputs_of_an_explanation(tmp_path: Path, kafka_spec: Command) -> None:
     assert "client 0 gets the lease" in files["mermaid"].read_text()
 
 
+@pytest.mark.parametrize(
+    ("model", "goal"),
+    [("examples.lease:FENCED", "SecondClientWrites"), ("examples.two_phase_commit:TWO_PHASE_COMMIT", "AllCommit")],
+)
+def test_a_trace_in_apalaches_format_is_a_behaviour(tmp_path: Path, kafka_spec: Command, model: str, goal: str) -> None:
+    """A trace written in ITF is explained when it is read again, state by state; with two states missing it needs more steps."""
+    file = tmp_path / "trace.itf.json"
+    written = kafka_spec("trace", model, "--itf", str(file), "--property", goal)
+    trace = json.loads(file.read_text())
+    again = kafka_spec("explain", model, str(file), "--unseen", "1")
+    del trace["states"][1:3]
+    file.write_text(json.dumps(trace))
+    without = kafka_spec("explain", model, str(file), "--unseen", "1")
+    more = kafka_spec("explain", model, str(file), "--unseen", "3")
+
+    assert written.returncode == 0, written.stderr
+    assert trace["#meta"]["format"] == "ITF"
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert (without.returncode, more.returncode) == (3, 0), without.stdout + more.stdout
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"states": []}', '{"states": [{"strange": 1}]}'])
+def test_traces_that_are_refused(tmp_path: Path, kafka_spec: Command, text: str) -> None:
+    """A file that is not a trace in ITF, or one of another model, is refused."""
+    file = tmp_path / "trace.itf.json"
+    file.write_text(text)
+
+    assert kafka_spec("explain", "examples.lease:FENCED", str(file)).returncode == 2
+
+
 def test_lines_of_several_threads_do_not_mix() -> None:
     """Each call writes one whole line."""
     stream = io.StringIO()

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from kafka_spec.model_check.traces.behaviour import Candidate, ExplainedLog
 
 UNSEEN, CANDIDATES = 3, 100_000
+ITF = ".itf.json"
+"""The end of the names of traces in Apalache's format."""
 REASONS = 3
 """The most reasons that are printed."""
 
@@ -44,7 +46,12 @@ def add_explain(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec], 
     models = Models(catalogue)
     add = parser.add_argument
     add("model", metavar="MODEL", help="a model, or module:SPEC")
-    add("log", type=Path, metavar="LOG.ndjson", help='lines such as {"event": "Grant", "client": 1, "state": {"holder": 1}}')
+    add(
+        "log",
+        type=Path,
+        metavar="LOG.ndjson",
+        help='lines such as {"event": "Grant", "client": 1}; a trace of Apalache ends in .itf.json',
+    )
     add_bound_options(parser)
     add("--unseen", type=positive, default=UNSEEN, metavar="N", help=f"the most unseen steps between two lines ({UNSEEN})")
     add("--ignore", action="append", default=[], metavar="KEY", help="a key of the lines that says nothing; may be repeated")
@@ -65,12 +72,16 @@ def run_explain(options: argparse.Namespace, models: Models, charts: Mapping[str
     with needing("check"):
         from kafka_spec.model_check.interpreter.interpreter import Interpreter
         from kafka_spec.model_check.traces.behaviour import LogSearch
-        from kafka_spec.model_check.traces.observed import observations
+        from kafka_spec.model_check.traces.observed import observations, observations_of_itf
     budget = Budget(options.seconds)
     with reading(options.seconds):
         spec = models.find(options.model)
         world = Interpreter(spec, asked_bounds(options, spec))
-        lines = observations(_text(options.log).splitlines(), str(options.log), world, options.ignore)
+        text, name = _text(options.log), str(options.log)
+        if name.endswith(ITF):
+            lines = observations_of_itf(text, name, world)
+        else:
+            lines = observations(text.splitlines(), name, world, options.ignore)
     explaining = LogSearch(world, lines, options.unseen, options.most_candidates)
     found = explaining.result
     with limited(budget), interruptible(budget):

@@ -1,4 +1,4 @@
-"""Finds behaviours of a spec that a log allows: after each line all states that the implementation can be in, as far as the log shows.
+"""Finds behaviours of a spec that a log allows: after each line, all states that the implementation can be in.
 
 A rule that the log names anywhere is *seen*: it fires exactly where a line says so. The others are unseen, and may fire between two
 lines, some steps at most. The states after a line are the candidates for the next. In plain Python, as the walk of the explorer is.

@@ -104,6 +104,43 @@ def observations(lines: Iterable[str], name: str, world: Interpreter, ignored: I
     return found
 
 
+def observations_of_itf(text: str, name: str, world: Interpreter) -> list[LoggedEvent]:
+    """Return the states of a trace in Apalache's Informal Trace Format as observations; variables are fields of the state.
+
+    Raises:
+        SpecError: the text is not such a trace, or has a variable that the state does not have.
+    """
+    try:
+        states = json.loads(text)["states"]
+        found = [{key: _of_itf(value) for key, value in state.items() if key != "#meta"} for state in states]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise SpecError(f"{name}: this is not a trace in ITF: {type(error).__name__}: {error}") from None
+    if not found:
+        raise SpecError(f"{name}: the trace has no state")
+    for number, state in enumerate(found, 1):
+        for path in state:
+            _check_path(path, f"{name}, state {number}", world)
+    return [LoggedEvent(number, f"state {number}", None, {}, state) for number, state in enumerate(found, 1)]
+
+
+def _of_itf(value: Any) -> Any:
+    """Return a value of ITF as traces have it: a set of numbers is a bit mask, an option is its value or None."""
+    if isinstance(value, list):
+        return [_of_itf(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    if "#bigint" in value:
+        return int(value["#bigint"])
+    if "#set" in value:
+        items = [_of_itf(one) for one in value["#set"]]
+        return sum(1 << one for one in items) if all(isinstance(one, int) for one in items) else items
+    if "#map" in value:
+        return {str(_of_itf(key)): _of_itf(one) for key, one in value["#map"]}
+    if value.keys() == {"tag", "value"}:
+        return None if value["tag"] == "None" else _of_itf(value["value"])
+    return {name: _of_itf(one) for name, one in value.items()}
+
+
 def _observation(number: int, text: str, where: str, world: Interpreter, ignored: set[str]) -> LoggedEvent:
     try:
         read = json.loads(text)
@@ -141,4 +178,6 @@ def _check_path(path: str, where: str, world: Interpreter) -> None:
         known = None
     if known is None:
         fields = ", ".join(world.space.root.fields)
-        raise SpecError(f"{where}: {path!r} is not a field of the state; its fields are {fields}, and items are written as tokens[0]")
+        raise SpecError(
+            f"{where}: {path!r} is not a field of the state; its fields are {fields}, and items are written as tokens[0]"
+        )
