@@ -164,7 +164,7 @@ def _event(number: int, step: Step, post: _Post, before: Sequence[str]) -> Chart
     reported = {item.channel for item in (*step.sent, *step.received)} | {change.path for change in written}
     changed = [f"{c.path}: {c.shown[0]} → {c.shown[1]}" for c in _without_fired(step) if c.path not in reported]
     if len(changed) > FIELDS:
-        changed[FIELDS - 1 :] = [f"and {len(changed) - FIELDS + 1} fields more"]
+        changed[FIELDS - 1 :] = [f"and {len(changed) - FIELDS + 1} more fields"]
     return ChartEvent(
         number=number,
         actor=step.actor,
