@@ -82,6 +82,66 @@ def test_a_patch_that_changes_nothing_leaves_the_graph_as_it_is(tmp_path: Path) 
     assert found.verdict == "no difference"
 
 
+COUNTER = """
+from dataclasses import dataclass
+from kafka_spec import Bound, BoundSet, Range, Rule, Spec, field, invariant
+
+TOP = Bound("top", 1, 9, "the top")
+
+
+@dataclass
+class Count:
+    'A number.'
+
+    x: int = field(Range(0, TOP))
+
+
+def step_of(x: int) -> int:
+    'One step.'
+    return 1
+
+
+def grow(s: Count) -> None:
+    'Grow, by a local function that calls another one.'
+
+    def more(by: int) -> int:
+        'Add.'
+        return by + step_of(by)
+
+    s.x = more(s.x)
+
+
+def below(s: Count) -> bool:
+    'It may grow.'
+    return s.x < 4
+
+
+def is_small(s: Count) -> bool:
+    'It is small.'
+    return s.x < 5
+
+
+COUNTER = Spec(
+    "counter",
+    "it counts",
+    Count,
+    (Rule("Grow", "counter", "it grows", "", (grow,), {}, (below,)),),
+    (invariant("Small", is_small, "it is small"),),
+    bound_sets=(BoundSet("nine", {"top": 9}, "up to nine"),),
+)
+"""
+
+
+def test_a_function_that_a_local_function_calls_is_replaced_too(tmp_path: Path, kafka_spec: Command) -> None:
+    """What is replaced may be called by a function inside another one, of somebody's own module beside the patch."""
+    (tmp_path / "counting.py").write_text(COUNTER)
+    written(tmp_path, "def step_of(x: int) -> int:\n    'Three steps.'\n    return 3\n")
+    result = kafka_spec("what-if", "counting:COUNTER", "--patch", "patch.py", cwd=tmp_path)
+
+    assert result.returncode == 1, result.stderr
+    assert "Small: 3 states at --bounds nine" in result.stdout
+
+
 def test_a_guard_left_out_is_the_rule_without_it() -> None:
     """A guard is left out of the rules that have it, or of the one that is named, and of the rows of a machine."""
     everywhere = without_guard(FIXED, "fetches_from")

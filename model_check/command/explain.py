@@ -88,6 +88,8 @@ def run_explain(options: argparse.Namespace, models: Models, charts: Mapping[str
         try:
             explaining.run()
         except Stopped as reason:
+            if not found.candidates:
+                raise
             found.cuts[str(reason)] = None
     trace = _trace(spec, world.bounds, found)
     for form, file in outputs(options):

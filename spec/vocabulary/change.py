@@ -10,7 +10,7 @@ import dataclasses
 import difflib
 import enum
 from collections.abc import Iterable, Iterator, Mapping
-from types import FunctionType, ModuleType, SimpleNamespace
+from types import FunctionType, ModuleType
 from typing import Any, TypeVar
 
 from kafka_spec.spec.language import Function, source_of
@@ -193,15 +193,12 @@ class _Replacing:
         local = LOCAL_FUNCTIONS.get(function, {}).values()  # read again with the global names of the copy
         sources += map(source_of, local)
         called = {one for source in sources for one in source.calls} - set(local)
-        changed: dict[str, Any] = {}
-        for name, value in (pair for source in sources for pair in source.names):
-            if isinstance(value, FunctionType) and value in called and (new := self.part(value)) is not value:
-                module, _, attribute = name.rpartition(".")
-                if not module:
-                    changed[name] = new
-                    continue
-                holder = changed.get(module, function.__globals__[module])
-                changed[module] = SimpleNamespace(**{**vars(holder), attribute: new})
+        changed: dict[str, Any] = {
+            name: new
+            for source in sources
+            for name, value in source.names
+            if isinstance(value, FunctionType) and value in called and (new := self.part(value)) is not value
+        }
         if not changed:
             return function
         made = FunctionType(function.__code__, {**function.__globals__, **changed}, function.__name__, function.__defaults__)
