@@ -518,7 +518,7 @@ def test_tlc_agrees(tmp_path: Path) -> None:
 def test_mistakes_are_refused() -> None:
     """Refused: `each` without bounds or empty, a name that no function takes or that is taken, functions that need another name."""
     mistaken: Any = {"lamp": 3}
-    with pytest.raises(SpecError, match=r"property P: each is \{'lamp': 3\}; write each=\{\"partition\": PARTITIONS\}"):
+    with pytest.raises(SpecError, match=r"property P: each is \{'lamp': 3\}; write each=\{\"client\": CLIENTS\}"):
         invariant("P", is_dim, "summary", TOY, each=mistaken)
     with pytest.raises(SpecError, match="property P: each is empty"):
         invariant("P", there_is_current, "summary", TOY, each={})

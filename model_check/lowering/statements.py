@@ -15,7 +15,7 @@ from kafka_spec.model_check.lowering.options import drop, put
 from kafka_spec.model_check.lowering.values import ZERO, Buffer, Ref, Value, shape_of
 from kafka_spec.model_check.lowering.writers import append, overwrite, pop_first, reset, truncate
 from kafka_spec.spec.language import tree
-from kafka_spec.spec.language.domain import Scalar
+from kafka_spec.spec.language.domain import Record, Scalar
 from kafka_spec.spec.language.text import text_of
 
 
@@ -175,7 +175,10 @@ class Body(Expressions):
     def write(self, target: tree.Field | tree.Item, ref: Ref, value: Value) -> None:
         """Store a value in a field or an item."""
         if not isinstance(ref.packed.type, Scalar):
-            self.refuse(target, "an assignment would share a record; copy it with assign(), append(), ...")
+            cure = "copy it with assign(), append(), ..."
+            if not isinstance(ref.packed.type, Record):
+                cure = "copy it item by item in a `for` loop, a sequence after reset(), with append()"
+            self.refuse(target, f"an assignment would share {text_of(target)}; {cure}")
         if ref.packed.type.kept:
             self.refuse(target, f"this {ref.packed.type.kept}")
         self.store(ref.packed, ref.pointer, self.integer(target, value), self.place(target), text_of(target))

@@ -11,6 +11,7 @@ from kafka_spec.spec.language.reading import LaterCheck, Reading
 from kafka_spec.spec.language.words import (
     ARGUMENTS,
     BUILTINS,
+    CALL_CURES,
     MOVERS,
     OVER_GENERATORS,
     READERS,
@@ -106,6 +107,8 @@ class CallReader:
         if isinstance(callee, type) and not issubclass(callee, int):
             refuse(node, f"no {callee.__name__} is made here; give its fields to what takes it, append(sequence, field=...)")
         if node.keywords and callee not in WITH_FIELDS:
+            if any(keyword.arg == "default" for keyword in node.keywords):
+                refuse(node, f"{name}() has no default; test with any(...) first, or begin a `for` loop with a value of your own")
             refuse(node, "pass arguments by position")
         values = tuple(self.values.value(argument, known) for argument in node.args)
         fields = [(keyword.arg, self.values.value(keyword.value, known)) for keyword in node.keywords]
@@ -122,7 +125,9 @@ class CallReader:
         """Read a call of a function of the language; what that does is determined after it is read."""
         name, reading = self.name(node), self.reading
         if not is_function(callee):
-            reading.refuse(node, f"{name} cannot be called here; call functions of the specification")
+            others = sorted({*BUILTINS.values(), *OVER_GENERATORS.values(), *WRITERS.values(), *READERS.values()})
+            cure = CALL_CURES.get(name, f"functions of the specification can be, and {', '.join(others)}")
+            reading.refuse(node, f"{name} cannot be called here; {cure}")
         if callee is reading.function:
             reading.refuse(node, "a function cannot call itself")
         if len(arguments) != callee.__code__.co_argcount:

@@ -79,7 +79,7 @@ class Reading:
 
     def unknown(self, what: ast.AST, node: ast.AST) -> NoReturn:
         """Refuse what the language does not have."""
-        cure = CURES.get(type(what), f"{type(what).__name__} is outside the language of guards and effects (spec/language)")
+        cure = CURES.get(type(what), f"{type(what).__name__} does not compile; docs/vocabulary.md has what does")
         self.refuse(node, cure)
 
     def constant(self, node: ast.AST, name: str) -> Any:

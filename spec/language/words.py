@@ -75,10 +75,32 @@ CURES: dict[type[ast.AST], str] = {
     ast.Assert: "state what must hold as a property",
     ast.Slice: "slices do not compile; use truncate() or a `for` loop",
     ast.Div: "fractions do not exist here; use //",
-    ast.Pow: "use shifts or products",
+    ast.Pow: "powers do not compile; name the number outside the function, EIGHT = 2**3, or write a product",
+    ast.Tuple: "tuples are only returned, `return a, b`, and unpacked, `a, b = f(...)`; give each value a name of its own",
+    ast.Match: "match does not compile; write `if` and `elif`",
+    ast.Dict: "dictionaries do not compile; declare a map in the state, field(MapOf(...))",
+    ast.DictComp: "dictionaries do not compile; declare a map in the state, and put() values in a `for` loop",
+    ast.Set: "sets are not written out; begin with NO_MEMBERS or singleton(a), and write including(set, b)",
+    ast.JoinedStr: "text does not compile; the summary of a rule says in words what a step does",
+    ast.NamedExpr: "give the name its value in a line of its own",
+    ast.With: "there is nothing to open or to lock in a step; it is atomic",
     ast.Is: "compare with ==",
     ast.IsNot: "compare with !=",
 }
+
+CALL_CURES: dict[str, str] = {
+    "sorted": "sequences are not sorted; min(...) and max(...) of a generator find the ends",
+    "abs": "write `a if a >= 0 else -a`",
+    "list": "declare a sequence in the state, field(SequenceOf(...)), or loop over what there is",
+    "set": "declare a set in the state, field(SetOf(...)); NO_MEMBERS is an empty one",
+    "dict": "declare a map in the state, field(MapOf(...))",
+    "enumerate": "loop over the places, `for i in range(len(items))`",
+    "zip": "loop over the places, `for i in range(len(items))`",
+    "reversed": "loop over the places, `for i in range(len(items))`, and read items[len(items) - 1 - i]",
+    "print": "a step has no output; `kafka-spec trace --show` shows values of a trace",
+    "isinstance": "types are declared, and known; there is nothing to ask",
+}
+"""For names that Python programmers call what to write in place of the call."""
 
 MOVERS = (domain.truncate, domain.pop_first, domain.reset, domain.assign, domain.add, domain.remove, domain.put, domain.drop)
 """The writers that may move or drop items."""

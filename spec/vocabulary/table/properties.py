@@ -1,6 +1,6 @@
 """Properties of states, steps and paths.
 
-A property may be stated for one of several things, such as a partition of a topic: `each={"partition": PARTITIONS}`. It then has
+A property may be stated for one of several things, such as a client: `each={"client": CLIENTS}`. It then has
 one instance for each binding of these parameters, judged and counted by itself, with a name of its own: `Name[partition=1]`.
 """
 
@@ -164,7 +164,7 @@ def _check_things(each: object, functions: Iterable[Function], where: str) -> No
     """Refuse what names no things, and things that none of the functions is about."""
     pairs = each.items() if isinstance(each, Mapping) else each
     if not isinstance(pairs, Iterable) or not all(isinstance(pair, tuple) and isinstance(pair[-1], Bound) for pair in pairs):
-        raise SpecError(f'{where}: each is {each!r}; write each={{"partition": PARTITIONS}}, names of parameters with their bounds')
+        raise SpecError(f'{where}: each is {each!r}; write each={{"client": CLIENTS}}, names of parameters with their bounds')
     names = [name for name, _ in (each.items() if isinstance(each, Mapping) else tuple(pairs))]
     if not names:
         raise SpecError(f"{where}: each is empty; name the parameters, or drop `each`")
@@ -180,7 +180,7 @@ def invariant(
 ) -> Property:
     """Claim that the predicate of (s, k) holds in every reachable state, or in those that meet the antecedent.
 
-    With `each`, as in `each={"partition": PARTITIONS}`, predicate and antecedent take that parameter too, and this must hold
+    With `each`, as in `each={"client": CLIENTS}`, predicate and antecedent take that parameter too, and this must hold
     of each partition by itself: `Name[partition=0]`, `Name[partition=1]`. So it is for the other kinds of properties.
     """
     return Property(name, "invariant", predicate, summary, reference, when, () if each is None else each)

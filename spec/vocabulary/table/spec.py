@@ -195,6 +195,11 @@ class Spec:
         Raises:
             SpecError: an unknown bound, a value out of its range, or one left open.
         """
+        if not isinstance(asked, Mapping):
+            named = ", ".join(known.name for known in self.bound_sets) or "none"
+            raise SpecError(
+                f"{self.name}: bounds are a dict of name to number, not {asked!r}; the bound sets ({named}) have theirs as `values`"
+            )
         values = dict(self.bound_sets[0].values) if self.bound_sets else {}
         for name, value in asked.items():
             bound = by_name(self.bounds.values(), name, f"{self.name}: bound")
