@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from llvmlite import ir
 
+from kafka_spec.model_check.check import check
 from kafka_spec.model_check.interpreter.evaluate import evaluate
 from kafka_spec.model_check.llvm.machine_code import load, text_known
 from kafka_spec.model_check.lowering.compiler import Compiler
@@ -48,7 +49,7 @@ from kafka_spec.spec.language.domain import (
     tagged,
     truncate,
 )
-from kafka_spec.spec.vocabulary.table import Constants
+from kafka_spec.spec.vocabulary.table import Constants, Rule, Spec, anywhere
 from tests import sample_specs
 
 WORD = I64.as_pointer()
@@ -1067,3 +1068,47 @@ def test_state_of_a_machine_is_not_assigned() -> None:
     """The compiler refuses to change the state of a machine other than by `fire`."""
     with pytest.raises(SpecError, match=r"change it with fire\(\)"):
         Native([assign_machine], Layout(Space(sample_specs.House, {})))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What only the types show to be wrong
+
+
+@dataclass
+class Holder:
+    members: int = field(SetOf(3))
+    numbers: list[int] = field(ArrayOf(Range(0, 3), 2, "i"))
+    others: list[int] = field(ArrayOf(Range(0, 3), 2, "i"))
+
+
+def look_into_a_set(s: Holder) -> None:
+    """Ask for a member with `in`."""
+    s.members = 1 if 2 in s.members else 0
+
+
+def look_into_a_number(s: Holder) -> None:
+    """Look for a number in itself."""
+    for v in range(3):
+        s.members = 1 if v in v else 0  # type: ignore[operator]
+
+
+def share_an_array(s: Holder) -> None:
+    """Assign an array whole."""
+    s.numbers = s.others
+
+
+@pytest.mark.parametrize(
+    ("function", "cure"),
+    [
+        (look_into_a_set, r"s.members is none; write contains\(s.members, 2\)"),
+        (look_into_a_number, r"v is none; write any\(...\)"),
+        (share_an_array, "copy it item by item in a `for` loop"),
+    ],
+)
+def test_what_the_types_refuse_names_the_cure(function: Function, cure: str) -> None:
+    """A construct that only the types show to be wrong is refused with the line and with what to write."""
+    rule = Rule("Change", "somebody", "it changes", "", (function,))
+    spec = Spec("holder", "holds", Holder, (rule,), final=anywhere)
+
+    with pytest.raises(SpecError, match=rf"test_lowering.py:\d+: in {function.__name__}: .*{cure}"):
+        check(spec)

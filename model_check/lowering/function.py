@@ -50,6 +50,10 @@ class FunctionCode(Emitter, abc.ABC):
         """Return the value of an expression."""
 
     @abc.abstractmethod
+    def reference(self, node: tree.Field | tree.Item | tree.Content) -> Ref:
+        """Return the reference to a field, an item, or the value of an option."""
+
+    @abc.abstractmethod
     def test(self, node: tree.Expression) -> ir.Value:
         """Return whether an expression is true, as one bit."""
 

@@ -213,7 +213,7 @@ def _in_items(f: FunctionCode, node: tree.Contained, of: tree.Place) -> ir.Value
         return has(f, tree.Has(of, tree.Given((node.one,)), line=of.line))
     if not isinstance(items, Ref) or items.packed.item is None or not isinstance(items.packed.item.type, Scalar):
         what = f"`in` is for maps, sets of records and sequences of numbers, and {text_of(of)} is none"
-        set_of_members = getattr(f.reference(of).packed.type, "many", False)
+        set_of_members = isinstance(of, tree.Field | tree.Item) and getattr(f.reference(of).packed.type, "many", False)
         f.refuse(node, f"{what}; write {f'contains({text_of(of)}, {text_of(node.one)})' if set_of_members else 'any(...)'}")
     number, found = f.number(node.one), f.slot(I1)
     f.b.store(I1(0), found)
