@@ -247,7 +247,7 @@ COMMANDS = {
     "kafka-spec check examples.lease:FENCED": ("check", 0),
     "kafka-spec explore examples.lease:UNFENCED --terminal": ("check", 0),
     "kafka-spec draw examples.lease:FENCED --format svg --output lease.svg": ("draw", 0),
-    "kafka-spec check kraft/KAFKA-18106": ("check", 1),
+    "kafka-spec what-if kraft/fixed --decision high_watermark_needs_min_isr=NO --bounds fence": ("check", 1),
     "kafka-spec models kraft/fixed": ("", 0),
     "kafka-spec draw elections --format svg --output elections.svg": ("draw", 0),
     "kafka-spec check --output junit:report.xml --output markdown:summary.md": ("check", 0),

@@ -1,7 +1,7 @@
 """Model and implementation agree: every edge of completely explored bounds, replayed from its loaded source.
 
 Each source state is loaded into the implementation and read back; then the implementation does the rule's step, and is read again.
-The model's own bookkeeping, `spent` and `notes`, is taken from its target. The number of replayed edges of each era is printed at
+The model's own bookkeeping, `spent` and `history`, is taken from its target. The number of replayed edges of each era is printed at
 the end of a test run.
 """
 

@@ -332,5 +332,5 @@ def test_a_settled_start_with_another_leader_is_where_the_rules_lead() -> None:
     assert [start.zookeeper.controller for start in starts] == [0, 1]
     for start in starts:
         reached = follow(world, nothing, (*JOINED, *ways[start.zookeeper.controller]))
-        for part in ("zookeeper", "controllers", "brokers", "fetches", "notes"):
+        for part in ("zookeeper", "controllers", "brokers", "fetches", "history"):
             assert repr(getattr(reached, part)) == repr(getattr(start, part))
