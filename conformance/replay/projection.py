@@ -1,8 +1,8 @@
 """Puts a cluster into any state of the control-plane model, and reads its state back.
 
 The parts (znodes, each controller, each broker) are written and read one by one. A part that already has the wanted state is left
-as it is, so a step to a neighbouring state is cheap. The model's own bookkeeping, the spent bounds and the history of its properties,
-is not part of the implementation: the caller passes it in with a state of the model.
+as it is, so a step to a neighbouring state is cheap. The model's own bookkeeping, `spent` and `history`, is not part of the
+implementation: the caller passes it in with a state of the model.
 """
 
 from __future__ import annotations
