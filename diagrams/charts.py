@@ -29,7 +29,7 @@ def _html(trace: Trace, spec: Spec) -> str:
 
 
 def _itf(trace: Trace, spec: Spec) -> str:
-    from kafka_spec.model_check.report.itf import itf_text
+    from kafka_spec.model_check.traces.itf import itf_text
 
     return itf_text(trace, spec)
 

@@ -46,6 +46,11 @@ class _Finder(MetaPathFinder):
         return found
 
 
+def source_loader(file: Path) -> SourceFileLoader:
+    """Return what loads the module of a file from its source."""
+    return _FromSource(file.stem, str(file))
+
+
 @contextlib.contextmanager
 def from_source() -> Iterator[None]:
     """Import from sources in this context what is neither installed nor of this package."""

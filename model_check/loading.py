@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import re
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
 
-from kafka_spec.model_check.from_source import from_source
+from kafka_spec.model_check.from_source import from_source, source_loader
 from kafka_spec.model_check.home import home_folder, strange_place
 from kafka_spec.spec.vocabulary.table import Machine, Spec, SpecError
 
 Loaded = TypeVar("Loaded")
+HERE = "run where the module is"
+"""The cure where there is no manifest."""
 
 
 def load_object(module: str, name: str, kind: type[Loaded]) -> Loaded:
@@ -33,17 +38,42 @@ def load_object(module: str, name: str, kind: type[Loaded]) -> Loaded:
 def imported(module: str, asked: str) -> ModuleType:
     """Return a module of the manifest's folder or, without one, of the current one, or of any other place."""
     folder = home_folder()
-    if folder is None and str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
-    try:
-        with from_source():
-            found = importlib.import_module(module)
+    with _importing(
+        asked, "run where the module is" if folder is None else f"put it into {folder}, where the manifest is, install it"
+    ):
+        found = importlib.import_module(module)
         if place := strange_place(found):
             cure = "put it there, install it, or set PYTHONPATH"
             raise SpecError(f"{asked}: {place} is not in {folder}, where the manifest is; {cure}")
         return found
+
+
+def module_of(file: Path, asked: str) -> ModuleType:
+    """Return the module of a file, wherever that is; what it imports are modules as for `imported`.
+
+    Raises:
+        SpecError: the file cannot be imported.
+    """
+    with _importing(asked, HERE):
+        found = importlib.util.spec_from_loader(file.stem, source_loader(file))
+        assert found is not None
+        module = importlib.util.module_from_spec(found)
+        try:
+            source_loader(file).exec_module(module)
+        except OSError as error:
+            raise SpecError(f"{asked}: {error.strerror}") from None
+        return module
+
+
+@contextmanager
+def _importing(asked: str, cure: str) -> Iterator[None]:
+    """Import modules of a user meanwhile, from sources; raise what goes wrong as SpecError with the place."""
+    if home_folder() is None and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        with from_source():
+            yield
     except ModuleNotFoundError as error:
-        cure = "run where the module is" if folder is None else f"put it into {folder}, where the manifest is, install it"
         raise SpecError(f"{asked}: {error}; {cure}, or set PYTHONPATH") from None
     except SpecError as error:
         raise SpecError(f"{_place_of(error)}{error}") from error

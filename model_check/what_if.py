@@ -1,11 +1,13 @@
 """Compares a spec with a changed version of it: what the change violates, what it fixes, and where it makes any difference.
 
 Both are searched at the same bounds, each to its end. A property that the change violates counts as harm only where the search
-without the change has ended and satisfied it. A change that no search notices was not tested.
+without the change has ended and satisfied it. What the change hides is not satisfied. The verdict is open if a property is tested
+without it and never with it, or if a bound prevents protocol steps only with it. A change that no search notices was not tested.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -18,7 +20,10 @@ from kafka_spec.spec.vocabulary.table import Spec
 ROUNDS = (20_000, 400_000, 4_000_000, None)
 """The states to which the searches are limited, round after round: so those of few states come first, wherever they stand."""
 
-Verdict: TypeAlias = Literal["harm", "no harm", "no difference", "inconclusive"]
+MOST = 1 << 62
+"""Longer than any trace: what has none comes last."""
+
+ChangeVerdict: TypeAlias = Literal["harm", "no harm", "no difference", "inconclusive"]
 
 
 @dataclass(frozen=True)
@@ -58,11 +63,16 @@ class Compared:
         """The properties that are violated without the change, and satisfied with it."""
         return tuple(name for name in self.before.violated if name not in self.after.violated and self.after.complete)
 
-    def length(self, name: str) -> int:
-        """Return the states of the shortest trace that violates a property with the change."""
+    @property
+    def cut(self) -> tuple[str, ...]:
+        """The protocol rules of which a bound prevents steps with the change, and none without it."""
+        protocol = [rule.name for rule in self.after.spec.rules if rule.kind == "protocol"]
+        return tuple(name for name in protocol if self.after.bounded[name] and not self.before.bounded[name])
+
+    def length(self, name: str) -> int | None:
+        """Return the states of the shortest trace that violates a property with the change; None for a goal, which has none."""
         claim = self.after.shown_by(name)
-        assert claim is not None
-        return self.after.findings[claim].states
+        return None if claim is None else self.after.findings[claim].states
 
 
 @dataclass
@@ -97,11 +107,26 @@ class ChangeComparison:
         return [one for one in self.done if one.differs]
 
     @property
-    def verdict(self) -> Verdict:
-        """Whether the change does harm. Without harm it holds only if every search ended, and one of them noticed the change."""
+    def hidden(self) -> Sequence[str]:
+        """The properties that are tested without the change, and at none of these bounds with it."""
+        before, after = Counter[str](), Counter[str]()
+        for one in self.done:
+            for tested, result in ((before, one.before), (after, one.after)):
+                tested.update({name: result.tested_of(name) or 0 for name, _ in result.claims})
+        return [name for name, count in before.items() if count and not after[name]]
+
+    @property
+    def idle(self) -> Sequence[str]:
+        """The rules that fire without the change, and at none of these bounds with it."""
+        fired = [sum((getattr(one, which).fired for one in self.done), Counter[str]()) for which in ("before", "after")]
+        return [name for name in fired[0] if not fired[1][name]]
+
+    @property
+    def verdict(self) -> ChangeVerdict:
+        """Whether the change does harm; if not, whether every search ended, hid nothing, and one of them noticed the change."""
         if self.harm:
             return "harm"
-        if self.unfinished or self.undecided or not all(one.complete for one in self.done):
+        if self.unfinished or self.undecided or self.hidden or not all(one.complete and not one.cut for one in self.done):
             return "inconclusive"
         return "no harm" if self.acts else "no difference"
 
@@ -109,9 +134,9 @@ class ChangeComparison:
         found: dict[str, Compared] = {}
         for one in self.done:
             for name in names(one):
-                if name not in found or one.length(name) < found[name].length(name):
+                if name not in found or (one.length(name) or 0) < (found[name].length(name) or 0):
                     found[name] = one
-        return dict(sorted(found.items(), key=lambda pair: (pair[1].length(pair[0]), pair[0])))
+        return dict(sorted(found.items(), key=lambda pair: (pair[1].length(pair[0]) or MOST, pair[0])))
 
 
 @dataclass

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,30 @@ from hypothesis import strategies as st
 
 from examples.lease import FENCED
 from examples.two_phase_commit import TWO_PHASE_COMMIT as COMMIT
-from kafka_spec import EventLog, Spec, Walk
+from kafka_spec import (
+    ArrayOf,
+    BagOf,
+    EventLog,
+    MapOf,
+    Option,
+    Queue,
+    Range,
+    Rule,
+    SetOf,
+    Spec,
+    Walk,
+    add,
+    anywhere,
+    append,
+    contains,
+    field,
+    including,
+    put,
+)  # fmt: skip
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.traces.behaviour import ExplainedLog, LogSearch
-from kafka_spec.model_check.traces.observed import LoggedEvent, observations
+from kafka_spec.model_check.traces.itf import itf_value, states_of_itf
+from kafka_spec.model_check.traces.observed import LoggedEvent, agrees, observations
 from kafka_spec.spec.language.domain import OutOfBound, OutOfDomain, SpecError, plain_value, show_path
 
 MOST = 100_000
@@ -241,6 +262,68 @@ def test_a_trace_in_apalaches_format_is_a_behaviour(tmp_path: Path, kafka_spec: 
     assert trace["#meta"]["format"] == "ITF"
     assert again.returncode == 0, again.stdout + again.stderr
     assert (without.returncode, more.returncode) == (3, 0), without.stdout + more.stdout
+
+
+@dataclass
+class Item:
+    """An element whose fields are named as those of an option are in ITF."""
+
+    tag: int = field(Range(0, 2))
+    value: int = field(Range(0, 2))
+
+
+@dataclass
+class Shelf:
+    """A state with each kind of value."""
+
+    members: int = field(SetOf(3))
+    items: list[Item] = field(SetOf(Item, 3))
+    bag: list[Item] = field(BagOf(Item, 3))
+    queue: list[Item] = field(Queue(Item, 3))
+    numbers: list[int] = field(ArrayOf(Range(-1, 2), 2, "place"))
+    first: Item = field(Option(Item))
+    by_key: dict[int, Item] = field(MapOf(3, Item))
+
+
+def fill(s: Shelf, n: int) -> None:
+    """Put one more into each."""
+    s.members = including(s.members, n)
+    add(s.items, tag=n, value=1)
+    add(s.bag, tag=1, value=1)
+    append(s.queue, tag=n, value=0)
+    s.numbers[0] = n - 1
+    put(s.first, tag=2, value=n)
+    put(s.by_key, n, tag=n, value=2)
+
+
+def is_new(s: Shelf, n: int) -> bool:
+    """Nothing of it is there yet."""
+    return contains(s.members, n) == 0
+
+
+SHELF = Spec(
+    "shelf",
+    "each kind of value",
+    Shelf,
+    (Rule("Fill", "w", "it fills", "", (fill,), {"n": Range(0, 2)}, (is_new,)),),
+    final=anywhere,
+)
+
+
+def test_each_kind_of_value_in_apalaches_format() -> None:
+    """Each value is the same after it was written in ITF and read, empty ones and those with the names of ITF among them."""
+    walk = Walk(SHELF, {})
+    for n in (2, 0, 1):
+        root, state = walk.world.space.root, walk.state
+        (read,) = states_of_itf(json.dumps({"states": [itf_value(root, state)]}), "trace", root)
+        assert read == plain_value(root, state)
+        assert agrees(root, state, read)
+        walk.act("Fill", n)
+        assert not agrees(root, walk.state, read)
+    items = plain_value(root, walk.state)["items"]
+    assert agrees(root, walk.state, {"items": items[::-1], "bag": [{"tag": 1}] * 3})
+    assert not agrees(root, walk.state, {"items": [items[0], *items[:2]]})
+    assert not agrees(root, walk.state, {"queue": plain_value(root, walk.state)["queue"][::-1]})
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "{}", '{"states": []}', '{"states": [{"strange": 1}]}'])

@@ -15,8 +15,8 @@ import pytest
 from conftest import ROOT, Command
 
 from kafka_spec.model_check.check import check
-from kafka_spec.model_check.command.what_if import _module
 from kafka_spec.model_check.exploration import Budget
+from kafka_spec.model_check.loading import module_of
 from kafka_spec.model_check.what_if import ChangeComparison, WhatIf
 from kafka_spec.spec.catalogue.models import MODELS
 from kafka_spec.spec.kraft.eras import SUITE
@@ -29,7 +29,7 @@ EXERCISES = ROOT / "examples" / "pull_requests"
 
 def with_patch(spec: Spec, file: Path) -> Spec:
     """Return a spec with the functions of a file."""
-    return patched(spec, replacements(spec, _module(file)))
+    return patched(spec, replacements(spec, module_of(file, file.name)))
 
 
 def compared(changed: Spec, sets: Iterable[str], spec: Spec = FIXED) -> ChangeComparison:
@@ -111,14 +111,19 @@ def grow(s: Count) -> None:
     s.x = more(s.x)
 
 
+def limit(s: Count) -> int:
+    'The largest number that is meant.'
+    return 4
+
+
 def below(s: Count) -> bool:
     'It may grow.'
-    return s.x < 4
+    return s.x < limit(s)
 
 
 def is_small(s: Count) -> bool:
     'It is small.'
-    return s.x < 5
+    return s.x <= limit(s)
 
 
 COUNTER = Spec(
@@ -171,6 +176,53 @@ def test_harm_is_what_the_model_without_the_change_satisfies() -> None:
     assert set(shown.shows[0].violates) <= set(broken.harm)
     assert set(shown.shows[0].violates) <= set(closed.fixed)
     assert closed.verdict == "no harm"
+
+
+LEASE = "from examples.lease import Service\n\n\ndef {name}(s: Service{more}) -> bool:\n    'Changed.'\n    return {answer}\n"
+
+
+def test_a_goal_that_is_no_longer_reached_is_harm(tmp_path: Path, kafka_spec: Command) -> None:
+    """A goal has no trace where it is not reached; what nothing tests any more, and rules that never fire, are named."""
+    file = written(tmp_path, LEASE.format(name="is_free", more="", answer=False))
+    result = kafka_spec("what-if", "examples.lease:FENCED", "--patch", str(file))
+
+    assert result.returncode == 1, result.stderr
+    assert "SecondClientWrites: no longer reached at --bounds two" in result.stdout
+    assert "with the change nothing tests NoOldWrite" in result.stdout
+    assert "with the change these rules never fire: Grant, RunOut, Write, Notice" in result.stdout
+
+
+def test_what_the_change_hides_is_not_satisfied(tmp_path: Path) -> None:
+    """Where nothing tests a property any more, or a bound prevents steps only with the change, there is no verdict."""
+    idle = with_decision(FIXED, "elr", "NO")
+    found = compared(idle, ("fence", "lossy"))
+    assert found.hidden
+    assert found.verdict in ("inconclusive", "harm")
+
+    module = tmp_path / "cut_counter.py"
+    module.write_text(COUNTER)
+    spec = module_of(module, "counter").COUNTER
+    more = with_patch(spec, written(tmp_path, "def below(s) -> bool:\n    'Always.'\n    return True\n"))
+    asked = WhatIf(spec, more, Budget(600.0), properties=())
+    (one,) = asked.at_sets({"four": spec.bound_values({"top": 4})})
+    assert one.cut == ("Grow",)
+    assert asked.comparison.verdict == "inconclusive"
+
+
+def test_properties_judge_as_they_are(tmp_path: Path, kafka_spec: Command) -> None:
+    """A patch of what a rule and a property call changes the rule alone; a patch of the property is refused."""
+    (tmp_path / "counting.py").write_text(COUNTER)
+    written(tmp_path, "def limit(s) -> int:\n    'A larger one.'\n    return 6\n")
+    found = kafka_spec("what-if", "counting:COUNTER", "--patch", "patch.py", cwd=tmp_path)
+    refused = kafka_spec("what-if", "examples.lease:UNFENCED", "--patch", str(written(tmp_path, PROPERTY)))
+
+    assert found.returncode == 1, found.stderr
+    assert "Small: 6 states at --bounds nine" in found.stdout
+    assert refused.returncode == 2
+    assert "no_old_write is a property's; a change is judged by the properties as they are" in refused.stderr
+
+
+PROPERTY = "def no_old_write(before, after) -> bool:\n    'Always.'\n    return True\n"
 
 
 def test_a_search_that_does_not_end_is_no_verdict() -> None:
@@ -259,7 +311,7 @@ def test_an_exercise_that_decides_otherwise_has_its_answer(name: str, value: str
         (("--decision", "fetch_topic_ids=YES"), "is YES already"),
         (("--without", "logs_agre"), "perhaps logs_agree"),
         (("--without", "Fetc:logs_agree"), "perhaps Fetch"),
-        (("--patch", "missing.py"), "there is no such Python file"),
+        (("--patch", "missing.py"), "No such file or directory"),
         (("--decision", "fetch_topic_ids=NO", "--cover", "2"), "name them with --bounds SET"),
         (("--decision", "fetch_topic_ids=NO", "--bounds", "nothing"), "nothing"),
     ],
@@ -275,13 +327,16 @@ def test_what_is_refused(kafka_spec: Command, arguments: tuple[str, ...], messag
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("def strange(s) -> bool:\n    'One of its own.'\n    return True\n", "none of its functions is one of kraft/fixed"),
+        (
+            "def strange(s) -> bool:\n    'One of its own.'\n    return True\n",
+            "none of its functions is one of the rules of",
+        ),
         (
             "def last_epoch(s, k, broker: int) -> int:\n    'Other.'\n    return 0\n",
             "takes s, k, broker, and what it replaces s, broker",
         ),
         ("def last_epoch(s, broker: int) -> int:\n    'Other.'\n    return [0][0]\n", "patch.py:3"),
-        ("1 / 0\n", "cannot be imported: ZeroDivisionError"),
+        ("1 / 0\n", "patch.py:1: ZeroDivisionError"),
         ('REPLACES = {"other": "last_epoch"}\n', "the file has no function of that name"),
     ],
 )

@@ -72,14 +72,15 @@ def run_explain(options: argparse.Namespace, models: Models, charts: Mapping[str
     with needing("check"):
         from kafka_spec.model_check.interpreter.interpreter import Interpreter
         from kafka_spec.model_check.traces.behaviour import LogSearch
-        from kafka_spec.model_check.traces.observed import observations, observations_of_itf
+        from kafka_spec.model_check.traces.itf import states_of_itf
+        from kafka_spec.model_check.traces.observed import observations, observed_states
     budget = Budget(options.seconds)
     with reading(options.seconds):
         spec = models.find(options.model)
         world = Interpreter(spec, asked_bounds(options, spec))
         text, name = _text(options.log), str(options.log)
         if name.endswith(ITF):
-            lines = observations_of_itf(text, name, world)
+            lines = observed_states(states_of_itf(text, name, world.space.root))
         else:
             lines = observations(text.splitlines(), name, world, options.ignore)
     explaining = LogSearch(world, lines, options.unseen, options.most_candidates)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import importlib.util
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from kafka_spec.model_check.command.find import Models
@@ -30,6 +28,7 @@ from kafka_spec.model_check.command.options import (
     write,
 )
 from kafka_spec.model_check.exploration import Budget
+from kafka_spec.model_check.loading import module_of
 from kafka_spec.model_check.report.ci import Draw
 from kafka_spec.model_check.report.escape import plain
 from kafka_spec.model_check.within import reading
@@ -144,7 +143,7 @@ def _changed(options: argparse.Namespace, spec: Spec) -> tuple[Spec, list[str]]:
         changed = without_guard(changed, guard)
         changes.append(f"without the guard {guard}")
     if options.patch is not None:
-        replaced = replacements(changed, _module(options.patch))
+        replaced = replacements(changed, module_of(options.patch, f"--patch {options.patch}"))
         changed = patched(changed, replaced)
         digest = hashlib.sha256(options.patch.read_bytes()).hexdigest()
         names = ", ".join(dict.fromkeys(old.__name__ for old in replaced))
@@ -152,25 +151,3 @@ def _changed(options: argparse.Namespace, spec: Spec) -> tuple[Spec, list[str]]:
     if not changes:
         raise SpecError("what-if needs a change: --decision NAME=VALUE, --without GUARD or --patch FILE.py")
     return changed, changes
-
-
-def _module(file: Path) -> ModuleType:
-    """Return the module of a file, which stands anywhere.
-
-    Raises:
-        SpecError: it cannot be imported.
-    """
-    name = file.stem
-    found = importlib.util.spec_from_file_location(name, file)
-    if found is None or found.loader is None or not file.is_file():
-        raise SpecError(f"--patch {file}: there is no such Python file")
-    module = importlib.util.module_from_spec(found)
-    sys.modules.setdefault(name, module)
-    try:
-        found.loader.exec_module(module)
-    except SpecError:
-        raise
-    except Exception as error:
-        # the file is the user's: any exception is reported
-        raise SpecError(f"--patch {file} cannot be imported: {type(error).__name__}: {error}") from None
-    return module

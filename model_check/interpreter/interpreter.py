@@ -5,14 +5,14 @@ It defines the meaning of a step for all engines; counterexamples are replayed w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kafka_spec.model_check.interpreter.revalidate import revalidate
 from kafka_spec.model_check.record.actions import Actions
 from kafka_spec.model_check.record.bound_names import bound_name
 from kafka_spec.model_check.within import look
-from kafka_spec.spec.language import parameters_of
+from kafka_spec.spec.language import Function, parameters_of
 from kafka_spec.spec.language.domain import NONE, OutOfBound, OutOfDomain, count_firing
 from kafka_spec.spec.vocabulary import table
 from kafka_spec.spec.vocabulary.table import (
@@ -121,6 +121,31 @@ class Interpreter:
                 yield binding
                 return
             for value in self.values(rule, names[len(binding)], s, binding):
+                yield from bind((*binding, value), left[len(ready) :])
+
+        return bind((), rule.guards)
+
+    def refusing(
+        self, rule: Rule, s: Any, admits: Callable[[Binding, int], bool] = lambda before, value: True
+    ) -> Iterator[tuple[Binding, Function | None]]:
+        """Yield for each choice of parameters how far it gets: the values chosen so far, and the guard that refuses them.
+
+        None in place of the guard: all guards hold for all parameters, or the next one has no value that `admits` accepts.
+        """
+        names = list(rule.params)
+
+        def bind(binding: Binding, left: tuple[Any, ...]) -> Iterator[tuple[Binding, Function | None]]:
+            bound = {"s", "k", *names[: len(binding)]}
+            ready = [guard for guard in left if set(parameters_of(guard)) <= bound]
+            for guard in ready:
+                if not self.holds((guard,), rule, s, binding):
+                    yield binding, guard
+                    return
+            following = self.values(rule, names[len(binding)], s, binding) if len(binding) < len(names) else ()
+            admitted = [value for value in following if admits(binding, value)]
+            if not admitted:
+                yield binding, None
+            for value in admitted:
                 yield from bind((*binding, value), left[len(ready) :])
 
         return bind((), rule.guards)

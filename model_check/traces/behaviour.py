@@ -14,7 +14,6 @@ from typing import Any
 from kafka_spec.model_check.interpreter.interpreter import Binding, Interpreter
 from kafka_spec.model_check.traces.observed import LoggedEvent
 from kafka_spec.model_check.within import look
-from kafka_spec.spec.language import parameters_of
 from kafka_spec.spec.language.domain import OutOfBound, OutOfDomain
 from kafka_spec.spec.vocabulary.table import Rule, first_line
 
@@ -120,12 +119,15 @@ class LogSearch:
                 if not any(line.differences(self.world, one.state)):
                     yield one
                 continue
-            for binding, after in self._steps(line.rule, one.state):
-                if line.admits(self.world, one.state, binding) and not any(line.differences(self.world, after)):
+            for binding, after in self._steps(line.rule, one.state, line):
+                if not any(line.differences(self.world, after)):
                     yield Candidate(after, source=one, rule=line.rule, binding=binding, line=line.line)
 
-    def _steps(self, rule: Rule, state: Any) -> Iterator[tuple[Binding, Any]]:
+    def _steps(self, rule: Rule, state: Any, line: LoggedEvent | None = None) -> Iterator[tuple[Binding, Any]]:
+        """Yield the steps of a rule out of a state, or those that a line admits; note each bound that forbids one."""
         for binding in self.world.enabled(rule, state):
+            if line is not None and not line.admits(self.world, state, binding):
+                continue
             try:
                 if name := self.world.forbidden_by(rule, state, binding):
                     raise OutOfBound(name)
@@ -149,31 +151,27 @@ class LogSearch:
         if line.rule is None:
             yield from line.differences(self.world, one.state)
             return
-        possible = [after for binding, after in self._steps(line.rule, one.state) if line.admits(self.world, one.state, binding)]
+        possible = [after for _, after in self._steps(line.rule, one.state, line)]
         for after in possible:
             yield from (f"after {line.rule.name}, {what}" for what in line.differences(self.world, after))
         if not possible:
-            yield from self._refusing(line, one.state, (), line.rule.guards)
+            yield from self._refusing(line, line.rule, one.state)
 
-    def _refusing(self, line: LoggedEvent, state: Any, binding: Binding, left: tuple[Any, ...]) -> Iterator[str]:
-        """Yield the guards that refuse the rule with the parameters of a line."""
-        assert line.rule is not None
-        names = list(line.rule.params)
-        ready = [guard for guard in left if {*parameters_of(guard)} <= {"s", "k", *names[: len(binding)]}]
-        for guard in ready:
-            if not self.world.holds([guard], line.rule, state, binding):
+    def _refusing(self, line: LoggedEvent, rule: Rule, state: Any) -> Iterator[str]:
+        """Yield the guards that refuse the rule of a line with its parameters, or what keeps it from happening besides."""
+
+        def admits(before: Binding, value: int) -> bool:
+            return line.admits_value(self.world, state, before, value)
+
+        for binding, guard in self.world.refusing(rule, state, admits):
+            if guard is not None:
                 yield f"{guard.__name__} is false: {first_line(guard)}"
-                return
-        if len(binding) == len(names):
-            yield "a bound of the exploration forbids the step"
-            return
-        name = names[len(binding)]
-        values = [*self.world.values(line.rule, name, state, binding)]
-        admitted = [value for value in values if line.admits_value(self.world, state, binding, name, value)]
-        if not admitted:
-            yield f"{name} cannot be {line.params[name]!r}" if values else f"there is no {name} to choose"
-        for value in admitted:
-            yield from self._refusing(line, state, (*binding, value), tuple(guard for guard in left if guard not in ready))
+            elif len(binding) == len(rule.params):
+                yield "a bound of the exploration forbids the step"
+            elif (name := list(rule.params)[len(binding)]) in line.params:
+                yield f"{name} cannot be {line.params[name]!r}"
+            else:
+                yield f"there is no {name} to choose"
 
     def _violated(self, candidates: Sequence[Candidate]) -> tuple[str, ...]:
         """Return the invariants that are violated in every candidate, or by the step that led to it."""

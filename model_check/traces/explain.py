@@ -15,7 +15,7 @@ from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.interpreter.evaluate import Call, evaluate
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.record.layout import Layout
-from kafka_spec.spec.language import parameters_of, source_of, tree
+from kafka_spec.spec.language import source_of, tree
 from kafka_spec.spec.language.domain import OutOfDomain
 from kafka_spec.spec.language.text import text_of
 from kafka_spec.spec.vocabulary.table import DEADLOCK, TYPE_INVARIANT, Rule, Spec, call, first_line
@@ -70,26 +70,17 @@ def refusals(trace: Trace, spec: Spec) -> Iterator[tuple[str, str]]:
     world = Interpreter(spec, dict(trace.bounds))
     _, state = last_states(trace, world)
     for rule in spec.rules:
-        found = dict.fromkeys(_refusing(world, rule, state, (), rule.guards))
+        found = dict.fromkeys(_refusing(world, rule, state))
         yield rule.name, " or ".join(found)
 
 
-def _refusing(world: Interpreter, rule: Rule, state: Any, binding: tuple[int, ...], left: tuple[Any, ...]) -> Iterator[str]:
+def _refusing(world: Interpreter, rule: Rule, state: Any) -> Iterator[str]:
     """Yield for each choice of parameters what refuses it first, in words."""
-    names = list(rule.params)
-    bound = {"s", "k", *names[: len(binding)]}
-    ready = [guard for guard in left if set(parameters_of(guard)) <= bound]
-    for guard in ready:
-        if not world.holds((guard,), rule, state, binding):
+    for binding, guard in world.refusing(rule, state):
+        if guard is not None:
             yield f"not {guard.__name__} ({first_line(guard)})"
-            return
-    if len(binding) == len(names):
-        return
-    values = list(world.values(rule, names[len(binding)], state, binding))
-    if not values:
-        yield f"there is nothing that {names[len(binding)]} could be"
-    for value in values:
-        yield from _refusing(world, rule, state, (*binding, value), tuple(guard for guard in left if guard not in ready))
+        elif len(binding) < len(rule.params):
+            yield f"there is nothing that {list(rule.params)[len(binding)]} could be"
 
 
 def last_states(trace: Trace, world: Interpreter) -> tuple[Any, Any]:

@@ -7,13 +7,13 @@ the event, by path as traces print it: `{"holder": 1, "tokens[0]": 2}`. Without 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from kafka_spec.model_check.interpreter.interpreter import Binding, Interpreter
-from kafka_spec.spec.language.domain import SpecError, path_of, plain_value, show_value, type_at, value_at
-from kafka_spec.spec.language.domain.types import Scalar, Type
+from kafka_spec.spec.language.domain import SpecError, path_of, show_value, type_at, value_at
+from kafka_spec.spec.language.domain.types import Collection, Map, Maybe, Record, Scalar, Type, item_at
 from kafka_spec.spec.vocabulary.table import ElementOf, ItemOf, Rule
 
 EVENT, STATE = "event", "state"
@@ -33,18 +33,15 @@ class LoggedEvent:
 
     def admits(self, world: Interpreter, state: Any, binding: Binding) -> bool:
         """Whether the parameters of a step out of a state are those of the line."""
-        assert self.rule is not None
-        return all(
-            self.admits_value(world, state, binding[:place], name, value)
-            for place, (name, value) in enumerate(zip(self.rule.params, binding, strict=True))
-        )
+        return all(self.admits_value(world, state, binding[:place], value) for place, value in enumerate(binding))
 
-    def admits_value(self, world: Interpreter, state: Any, before: Binding, name: str, value: int) -> bool:
-        """Whether a parameter may have a value, after those of `before`."""
+    def admits_value(self, world: Interpreter, state: Any, before: Binding, value: int) -> bool:
+        """Whether the parameter that follows those of `before` may have a value."""
+        assert self.rule is not None
+        name, parameter = list(self.rule.params.items())[len(before)]
         if name not in self.params:
             return True
-        assert self.rule is not None
-        wanted, parameter = self.params[name], self.rule.params[name]
+        wanted = self.params[name]
         if not isinstance(parameter, ElementOf | ItemOf):
             type_: Any = parameter.at(world.bounds, self.rule.name)
             return agrees(type_, value, wanted)
@@ -52,7 +49,7 @@ class LoggedEvent:
             (parameter.field,) if isinstance(parameter, ItemOf) else parameter.at(dict(zip(self.rule.params, before, strict=False)))
         )
         type_ = type_at(world.space.root, path)
-        return wanted == value or agrees(type_.item, list(value_at(state, path))[value], wanted)
+        return bool(wanted == value) or agrees(type_.item, list(value_at(state, path))[value], wanted)
 
     def differences(self, world: Interpreter, state: Any) -> Iterator[str]:
         """Yield what a state has otherwise than the line says."""
@@ -76,16 +73,35 @@ def agrees(type_: Type, value: Any, wanted: Any) -> bool:
         return wanted.casefold() in (shown.casefold(), shown.rpartition(" ")[2].casefold())
     if isinstance(type_, Scalar):
         return isinstance(wanted, int) and int(wanted) == int(value)
-    return _within(wanted, plain_value(type_, value))
+    if isinstance(type_, Maybe):
+        present = len(value) > 0
+        return present == (wanted is not None) and (not present or agrees(type_.item, item_at(value, 0), wanted))
+    if isinstance(type_, Record):
+        return isinstance(wanted, Mapping) and all(
+            name in type_.fields and agrees(type_.fields[name], getattr(value, name), one) for name, one in wanted.items()
+        )
+    if isinstance(type_, Map):
+        return (
+            isinstance(wanted, Mapping)
+            and wanted.keys() == {str(key) for key in value}
+            and all(agrees(type_.item, value.option(int(key)), one) for key, one in wanted.items())
+        )
+    items = list(value)
+    if not isinstance(wanted, list) or len(wanted) != len(items):
+        return False
+    if isinstance(type_, Collection):
+        return _in_some_order(type_.item, items, wanted)
+    return all(agrees(type_.item, item, one) for item, one in zip(items, wanted, strict=True))
 
 
-def _within(wanted: Any, plain: Any) -> bool:
-    """Whether a value of JSON is another one, objects with some of its fields only."""
-    if isinstance(wanted, Mapping) and isinstance(plain, Mapping):
-        return all(name in plain and _within(one, plain[name]) for name, one in wanted.items())
-    if isinstance(wanted, list) and isinstance(plain, list):
-        return len(wanted) == len(plain) and all(_within(one, other) for one, other in zip(wanted, plain, strict=True))
-    return bool(wanted == plain)
+def _in_some_order(type_: Type, items: Sequence[Any], wanted: Sequence[Any]) -> bool:
+    """Whether the elements of a set or bag are, in some order, what a log says."""
+    if not wanted:
+        return True
+    return any(
+        agrees(type_, item, wanted[0]) and _in_some_order(type_, [*items[:place], *items[place + 1 :]], wanted[1:])
+        for place, item in enumerate(items)
+    )
 
 
 def observations(lines: Iterable[str], name: str, world: Interpreter, ignored: Iterable[str] = ()) -> list[LoggedEvent]:
@@ -104,41 +120,9 @@ def observations(lines: Iterable[str], name: str, world: Interpreter, ignored: I
     return found
 
 
-def observations_of_itf(text: str, name: str, world: Interpreter) -> list[LoggedEvent]:
-    """Return the states of a trace in Apalache's Informal Trace Format as observations; variables are fields of the state.
-
-    Raises:
-        SpecError: the text is not such a trace, or has a variable that the state does not have.
-    """
-    try:
-        states = json.loads(text)["states"]
-        found = [{key: _of_itf(value) for key, value in state.items() if key != "#meta"} for state in states]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise SpecError(f"{name}: this is not a trace in ITF: {type(error).__name__}: {error}") from None
-    if not found:
-        raise SpecError(f"{name}: the trace has no state")
-    for number, state in enumerate(found, 1):
-        for path in state:
-            _check_path(path, f"{name}, state {number}", world)
-    return [LoggedEvent(number, f"state {number}", None, {}, state) for number, state in enumerate(found, 1)]
-
-
-def _of_itf(value: Any) -> Any:
-    """Return a value of ITF as traces have it: a set of numbers is a bit mask, an option is its value or None."""
-    if isinstance(value, list):
-        return [_of_itf(one) for one in value]
-    if not isinstance(value, dict):
-        return value
-    if "#bigint" in value:
-        return int(value["#bigint"])
-    if "#set" in value:
-        items = [_of_itf(one) for one in value["#set"]]
-        return sum(1 << one for one in items) if all(isinstance(one, int) for one in items) else items
-    if "#map" in value:
-        return {str(_of_itf(key)): _of_itf(one) for key, one in value["#map"]}
-    if value.keys() == {"tag", "value"}:
-        return None if value["tag"] == "None" else _of_itf(value["value"])
-    return {name: _of_itf(one) for name, one in value.items()}
+def observed_states(states: Iterable[Mapping[str, Any]]) -> list[LoggedEvent]:
+    """Return observations of states, each given by fields and their values; nothing is known of the steps."""
+    return [LoggedEvent(number, f"state {number}", None, {}, state) for number, state in enumerate(states, 1)]
 
 
 def _observation(number: int, text: str, where: str, world: Interpreter, ignored: set[str]) -> LoggedEvent:

@@ -14,7 +14,6 @@ from kafka_spec.model_check.interpreter.expression import Expression
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.record.layout import Layout
 from kafka_spec.model_check.traces.counterexample import Teller
-from kafka_spec.spec.language import parameters_of
 from kafka_spec.spec.language.domain import OutOfBound, OutOfDomain
 from kafka_spec.spec.vocabulary.table import Property, Rule, Spec, SpecError, first_line
 from kafka_spec.spec.vocabulary.trace import Action, Step, Trace
@@ -215,22 +214,14 @@ class Walk:
 
     def refusals(self) -> list[RefusedStep]:
         """Return what cannot happen here, each with the first guard that refuses it, as early as it does."""
-        return [refusal for rule in self.world.spec.rules for refusal in self._refusals(rule, (), rule.guards)]
+        return [refusal for rule in self.world.spec.rules for refusal in self._refusals(rule)]
 
-    def _refusals(self, rule: Rule, binding: Binding, left: tuple[Any, ...]) -> Iterator[RefusedStep]:
-        bound = {"s", "k", *list(rule.params)[: len(binding)]}
-        ready = [guard for guard in left if set(parameters_of(guard)) <= bound]
-        for guard in ready:
-            if not self.world.holds([guard], rule, self.state, binding):
+    def _refusals(self, rule: Rule) -> Iterator[RefusedStep]:
+        for binding, guard in self.world.refusing(rule, self.state):
+            if guard is not None:
                 yield RefusedStep(_action(rule, binding), rule.kind, guard.__name__, first_line(guard))
-                return
-        if len(binding) < len(rule.params):
-            values = self.world.values(rule, list(rule.params)[len(binding)], self.state, binding)
-            for value in values:
-                yield from self._refusals(rule, (*binding, value), tuple(guard for guard in left if guard not in ready))
-            return
-        if reason := self._forbidden(rule, binding):
-            yield RefusedStep(_action(rule, binding), rule.kind, "", reason)
+            elif len(binding) == len(rule.params) and (reason := self._forbidden(rule, binding)):
+                yield RefusedStep(_action(rule, binding), rule.kind, "", reason)
 
     def _forbidden(self, rule: Rule, binding: Binding) -> str:
         """Return which bound prevents a step whose guards hold, or ""."""

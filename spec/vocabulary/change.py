@@ -1,7 +1,8 @@
 """Changes of a spec that somebody proposes: other decisions, a guard left out, functions in place of others.
 
 A changed spec is a version of the spec, made of the same rules and machines. A function that calls a replaced one, itself or
-through others, gets a copy that calls the new one. So the spec stays as it was, and both can be checked in one process.
+through others, gets a copy that calls the new one. So the spec stays as it was, and both can be checked in one process. What judges
+(properties, final states, the constraint, forms and views) keeps its functions: a change is judged by what the spec states.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, TypeVar
 from kafka_spec.spec.language import Function, source_of
 from kafka_spec.spec.language.domain import SpecError
 from kafka_spec.spec.language.words import LOCAL_FUNCTIONS
-from kafka_spec.spec.vocabulary.table import Among, Machine, Property, Row, Rule, Spec
+from kafka_spec.spec.vocabulary.table import Among, Machine, Row, Rule, Spec
 from kafka_spec.spec.vocabulary.table.functions import Name, name_of
 
 Declared = TypeVar("Declared", Rule, Spec)
@@ -84,6 +85,7 @@ def replacements(spec: Spec, patch: ModuleType) -> dict[Function, Function]:
     known: dict[str, list[Function]] = {}
     for function in functions_of(spec):
         known.setdefault(function.__name__, []).append(function)
+    judging = {function.__name__ for claim in spec.properties for function in (claim.predicate, claim.when) if function is not None}
     own = {name: one for name, one in vars(patch).items() if isinstance(one, FunctionType) and one.__module__ == patch.__name__}
     stated: Mapping[str, str] = getattr(patch, REPLACES, {})
     if strange := [name for name in stated if name not in own]:
@@ -100,7 +102,9 @@ def replacements(spec: Spec, patch: ModuleType) -> dict[Function, Function]:
         found_for |= dict.fromkeys(found, function)
     if not found_for:
         name = next(iter(own), "")
-        raise SpecError(f"{patch.__name__}: none of its functions is one of {spec.name}; {_near(name, known)}")
+        if judges := [one for one in own if one in judging]:
+            raise SpecError(f"{patch.__name__}: {judges[0]} is a property's; a change is judged by the properties as they are")
+        raise SpecError(f"{patch.__name__}: none of its functions is one of the rules of {spec.name}; {_near(name, known)}")
     called = {one for function in functions_of(spec) for one in source_of(function).calls}
     for old, new in found_for.items():
         if old in called and (was := source_of(old).parameters) != (now := source_of(new).parameters):
@@ -114,7 +118,7 @@ def patched(spec: Spec, replaced: Mapping[Function, Function]) -> Spec:
 
 
 def functions_of(spec: Spec) -> list[Function]:
-    """Return the functions of a spec: those that rules, machines and properties name, and what they call, each once."""
+    """Return the functions of a protocol: those that rules and machines name, and what they call, each once."""
     found: dict[Function, None] = {}
     waiting = list(_named(spec))
     while waiting:
@@ -126,15 +130,13 @@ def functions_of(spec: Spec) -> list[Function]:
 
 
 def _named(spec: Spec) -> Iterator[Function]:
-    parts: list[Function | Name | None] = [spec.final, spec.constraint]
+    parts: list[Function | Name] = []
     for rule in (*spec.rules, spec.start):
         parts += [*rule.guards, *rule.bound_guards, *rule.effects]
         parts += [parameter.that for parameter in rule.params.values() if isinstance(parameter, Among)]
     for machine in spec.machines:
         parts += [one for row in machine.rows for one in (*row.looks, *row.effects)]
-    for claim in spec.properties:
-        parts += [claim.predicate, claim.when]
-    yield from (one for one in (*parts, *spec.normal_form, *spec.view) if isinstance(one, FunctionType))
+    yield from (one for one in parts if isinstance(one, FunctionType))
 
 
 class _Replacing:
@@ -149,12 +151,7 @@ class _Replacing:
             spec,
             rules=[self.rule(rule) for rule in spec.rules],
             machines=[self.machine(machine) for machine in spec.machines],
-            properties=[self.property(claim) for claim in spec.properties],
             start=self.rule(spec.start),
-            final=self.part(spec.final),
-            constraint=self.part(spec.constraint),
-            normal_form=self.all(spec.normal_form),
-            view=self.all(spec.view),
         )
 
     def rule(self, rule: Rule) -> Rule:
@@ -172,9 +169,6 @@ class _Replacing:
             for row in machine.rows
         )
         return machine if rows == machine.rows else dataclasses.replace(machine, rows=rows)
-
-    def property(self, claim: Property) -> Property:
-        return dataclasses.replace(claim, predicate=self.part(claim.predicate), when=self.part(claim.when))
 
     def all(self, parts: Iterable[Any]) -> tuple[Any, ...]:
         return tuple(map(self.part, parts))
