@@ -1,8 +1,8 @@
 """Compares a spec with a changed version of it: what the change violates, what it fixes, and where it makes any difference.
 
 Both are searched at the same bounds, each to its end. A property that the change violates counts as harm only where the search
-without the change has ended and satisfied it. What the change hides is not satisfied. The verdict is open if a property is tested
-without it and never with it, or if a bound prevents protocol steps only with it. A change that no search notices was not tested.
+without the change has ended and satisfied it. The verdict stays open if the change hides something: a property that is tested only
+without it, or protocol steps that a bound prevents only with it. A change that no search notices was not tested.
 """
 
 from __future__ import annotations

@@ -48,7 +48,9 @@ def add_output_options(parser: argparse.ArgumentParser, formats: Sequence[str]) 
 
 
 def outputs(options: argparse.Namespace) -> list[Output]:
-    """Return the formats to write and their files. A file without a format gets that of --format, and then stdout gets nothing.
+    """Return the formats to write and their files, stdout first: if a file cannot be written, the result was shown.
+
+    A file without a format gets that of --format, and then stdout gets nothing.
 
     Raises:
         SpecError: a format has no file, or the word before the colon is not a format. (A single letter is a drive.)
@@ -68,7 +70,7 @@ def outputs(options: argparse.Namespace) -> list[Output]:
             )
         else:
             plain.append((options.format, Path(text)))
-    return [*found, *(plain or [(options.format, None)])]
+    return [*([] if plain else [(options.format, None)]), *found, *plain]
 
 
 def duration(text: str) -> float:
