@@ -145,6 +145,12 @@ def _validate(parser: argparse.ArgumentParser) -> None:
     add_validate(parser)
 
 
+def _advise(parser: argparse.ArgumentParser) -> None:
+    from kafka_spec.conformance.advise.command import add_advise
+
+    add_advise(parser)
+
+
 def _init(parser: argparse.ArgumentParser) -> None:
     from kafka_spec.model_check.command.init import add_init
 
@@ -188,6 +194,9 @@ COMMANDS = {
     ),
     "admin": Command("create, describe, move and delete topics of a running cluster", _admin, "impl"),
     "validate": Command("check the state-change and controller logs of a real Kafka cluster against the tables", _validate),
+    "advise": Command(
+        "say whether a planned action is safe on a real KRaft cluster, by its metadata: may I do this?", _advise, "check"
+    ),
     "conformance": Command("compare the tables and the implementation with Kafka's own classes", _conformance, "kafka"),
     "completion": Command("print a script that completes commands, options and models in a shell", _completion, "check"),
 }

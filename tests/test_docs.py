@@ -123,7 +123,13 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 SHELL = re.compile(r"^```\n\$ (?:\.venv/bin/)?kafka-spec ([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SHOWN = [
     pytest.param(command, shown, id=f"{page}: {command}")
-    for page in ("README.md", "docs/clusters/metadata_log.md", "docs/clusters/validate.md", "docs/kafka/run.md")
+    for page in (
+        "README.md",
+        "docs/clusters/advise.md",
+        "docs/clusters/metadata_log.md",
+        "docs/clusters/validate.md",
+        "docs/kafka/run.md",
+    )
     for command, shown in SHELL.findall((ROOT / page).read_text(encoding="utf-8"))
 ]
 """Commands with their output, in a clone: those of the book's other pages are blocks of `console`, which run anywhere."""

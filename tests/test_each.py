@@ -342,7 +342,7 @@ GRAPHS = st.fixed_dictionaries({"edges": BITS, "faults": st.just(0) | BITS, "ask
 
 
 @given(GRAPHS)
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@settings(max_examples=30, deadline=None, derandomize=True, database=None)
 @pytest.mark.slow
 def test_random_graphs(bounds: dict[str, int]) -> None:
     """On any small graph both engines say of each binding what claims by hand say, in all kinds of properties."""

@@ -233,8 +233,8 @@ PAGES = (
     *(
         f"docs/{page}.md"
         for page in (
-            "bounds", "ci", "clusters/metadata_log", "clusters/validate", "draw", "examples", "explore", "export",
-            "kafka/conformance", "kafka/kraft", "kafka/run", "kafka/start", "spark",
+            "bounds", "ci", "clusters/advise", "clusters/metadata_log", "clusters/validate", "draw", "examples", "explore",
+            "export", "kafka/conformance", "kafka/kraft", "kafka/run", "kafka/start", "spark",
         )
     ),
 )  # fmt: skip
@@ -277,6 +277,10 @@ COMMANDS = {
     "kafka-spec validate tests/logs/2.8.2 --format html --output page.html": ("", 0),
     "kafka-spec validate tests/logs/kraft/f440-elr-outside-replicas -q": ("impl", 1),
     "kafka-spec validate tests/logs/kraft/f440-elr-outside-replicas --why p-0 -q": ("impl", 0),
+    "kafka-spec advise tests/logs/kraft/f440-elr-outside-replicas --at 195 --reassign examples/plans/reassign.json -q": (
+        "kafka",
+        1,
+    ),
     "kafka-spec conformance --list": ("kafka", 0),
     SPARK: ("spark", 0),
     f"{SPARK} --resume": ("spark", 0),

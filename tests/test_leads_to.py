@@ -550,7 +550,7 @@ def states_of(result: Exploration, finding: Finding) -> list[int]:
 
 
 @given(GRAPHS)
-@settings(max_examples=150, deadline=None, derandomize=True, database=None)
+@settings(max_examples=75, deadline=None, derandomize=True, database=None)
 @pytest.mark.slow
 def test_random_graphs(bounds: dict[str, int]) -> None:
     """On any small graph both engines agree with the definition and find the same lasso, and its replay agrees."""
@@ -627,7 +627,7 @@ def test_components(nodes: int, edges: int, seed: int) -> None:
 
 
 @given(st.lists(st.integers(0, 2**64 - 2), max_size=160), st.integers(0, 60), st.integers(0, 2**16))
-@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@settings(max_examples=50, deadline=None, derandomize=True, database=None)
 def test_numbers_of_fingerprints(some: list[int], shift: int, first: int) -> None:
     """Each fingerprint has the number of its state, also where they crowd; those that no state has are told with their places."""
     marks = np.array(list(dict.fromkeys((mark >> shift) + 1 for mark in some)), np.uint64)

@@ -732,7 +732,7 @@ EFFECTS: tuple[Function, ...] = (
 
 
 @pytest.mark.slow
-@settings(max_examples=400, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=250, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.tuples(st.sampled_from(EFFECTS), *[st.integers(-1, most) for most in (2, 4, 4)]), min_size=10, max_size=80))
 def test_effects_in_a_row(native: Native, steps: list[tuple[Function, int, int, int]]) -> None:
     """Any sequence of compiled effects writes the bytes of Python's result, or fails in the same way."""

@@ -401,7 +401,7 @@ GRAPHS = st.fixed_dictionaries(
 
 
 @given(GRAPHS)
-@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+@settings(max_examples=100, deadline=None, derandomize=True, database=None)
 @pytest.mark.slow
 def test_random_graphs(bounds: dict[str, int]) -> None:
     """On any small graph both engines find the first state without a way back, for two claims at once, or that none exists."""
@@ -429,7 +429,7 @@ def recordings(draw: st.DrawFn) -> tuple[list[int], list[tuple[int, int]], list[
 
 
 @given(recordings(), st.integers(0, 2**32), st.booleans())
-@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+@settings(max_examples=100, deadline=None, derandomize=True, database=None)
 def test_backward_reachability(
     recorded: tuple[list[int], list[tuple[int, int]], list[bool], list[bool]], seed: int, last_first: bool
 ) -> None:

@@ -629,6 +629,7 @@ def test_large_with_python_workers_killed(on_spark: Callable[..., Exploration], 
     same(found, embedded.explore(KIP_320, LARGE, threads=2))
 
 
+@pytest.mark.long
 def test_the_driver_killed_and_a_second_run(
     on_spark: Callable[..., Exploration], tmp_path: Path, medium: Exploration, kafka_spec: Command
 ) -> None:

@@ -211,7 +211,7 @@ def program_of(world: Interpreter, layout: Layout) -> Program:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("guards", [2, 3, 4])
+@pytest.mark.parametrize("guards", [2, pytest.param(3, marks=pytest.mark.long), pytest.param(4, marks=pytest.mark.long)])
 @settings(deadline=None, max_examples=60)
 @given(st.integers(0, 2**32))
 def test_one_form_for_all_names(guards: int, seed: int) -> None:
@@ -239,7 +239,7 @@ def test_one_form_for_all_names(guards: int, seed: int) -> None:
     assert {record.tobytes() for record in records} == {layout.pack(forms[0])}
 
 
-@pytest.mark.parametrize("guards", [5, 6])
+@pytest.mark.parametrize("guards", [5, pytest.param(6, marks=pytest.mark.long)])
 @settings(deadline=None, max_examples=20)
 @given(st.integers(0, 2**32))
 def test_forms_of_many_members(guards: int, seed: int) -> None:
@@ -272,7 +272,7 @@ def test_renaming() -> None:
 # Searches
 
 
-@pytest.mark.parametrize("guards", [2, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("guards", [2, pytest.param(3, marks=pytest.mark.long)])
 def test_orbits(guards: int) -> None:
     """Both engines find as many states as there are orbits of all states, with the same graph."""
     world = Interpreter(HOUSE, {"guards": guards})

@@ -906,7 +906,7 @@ def test_spark_agrees(tmp_path: Path) -> None:
             assert page_of(outcome) == page_of(expected)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_spark_leaves_no_process_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A session that the engine on Spark has started ends with its Java process."""
     from kafka_spec.conformance.validate import spark

@@ -237,16 +237,15 @@ def test_a_search_that_does_not_end_is_no_verdict() -> None:
 
 
 def test_a_cover_compares_all_bounds_up_to_a_sum() -> None:
-    """From bounds at which a change does nothing, the cover finds those at which it does harm."""
-    changed = with_decision(FIXED, "fetch_topic_ids", "NO")
-    base = FIXED.bound_values(dict.fromkeys(("fences", "records"), 0) | {"records": 1})
-    asked = WhatIf(FIXED, changed, Budget(600.0), 2)
-    found = list(asked.cover(base, 2))
+    """From bounds at which a change does no harm, the cover finds those at which it does."""
+    spec = MODELS["replication/kip_320"]
+    base = spec.bound_values({"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1})
+    asked = WhatIf(spec, without_guard(spec, "follower_is_in_leaders_epoch"), Budget(600.0), 2)
+    found = {one.name: one.harmed for one in asked.cover(base, 1)}
 
     assert asked.comparison.verdict == "harm"
-    assert {name for one in found if one.harmed for name, value in one.bounds.items() if value > base[name]} >= {
-        "deletions", "recreations",
-    }  # fmt: skip
+    assert len(found) == 1 + len(base) and found["the base"] == ()
+    assert found["max_records 2"] == found["replicas 3"] == ("WeakIsr", "StrongIsr")
 
 
 ANSWERS = {

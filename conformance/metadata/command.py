@@ -93,7 +93,7 @@ class Questions:
         self._told = bool(options.partition or options.topic or options.broker)
         self._why: str | None = options.why
         self._at: str | None = options.at
-        self._limit = limit_of(options.at) if options.at is not None else None
+        self.until = after(options.at) if options.at is not None else lambda _: False
         self._explaining = explaining
         if (self._told or self._why is not None) and explaining is None:
             raise SpecError("--partition, --topic, --broker and --why need explanations: leave --no-explain out")
@@ -104,13 +104,6 @@ class Questions:
     def only_looks(self) -> bool:
         """Whether a question replaces the verdict."""
         return self._told or self._why is not None or self._at is not None
-
-    def until(self, batch: LogBatch) -> bool:
-        """Whether a batch is after the place that is asked for."""
-        if self._limit is None:
-            return False
-        offset, time = self._limit
-        return batch.base > offset if time is None else batch.timestamp > time
 
     def answer(self, form: str, judge: LogJudge) -> str | bytes | None:
         """Return the answer in a form, None if nothing was asked."""
@@ -149,6 +142,16 @@ class Questions:
 
 def _epoch(judge: LogJudge) -> int:
     return judge.reigns[-1].epoch if judge.reigns else 0
+
+
+def after(place: str) -> Callable[[LogBatch], bool]:
+    """Return whether a batch is after a place: an offset, or a time in UTC.
+
+    Raises:
+        SpecError: it is neither.
+    """
+    offset, time = limit_of(place)
+    return lambda batch: batch.base > offset if time is None else batch.timestamp > time
 
 
 def limit_of(text: str) -> tuple[int, int | None]:

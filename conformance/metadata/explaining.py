@@ -95,17 +95,6 @@ class Explaining:
     # -----------------------------------------------------------------------------------------------------------------
     # Releases
 
-    def _possible(self) -> tuple[Release, ...]:
-        """Return the releases that may rule now, the likeliest first."""
-        if self.release is not None:
-            return (self.release,)
-        image = self.judge.image
-        record = image.others.get(("controller", self.judge.controller))
-        newest = None
-        if record is not None:
-            newest = next((one.max_supported_version for one in record.features if one.name == keys.METADATA_VERSION), None)
-        return candidates(newest, image.metadata_version)
-
     def _rule(self, offset: int, release: Release | None = None) -> None:
         """Set the ruling of the records from an offset on."""
         image = self.judge.image
@@ -114,7 +103,7 @@ class Explaining:
         if release is None and facts == self._facts:
             return
         self._facts = facts
-        possible = self._possible()
+        possible = possible_releases(self.judge, self.release)
         if release is not None:
             self._chosen[epoch] = release
         elif self._chosen.get(epoch) not in possible:
@@ -161,7 +150,7 @@ class Explaining:
     def _otherwise(self, entries: Sequence[MetadataEntry], place: int, end: int) -> Explained | None:
         """Explain by another release that may rule; from here on it does."""
         ruling = self.explainer.ruling
-        for release in self._possible():
+        for release in possible_releases(self.judge, self.release):
             if release != ruling.release:
                 self.explainer.ruling = Ruling(release, ruling.has_elr, ruling.bumps)
                 found = self.explainer.explain(entries, place, end)
@@ -238,6 +227,17 @@ class Explaining:
                 predict = explainer.predictions.predict
                 if predict(ruling, part.shape, asked._replace(least=own)) != predict(ruling, part.shape, asked):
                     acting.setdefault(OWN_MINIMUM, []).append(self.judge.image.name_of(part))
+
+
+def possible_releases(judge: LogJudge, given: Release | None = None) -> tuple[Release, ...]:
+    """Return the releases that may rule now, the likeliest first; only the given one, if one is."""
+    if given is not None:
+        return (given,)
+    record = judge.image.others.get(("controller", judge.controller))
+    newest = None
+    if record is not None:
+        newest = next((one.max_supported_version for one in record.features if one.name == keys.METADATA_VERSION), None)
+    return candidates(newest, judge.image.metadata_version)
 
 
 def run_ends(entries: Sequence[MetadataEntry]) -> list[int]:

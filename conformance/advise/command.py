@@ -1,0 +1,131 @@
+"""The subcommand `advise`: may I do this on my cluster? A planned action, searched from the metadata of a real cluster on."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kafka_spec.model_check.command.options import (
+    AS_EXPECTED,
+    INCONCLUSIVE,
+    VIOLATED,
+    add_output_options,
+    cores,
+    duration,
+    interruptible,
+    outputs,
+    threads,
+    write,
+)
+from kafka_spec.model_check.exploration import Budget
+from kafka_spec.model_check.report.escape import plain
+from kafka_spec.spec.optional_dependencies import needing
+from kafka_spec.spec.vocabulary.table import SpecError
+
+if TYPE_CHECKING:
+    from kafka_spec.conformance.advise.plans import OperatorPlan
+    from kafka_spec.conformance.advise.report import Advised
+    from kafka_spec.conformance.metadata.image import Image
+
+CODES = {"safe": AS_EXPECTED, "unsafe": VIOLATED, "undecided": INCONCLUSIVE}
+SECONDS = 300.0
+"""The time for all searches, unless --seconds names another."""
+MOST_FAULTS = 2
+KEEPS = ("records", "leader", "min-isr")
+WAITS = ("nothing", "unfenced", "in-sync")
+
+
+def add_advise(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `advise`."""
+    parser.description = (
+        "Reads the metadata of a KRaft cluster (the folder __cluster_metadata-0, a snapshot, a tar of them, the text of "
+        "kafka-dump-log), and searches the model from there on: with the planned action, and with faults at any moment. "
+        "It only reads files. Exit code 0: safe, 1: not safe, 3: not decided."
+    )
+    add = parser.add_argument
+    add("paths", nargs="+", type=Path, metavar="PATH", help="the metadata log, or folders that hold it")
+    add("--stop", action="append", default=[], type=int, metavar="ID", help="shut this broker down; repeated: all of them at once")
+    add("--restart", nargs="*", type=int, metavar="ID", help="restart these brokers, or all, one at a time in any order")
+    add("--reassign", type=Path, metavar="FILE.json", help="reassign, as kafka-reassign-partitions --execute does")
+    add("--cancel", type=Path, metavar="FILE.json", help="cancel reassignments, as kafka-reassign-partitions --cancel does")
+    set_help = "set min.insync.replicas or unclean.leader.election.enable"
+    add("--set", action="append", default=[], metavar="NAME=VALUE", help=set_help)
+    add("--topic", action="append", default=[], metavar="TOPIC", help="for --set: of this topic (default: of all)")
+    add("--wait", choices=WAITS, default=WAITS[0], help="what the plan waits for before each action (default: nothing)")
+    add("--faults", type=int, choices=range(MOST_FAULTS + 1), default=1, help="how many faults may happen (default: 1)")
+    add("--writes", type=int, choices=range(2), default=0, help="how many records clients write meanwhile (default: 0)")
+    add("--keep", action="append", choices=KEEPS, help="judge only this; may be repeated (default: all)")
+    add("--era", metavar="RELEASE", help="the release of the controller, 3.3 to 4.4 (default: what the log says)")
+    add("--at", metavar="OFFSET|TIME", help="the metadata as it was there (default: at the end)")
+    add("--setting", action="append", default=[], metavar="NAME=VALUE", help="what the brokers' files set, as for validate")
+    add("--seconds", type=duration, default=SECONDS, metavar="S", help=f"the time for all searches (default: {SECONDS:g})")
+    add("--threads", type=threads, default=cores(), metavar="N", help="threads (default: one per core)")
+    add_output_options(parser, ("text", "json"))
+    parser.set_defaults(run=run_advise)
+
+
+def run_advise(options: argparse.Namespace) -> int:
+    """Judge the plan, write the advice, and return the exit code: 0, 1 or 3."""
+    actions = [bool(options.stop), options.restart is not None, bool(options.reassign), bool(options.cancel), bool(options.set)]
+    if sum(actions) != 1:
+        raise SpecError("advise needs one plan: --stop ID, --restart, --reassign FILE, --cancel FILE or --set NAME=VALUE")
+    if options.topic and not options.set:
+        raise SpecError("--topic belongs to --set NAME=VALUE; a reassignment names its partitions in its file")
+    wanted = outputs(options)
+    with needing("impl"), needing("check"):
+        from kafka_spec.conformance.advise.report import json_of, text_of
+    budget = Budget(options.seconds)
+    with interruptible(budget):
+        advised = advised_of(options, budget)
+    for form, file in wanted:
+        write(json_of(advised) if form == "json" else plain(text_of(advised)), file)
+    return CODES[advised.verdict]
+
+
+def advised_of(options: argparse.Namespace, budget: Budget) -> Advised:
+    """Read the metadata, and judge the plan in each situation that it touches."""
+    from kafka_spec.conformance.advise import advising
+    from kafka_spec.conformance.advise.plans import WAITS as WAIT_OF
+    from kafka_spec.conformance.advise.report import Advised
+    from kafka_spec.conformance.advise.situations import touched_by
+    from kafka_spec.conformance.metadata.cluster import cluster_of
+    from kafka_spec.conformance.metadata.command import after, release_of, settings_of
+
+    until = after(options.at) if options.at is not None else None
+    cluster = cluster_of(options.paths, settings_of(options.setting), release_of(options.era), until)
+    plan = _plan(options, cluster.judge.image, WAIT_OF[options.wait])
+    touched = touched_by(plan, cluster.judge, cluster.allows_unclean)
+    keep = [advising.KEEPS[name] for name in KEEPS if not options.keep or name in options.keep]
+    adviser = advising.Adviser(cluster.model, options.faults, options.writes, keep, budget, options.threads)
+    advised = Advised(plan, cluster.text, options.faults, options.writes, keep, too_large=touched.too_large, notes=cluster.notes)
+    for place, alike in enumerate(touched.alike):
+        show_progress(place, len(touched.alike), options.quiet)
+        advice = adviser.advise(alike, plan.wait)
+        advised.advices.append(advice)
+        if advice.harm and (cure := adviser.cure(advice, plan.waits)) is not None:
+            advised.cures[place] = cure
+    return advised
+
+
+def _plan(options: argparse.Namespace, image: Image, wait: int) -> OperatorPlan:
+    """Return the plan that the options state."""
+    from kafka_spec.conformance.advise import plans
+    from kafka_spec.spec.kraft.planned import Wait
+
+    if options.stop:
+        return plans.stopping(image, options.stop, Wait(wait))
+    if options.restart is not None:
+        return plans.restarting(image, options.restart, Wait(wait))
+    if options.reassign:
+        return plans.reassigning(image, options.reassign, Wait(wait))
+    if options.cancel:
+        return plans.cancelling(image, options.cancel, Wait(wait))
+    return plans.setting(image, options.set, options.topic)
+
+
+def show_progress(done: int, of: int, quiet: bool) -> None:
+    """Show on a terminal how many situations are judged."""
+    if not quiet and sys.stderr.isatty():
+        sys.stderr.write(f"\r{done} of {of} situations judged ")

@@ -1,0 +1,145 @@
+"""What an operator plans: shut brokers down, restart them, reassign partitions, cancel that, change settings of topics."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from kafka_spec.conformance.metadata.image import Image
+from kafka_spec.spec.kraft.planned import Wait
+from kafka_spec.spec.vocabulary.table import SpecError
+
+PartitionName: TypeAlias = tuple[str, int]
+"""A topic and the number of a partition."""
+
+SETTINGS = ("min.insync.replicas", "unclean.leader.election.enable")
+WAITS = {"nothing": Wait.NOTHING, "unfenced": Wait.UNFENCED, "in-sync": Wait.IN_SYNC}
+WAITS_IN_WORDS = {
+    Wait.NOTHING: "without waiting",
+    Wait.UNFENCED: "waiting until the broker before is unfenced",
+    Wait.IN_SYNC: "waiting until every replica of these partitions is in the ISR",
+}
+
+
+@dataclass(frozen=True)
+class OperatorPlan:
+    """One action. `stop` are the brokers to shut down, `targets` the replicas that a reassignment asks for."""
+
+    text: str
+    stop: frozenset[int] = frozenset()
+    one_by_one: bool = False
+    """They are started again, and one is shut down at a time."""
+    targets: Mapping[PartitionName, tuple[int, ...]] = field(default_factory=dict)
+    cancel: frozenset[PartitionName] = frozenset()
+    settings: Mapping[str, str] = field(default_factory=dict)
+    topics: frozenset[str] = frozenset()
+    """The topics whose settings change; empty: all."""
+    wait: Wait = Wait.NOTHING
+
+    @property
+    def waits(self) -> tuple[Wait, ...]:
+        """What else could be waited for, the least first."""
+        if self.settings:
+            return ()
+        found = (Wait.UNFENCED, Wait.IN_SYNC) if self.one_by_one else (Wait.IN_SYNC,)
+        return tuple(wait for wait in found if wait > self.wait)
+
+    def changes(self, name: PartitionName) -> bool:
+        """Whether it changes settings of the topic of a partition."""
+        return bool(self.settings) and (not self.topics or name[0] in self.topics)
+
+
+def stopping(image: Image, brokers: Sequence[int], wait: Wait) -> OperatorPlan:
+    """Return the plan to shut down brokers, all at once.
+
+    Raises:
+        SpecError: one of them is not registered.
+    """
+    _check_brokers(image, brokers)
+    several = f"brokers {', '.join(map(str, brokers))}" if len(brokers) > 1 else f"broker {brokers[0]}"
+    return OperatorPlan(f"shut down {several}", frozenset(brokers), wait=wait)
+
+
+def restarting(image: Image, brokers: Sequence[int], wait: Wait) -> OperatorPlan:
+    """Return the plan to restart brokers one at a time, in any order; without names, all that are not fenced."""
+    _check_brokers(image, brokers)
+    chosen = brokers or [number for number, broker in sorted(image.brokers.items()) if not broker.fenced]
+    several = f"brokers {', '.join(map(str, brokers))}" if brokers else "all brokers"
+    return OperatorPlan(f"restart {several}, one at a time", frozenset(chosen), one_by_one=True, wait=wait)
+
+
+def reassigning(image: Image, file: Path, wait: Wait) -> OperatorPlan:
+    """Return the plan of a file as kafka-reassign-partitions --execute takes it."""
+    targets = {}
+    for name, entry in _partitions_of(image, file):
+        replicas = entry.get("replicas")
+        if not isinstance(replicas, list) or not replicas or not all(isinstance(one, int) for one in replicas):
+            raise SpecError(f"{file}: {name[0]}-{name[1]} has replicas {replicas!r}; they are a list of broker ids")
+        if len(set(replicas)) < len(replicas):
+            raise SpecError(f"{file}: {name[0]}-{name[1]} names a broker twice: {replicas}")
+        if unknown := [one for one in replicas if one not in image.brokers]:
+            raise SpecError(f"{file}: {name[0]}-{name[1]}: broker {unknown[0]} is not registered; {_known(image)}")
+        targets[name] = tuple(replicas)
+    return OperatorPlan(f"reassign as in {file}", targets=targets, wait=wait)
+
+
+def cancelling(image: Image, file: Path, wait: Wait) -> OperatorPlan:
+    """Return the plan to cancel the reassignments of the partitions in a file, as kafka-reassign-partitions --cancel does."""
+    names = [name for name, _ in _partitions_of(image, file)]
+    for topic, number in names:
+        shape = _find(image, (topic, number), file).shape
+        if not shape.adding and not shape.removing:
+            raise SpecError(f"{file}: no reassignment of {topic}-{number} runs; leave it out")
+    return OperatorPlan(f"cancel the reassignments in {file}", cancel=frozenset(names), wait=wait)
+
+
+def setting(image: Image, settings: Sequence[str], topics: Sequence[str]) -> OperatorPlan:
+    """Return the plan to change settings of topics, given as NAME=VALUE."""
+    changed = {}
+    for one in settings:
+        name, _, value = one.partition("=")
+        fits = (value.isdigit() and int(value) > 0) if name == SETTINGS[0] else value in ("true", "false")
+        if name not in SETTINGS or not fits:
+            raise SpecError(f"--set {one}: it is min.insync.replicas=NUMBER or unclean.leader.election.enable=true|false")
+        changed[name] = value
+    if unknown := [topic for topic in topics if topic not in image.ids]:
+        raise SpecError(f"--topic {unknown[0]}: there is no such topic; there is {', '.join(sorted(image.ids)[:10]) or 'none'}")
+    where = f" of {', '.join(topics)}" if topics else " of all topics"
+    return OperatorPlan(f"set {', '.join(settings)}{where}", settings=changed, topics=frozenset(topics))
+
+
+def _partitions_of(image: Image, file: Path) -> list[tuple[PartitionName, Mapping[str, Any]]]:
+    """Return the partitions that a file of kafka-reassign-partitions names, each with its entry."""
+    try:
+        entries = json.loads(file.read_text(encoding="utf-8"))["partitions"]
+        found = [((one["topic"], one["partition"]), one) for one in entries]
+    except OSError as error:
+        raise SpecError(f"{file}: {error.strerror}; name a file as kafka-reassign-partitions takes it") from None
+    except (ValueError, LookupError, TypeError):
+        example = '{"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas": [1, 2]}]}'
+        raise SpecError(f"{file}: it is not a reassignment; write {example}") from None
+    if not found:
+        raise SpecError(f"{file}: it names no partition")
+    for name, _ in found:
+        _find(image, name, file)
+    return found
+
+
+def _find(image: Image, name: PartitionName, file: Path) -> Any:
+    partition = image.find(image.ids.get(name[0], b""), name[1])
+    if partition is None:
+        known = ", ".join(sorted(image.ids)[:10]) or "no topic"
+        raise SpecError(f"{file}: there is no partition {name[0]}-{name[1]} in this metadata, which has {known}")
+    return partition
+
+
+def _check_brokers(image: Image, brokers: Sequence[int]) -> None:
+    if unknown := [one for one in brokers if one not in image.brokers]:
+        raise SpecError(f"broker {unknown[0]} is not registered; {_known(image)}")
+
+
+def _known(image: Image) -> str:
+    return f"there are brokers {', '.join(map(str, sorted(image.brokers))) or 'none'}"

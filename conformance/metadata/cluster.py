@@ -1,0 +1,70 @@
+"""A cluster as the end of its metadata log leaves it: the image, the release that rules, and the model of that release."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from kafka_spec.conformance.metadata.batches import LogBatch
+from kafka_spec.conformance.metadata.explaining import Explaining, possible_releases
+from kafka_spec.conformance.metadata.judge import LogJudge, StaticSettings, time_of
+from kafka_spec.conformance.metadata.rulings import NO_BUMP_FROM, Release
+from kafka_spec.conformance.metadata.sources import find_sources
+from kafka_spec.conformance.metadata.validation import Validation
+from kafka_spec.spec.case import Era
+from kafka_spec.spec.decisions.variants import Checked
+from kafka_spec.spec.kraft.eras import SUITE
+from kafka_spec.spec.vocabulary.table import Spec, SpecError
+
+
+@dataclass
+class ClusterAtEnd:
+    """A cluster at the end of its log; `notes` say why its state may be another."""
+
+    judge: LogJudge
+    release: Release
+    notes: list[str]
+
+    @property
+    def text(self) -> str:
+        """When it was so, and what it runs, in a line."""
+        image = self.judge.image
+        when = f", at {time_of(self.judge.last_time)} UTC" if self.judge.last_time else ""
+        features = f"Kafka {self.release.name}, {'with' if image.has_elr else 'without'} eligible leader replicas"
+        return f"the metadata before offset {self.judge.next or 0:,}{when}: {features}"
+
+    @cached_property
+    def allows_unclean(self) -> Mapping[bytes, bool]:
+        """Whether each topic allows unclean elections."""
+        explaining = Explaining(self.judge, self.release)
+        return {topic_id: explaining.allows_unclean(topic_id) for topic_id in self.judge.image.names}
+
+    @cached_property
+    def model(self) -> Spec:
+        """The model of KRaft with the known bugs of the release, and the features that are on."""
+        image = self.judge.image
+        era = SUITE.spec_of(Era(self.release.name, f"Kafka {self.release.name}", self.release.name, ()))
+        bumps = 0 < image.metadata_version < NO_BUMP_FROM
+        decisions = {"elr": Checked(int(image.has_elr)), "bump_on_shrink": Checked(int(bumps))}
+        return era.replacing(era.name, era.summary, decisions=decisions)
+
+
+def cluster_of(
+    paths: Sequence[Path], settings: StaticSettings, release: Release | None = None, until: Callable[[LogBatch], bool] | None = None
+) -> ClusterAtEnd:
+    """Read metadata logs to their end, or up to the first batch of which `until` holds.
+
+    `release` is that of the controller, None to find it in the log.
+
+    Raises:
+        SpecError: there is no metadata log, or no partition in it.
+    """
+    judge = LogJudge(settings)
+    with find_sources(paths) as sources:
+        outcome = Validation(sources, judge).run(until or (lambda _: False))
+    if not judge.image.partitions:
+        raise SpecError(f"{', '.join(map(str, paths))}: this metadata has no partition; name the log of a cluster with topics")
+    notes = [] if until else [one for one in outcome.unseen if "snapshots without a log" not in one]
+    return ClusterAtEnd(judge, possible_releases(judge, release)[0], notes)

@@ -1,0 +1,245 @@
+"""`kafka-spec advise` judges a planned action by the metadata of a cluster: of logs of real clusters, and of made ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from benchmarks.metadata_log import Writer
+from kafka_spec.conformance.advise.plans import stopping
+from kafka_spec.conformance.advise.situations import touched_by
+from kafka_spec.conformance.metadata import image as keys
+from kafka_spec.conformance.metadata.cluster import cluster_of
+from kafka_spec.conformance.metadata.judge import StaticSettings
+from kafka_spec.model_check.check import check
+from kafka_spec.spec.kraft.fixed import FIXED
+from kafka_spec.spec.kraft.planned import Wait, planned
+from tests.conftest import Command
+
+LOGS = Path(__file__).parent / "logs" / "kraft"
+P0 = {"topic": "p", "partition": 0}
+WHOLE = {"partitions": [{**P0, "replicas": [0, 1, 2]}]}
+REFUSED = {
+    "f440-elr-outside-replicas": ("195", "--reassign", WHOLE, "a committed record is lost, by 1 fault: kill"),
+    "f440-stale-reassignment-lists": ("146", "--reassign", WHOLE, "the ISR is below min.insync.replicas, without a fault"),
+    "f412-cancellation-elects-cleanly": ("77", "--cancel", {"partitions": [P0]}, "a committed record is lost, without a fault"),
+    "f412-cancellation-below-min-isr": (
+        "73",
+        "--cancel",
+        {"partitions": [P0]},
+        "the ISR is below min.insync.replicas, without a fault",
+    ),
+}
+"""Per log of a finding: an offset, and what was done next on the real cluster, which the advice refuses, and why."""
+
+Cluster: TypeAlias = Callable[..., str]
+"""Writes the metadata of a cluster, and returns its folder."""
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Cluster:
+    """Return a function that writes a cluster of five brokers; `isr` of the topics `t0`, `t1`, ... , on their first brokers."""
+
+    def write(
+        *topics: tuple[Sequence[int], Sequence[int]], fenced: Sequence[int] = (), least: int = 2, elr: Sequence[int] = ()
+    ) -> str:
+        made = tmp_path / "__cluster_metadata-0"
+        made.mkdir(exist_ok=True)
+        with (made / f"{0:020}.log").open("wb") as file:
+            log = Writer(file)
+            log.write(log.record(keys.FEATURE, name=keys.METADATA_VERSION, feature_level=33))
+            log.write(log.record(keys.FEATURE, name=keys.ELR_FEATURE, feature_level=1))
+            for number in range(5):
+                log.write(registration(log, number, number in fenced))
+            for number, (replicas, isr) in enumerate(topics):
+                log.write(*topic(log, number, replicas, isr, least, elr))
+        return str(tmp_path)
+
+    return write
+
+
+def registration(log: Writer, number: int, fenced: bool) -> tuple[int, Any]:
+    """Return the registration of a broker."""
+    return log.record(
+        keys.REGISTER_BROKER, broker_id=number, incarnation_id=bytes([number] * 16), broker_epoch=log.offset, fenced=fenced
+    )
+
+
+def topic(
+    log: Writer, number: int, replicas: Sequence[int], isr: Sequence[int], least: int, elr: Sequence[int]
+) -> list[tuple[int, Any]]:
+    """Return the records of a topic with one partition, led by the first ISR member."""
+    topic_id, name = (number + 1).to_bytes(16, "big"), f"t{number}"
+    return [
+        log.record(keys.TOPIC, name=name, topic_id=topic_id),
+        log.record(keys.CONFIG, resource_type=2, resource_name=name, name="min.insync.replicas", value=str(least)),
+        log.record(
+            keys.PARTITION,
+            partition_id=0,
+            topic_id=topic_id,
+            replicas=tuple(replicas),
+            isr=tuple(isr),
+            leader=isr[0] if isr else -1,
+            eligible_leader_replicas=tuple(elr) or None,
+        ),
+    ]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Real clusters
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_lost_records_on_real_clusters_is_refused_beforehand(name: str, tmp_path: Path, inside: Command) -> None:
+    """The action that did harm in the log of each finding is not safe by the metadata just before it, and the advice says why."""
+    at, option, content, why = REFUSED[name]
+    file = tmp_path / "plan.json"
+    file.write_text(json.dumps(content), encoding="utf-8")
+    advised = inside("advise", str(LOGS / name), "--at", at, option, str(file), "--faults", "1" if "by 1 fault" in why else "0")
+    assert advised.returncode == 1, advised.stdout + advised.stderr
+    assert f"  how {why}" in advised.stdout
+
+
+def test_waiting_until_the_elr_is_empty_makes_a_reassignment_safe(tmp_path: Path, inside: Command) -> None:
+    """Of elr-outside-replicas the advice finds the cure that its page names: let the ISR be full first."""
+    file = tmp_path / "plan.json"
+    file.write_text(json.dumps(WHOLE), encoding="utf-8")
+    arguments = ("advise", str(LOGS / "f440-elr-outside-replicas"), "--at", "195", "--reassign", str(file), "--keep", "records")
+    advised = inside(*arguments, "--format", "json")
+    situation = json.loads(advised.stdout)["situations"][0]
+    assert situation["harm"]["KeepsRecords"]["faults"] == ["crashes"]
+    assert situation["safe_with_wait"] == "in_sync" and situation["not_in_sync"] == [1]
+    assert inside(*arguments, "--wait", "in-sync").returncode == 0
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Made clusters
+
+
+def test_one_of_three_replicas_may_be_stopped(cluster: Cluster, inside: Command) -> None:
+    """Stopping one of three replicas in sync is safe, and the report says that one fault more takes the ISR below its minimum."""
+    advised = inside("advise", cluster(([0, 1, 2], [0, 1, 2]), ([2, 3, 4], [2, 3, 4])), "--stop", "0")
+    assert advised.returncode == 0, advised.stdout
+    assert "it touches 1 partition in 1 situation, searched with any single fault" in advised.stdout
+    assert "a committed record is lost             not with any single fault" in advised.stdout
+    assert "the ISR is below min.insync.replicas   by 1 fault: kill             not so" in advised.stdout
+
+
+def test_the_only_replica_in_sync_is_stopped_after_the_others_are_back(cluster: Cluster, inside: Command) -> None:
+    """Stopping the only ISR member leaves no leader; with the wait until the others are in sync it is safe."""
+    advised = inside("advise", cluster(([0, 1, 2], [0]), least=1), "--stop", "0", "--faults", "0")
+    assert advised.returncode == 1
+    assert "how no broker leads, without a fault" in advised.stdout
+    assert "safe waiting until every replica of these partitions is in the ISR; now broker 1, broker 2 are not" in advised.stdout
+
+
+def test_nothing_helps_a_partition_of_one_replica(cluster: Cluster, inside: Command) -> None:
+    """A restart of the only replica leaves no leader, whatever is waited for; a plan that is judged by records alone is safe."""
+    folder = cluster(([3], [3]), least=1)
+    advised = inside("advise", folder, "--restart", "--faults", "0")
+    assert advised.returncode == 1 and "nothing that can be waited for makes it safe" in advised.stdout
+    assert inside("advise", folder, "--restart", "--faults", "0", "--keep", "records").returncode == 0
+
+
+def test_restarting_without_waiting_is_not_safe(cluster: Cluster, inside: Command) -> None:
+    """A restart of all brokers that waits for processes alone empties the ISR; one that waits for the ISR keeps everything."""
+    folder = cluster(([0, 1, 2], [0, 1, 2]))
+    arguments = ("advise", folder, "--restart", "--faults", "0", "--keep", "leader", "--keep", "min-isr")
+    advised = inside(*arguments)
+    assert advised.returncode == 1 and "-> leader none, ISR []" in advised.stdout
+    assert inside(*arguments, "--wait", "in-sync").returncode == 0
+
+
+def test_settings(cluster: Cluster, inside: Command) -> None:
+    """A min.insync.replicas above the size of the ISR is not safe, nor are unclean elections where one fault empties the ISR."""
+    folder = cluster(([0, 1, 2], [0, 1]), least=2)
+    assert inside("advise", folder, "--set", "min.insync.replicas=3", "--faults", "0").returncode == 1
+    assert inside("advise", folder, "--set", "min.insync.replicas=1", "--topic", "t0", "--faults", "0").returncode == 0
+    one = cluster(([0, 1], [0]), least=1)
+    unclean = inside("advise", one, "--set", "unclean.leader.election.enable=true", "--keep", "records")
+    assert unclean.returncode == 1 and "how a committed record is lost, by 1 fault" in unclean.stdout
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is not decided
+
+
+def test_what_the_model_has_no_room_for_is_not_decided(cluster: Cluster, inside: Command) -> None:
+    """A partition of more brokers than the model has is not decided, although everything else is safe."""
+    advised = inside("advise", cluster(([0, 1, 2, 3, 4], [0, 1, 2, 3, 4]), ([0, 1, 2], [0, 1, 2])), "--stop", "0", "--faults", "0")
+    assert advised.returncode == 3
+    assert "not decided: t0-0: 5 brokers matter to it, and the model has room for 4" in advised.stdout
+
+
+def test_a_plan_that_never_happens_is_not_safe(cluster: Cluster, tmp_path: Path, inside: Command) -> None:
+    """A reassignment to the replicas that are there does nothing, so that nothing is known about it."""
+    file = tmp_path / "plan.json"
+    file.write_text(json.dumps({"partitions": [{"topic": "t0", "partition": 0, "replicas": [0, 1, 2]}]}), encoding="utf-8")
+    advised = inside("advise", cluster(([0, 1, 2], [0, 1, 2])), "--reassign", str(file))
+    assert advised.returncode == 3 and "the plan cannot be carried out" in advised.stdout
+
+
+def test_a_search_that_is_cut_is_not_decided(cluster: Cluster, inside: Command) -> None:
+    """Where the time is spent, nothing is called safe."""
+    advised = inside("advise", cluster(([0, 1, 2], [0, 1, 2])), "--stop", "0", "--seconds", "0")
+    assert advised.returncode == 3 and "the time budget of 0 s is spent" in advised.stdout
+
+
+MISTAKES = {
+    "no plan": ((), "advise needs one plan"),
+    "two plans": (("--stop", "0", "--restart"), "advise needs one plan"),
+    "another broker": (("--stop", "9"), "broker 9 is not registered; there are brokers 0, 1, 2, 3, 4"),
+    "a setting": (("--set", "min.insync.replicas=0"), "it is min.insync.replicas=NUMBER"),
+    "another topic": (("--set", "min.insync.replicas=1", "--topic", "x"), "there is no such topic; there is t0"),
+    "a topic without a setting": (("--stop", "0", "--topic", "t0"), "--topic belongs to --set"),
+    "no file": (("--reassign", "nowhere"), "name a file as kafka-reassign-partitions takes it"),
+    "another file": (("--reassign", "text"), 'write {"version": 1, "partitions": ['),
+    "nothing to cancel": (("--cancel", "plan"), "no reassignment of t0-0 runs; leave it out"),
+    "a broker twice": (("--reassign", "twice"), "t0-0 names a broker twice: [0, 0]"),
+    "an unknown target": (("--reassign", "unknown"), "t0-0: broker 7 is not registered"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_one_line(
+    mistake: str, cluster: Cluster, tmp_path: Path, inside: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each mistake ends with code 2 and one line, which names the cure."""
+    arguments, cure = MISTAKES[mistake]
+    folder = cluster(([0, 1, 2], [0, 1, 2]))
+    monkeypatch.chdir(tmp_path)
+    Path("text").write_text("p-0 to 1", encoding="utf-8")
+    for name, replicas in (("plan", [1]), ("twice", [0, 0]), ("unknown", [7])):
+        named = {"partitions": [{"topic": "t0", "partition": 0, "replicas": replicas}]}
+        Path(name).write_text(json.dumps(named), encoding="utf-8")
+    advised = inside("advise", folder, *arguments)
+    assert advised.returncode == 2 and advised.stdout == ""
+    assert cure in advised.stderr and advised.stderr.count("\n") == 1
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The model
+
+
+def test_partitions_that_differ_in_names_alone_are_searched_once(cluster: Cluster) -> None:
+    """Partitions that are equal up to the ids of their brokers are one situation; one with another ISR is another."""
+    found = cluster_of([Path(cluster(([0, 1, 2], [0, 1, 2]), ([0, 4, 3], [0, 4, 3]), ([0, 3, 2], [0, 3])))], StaticSettings())
+    touched = touched_by(stopping(found.judge.image, [0], Wait.NOTHING), found.judge, found.allows_unclean)
+    assert [[name for name, _, _ in alike.partitions] for alike in touched.alike] == [["t0-0", "t1-0"], ["t2-0"]]
+    assert touched.alike[0].partitions[1][2] == (0, 4, 3)
+
+
+def test_the_beginning_is_a_state_of_kafka(cluster: Cluster) -> None:
+    """From the metadata of a cluster on, `fixed` satisfies all of its properties, with a crash too; two engines agree."""
+    found = cluster_of([Path(cluster(([0, 1], [0, 1]), ([0, 1], [0]), ([1, 0], [1]), elr=(), least=1))], StaticSettings())
+    touched = touched_by(stopping(found.judge.image, [0], Wait.NOTHING), found.judge, found.allows_unclean)
+    own = [claim.name for claim in FIXED.properties]
+    for alike in touched.alike:
+        for crashes in (0, 1):
+            bounds = {**dict(alike.situation.planned), "records": 1, "crashes": crashes}
+            result = check(planned(FIXED), bounds, properties=own, engine="embedded" if crashes else "both", everything=True)
+            assert result.verdict == "holds", (alike.name, result.violated)
