@@ -154,6 +154,13 @@ def test_restarting_without_waiting_is_not_safe(cluster: Cluster, inside: Comman
     assert inside(*arguments, "--wait", "in-sync").returncode == 0
 
 
+def test_a_restart_begins_with_the_brokers_that_nothing_waits_for(cluster: Cluster, inside: Command) -> None:
+    """The order of a restart has those brokers last whose partitions are not in sync, and names the partitions."""
+    folder = cluster(([0, 1], [0, 1]), ([2, 3], [2]), least=1)
+    advised = inside("advise", folder, "--restart", "--faults", "0", "--keep", "records")
+    assert "order: broker 0, broker 1, broker 4, broker 2 (once t1-0 is in sync), broker 3 (once t1-0 is in sync)" in advised.stdout
+
+
 def test_settings(cluster: Cluster, inside: Command) -> None:
     """A min.insync.replicas above the size of the ISR is not safe, nor are unclean elections where one fault empties the ISR."""
     folder = cluster(([0, 1, 2], [0, 1]), least=2)

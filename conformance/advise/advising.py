@@ -9,12 +9,14 @@ min.insync.replicas by itself. Where it does harm, the same is searched with som
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations_with_replacement
 from typing import Literal, TypeAlias
 
-from kafka_spec.conformance.advise.situations import Alike, Bounds
+from kafka_spec.conformance.advise.plans import OperatorPlan
+from kafka_spec.conformance.advise.situations import Alike, Bounds, touched_by, waiting_for
+from kafka_spec.conformance.metadata.cluster import ClusterAtEnd
 from kafka_spec.model_check.check import check
 from kafka_spec.model_check.exploration import Budget, Exploration
 from kafka_spec.spec.kraft.planned import WANTED, Wait, planned
@@ -171,6 +173,50 @@ class Adviser:
             return planned.stopped
         asked = [(name, faults) for name, found in planned.violated.items() for faults in found if counts(name, faults)]
         return before.stopped if any(not before.knows(name, faults) for name, faults in asked) else ""
+
+
+@dataclass
+class Advised:
+    """What was asked, of which cluster, and the advice for each situation; `cures` are by the place of their advice."""
+
+    plan: OperatorPlan
+    cluster: str
+    faults: int
+    writes: int
+    keep: Sequence[Name]
+    advices: list[Advice] = field(default_factory=list)
+    cures: dict[int, Advice] = field(default_factory=dict)
+    too_large: Mapping[str, str] = field(default_factory=dict)
+    order: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    """Of a restart, the brokers in the order that waits least, each with its partitions that are not in sync now."""
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def verdict(self) -> AdviceVerdict:
+        """Whether the plan is safe for all partitions."""
+        verdicts = {advice.verdict for advice in self.advices}
+        if "unsafe" in verdicts:
+            return "unsafe"
+        return "undecided" if "undecided" in verdicts or self.too_large or self.notes else "safe"
+
+
+def judged(
+    cluster: ClusterAtEnd, plan: OperatorPlan, adviser: Adviser, shown: Callable[[int, int], None] = lambda done, of: None
+) -> Advised:
+    """Judge a plan in each situation that it touches; where it does harm, look for what to wait for."""
+    touched = touched_by(plan, cluster.judge, cluster.allows_unclean)
+    advised = Advised(
+        plan, cluster.text, adviser.most, adviser.writes, adviser.keep, too_large=touched.too_large, notes=cluster.notes
+    )
+    if plan.one_by_one:
+        advised.order = waiting_for(plan, cluster.judge.image)
+    for place, alike in enumerate(touched.alike):
+        shown(place, len(touched.alike))
+        advice = adviser.advise(alike, plan.wait)
+        advised.advices.append(advice)
+        if advice.harm and (cure := adviser.cure(advice, plan.waits)) is not None:
+            advised.cures[place] = cure
+    return advised
 
 
 def left_open(result: Exploration) -> str:

@@ -25,8 +25,8 @@ from kafka_spec.spec.optional_dependencies import needing
 from kafka_spec.spec.vocabulary.table import SpecError
 
 if TYPE_CHECKING:
+    from kafka_spec.conformance.advise.advising import Advised
     from kafka_spec.conformance.advise.plans import OperatorPlan
-    from kafka_spec.conformance.advise.report import Advised
     from kafka_spec.conformance.metadata.image import Image
 
 CODES = {"safe": AS_EXPECTED, "unsafe": VIOLATED, "undecided": INCONCLUSIVE}
@@ -88,25 +88,15 @@ def advised_of(options: argparse.Namespace, budget: Budget) -> Advised:
     """Read the metadata, and judge the plan in each situation that it touches."""
     from kafka_spec.conformance.advise import advising
     from kafka_spec.conformance.advise.plans import WAITS as WAIT_OF
-    from kafka_spec.conformance.advise.report import Advised
-    from kafka_spec.conformance.advise.situations import touched_by
     from kafka_spec.conformance.metadata.cluster import cluster_of
     from kafka_spec.conformance.metadata.command import after, release_of, settings_of
 
     until = after(options.at) if options.at is not None else None
     cluster = cluster_of(options.paths, settings_of(options.setting), release_of(options.era), until)
     plan = _plan(options, cluster.judge.image, WAIT_OF[options.wait])
-    touched = touched_by(plan, cluster.judge, cluster.allows_unclean)
     keep = [advising.KEEPS[name] for name in KEEPS if not options.keep or name in options.keep]
     adviser = advising.Adviser(cluster.model, options.faults, options.writes, keep, budget, options.threads)
-    advised = Advised(plan, cluster.text, options.faults, options.writes, keep, too_large=touched.too_large, notes=cluster.notes)
-    for place, alike in enumerate(touched.alike):
-        show_progress(place, len(touched.alike), options.quiet)
-        advice = adviser.advise(alike, plan.wait)
-        advised.advices.append(advice)
-        if advice.harm and (cure := adviser.cure(advice, plan.waits)) is not None:
-            advised.cures[place] = cure
-    return advised
+    return advising.judged(cluster, plan, adviser, lambda done, of: show_progress(done, of, options.quiet))
 
 
 def _plan(options: argparse.Namespace, image: Image, wait: int) -> OperatorPlan:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from itertools import combinations_with_replacement
 from typing import Any
 
-from kafka_spec.conformance.advise.advising import FAULTS, LEADER, MIN_ISR, RECORDS, Advice, AdviceVerdict, Faults, Margin
-from kafka_spec.conformance.advise.plans import WAITS_IN_WORDS, OperatorPlan
+from kafka_spec.conformance.advise.advising import FAULTS, LEADER, MIN_ISR, RECORDS, Advice, Advised, Faults, Margin
+from kafka_spec.conformance.advise.plans import WAITS_IN_WORDS
 from kafka_spec.conformance.advise.stories import story_of
 from kafka_spec.conformance.metadata.judge import shown
 from kafka_spec.conformance.metadata.shapes import PartitionShape
@@ -31,31 +30,9 @@ ASSUMED = (
 )
 """What the metadata does not say, and what the model makes of it."""
 FAULTS_IN_WORDS = ("without a fault", "with any single fault", "with any 2 faults")
+MOST_NAMED = 3
 MOST_SITUATIONS = 20
 """The situations that a text shows; JSON has all."""
-
-
-@dataclass
-class Advised:
-    """What was asked, of which cluster, and the advice for each situation; `cures` are by the place of their advice."""
-
-    plan: OperatorPlan
-    cluster: str
-    faults: int
-    writes: int
-    keep: Sequence[Name]
-    advices: list[Advice] = field(default_factory=list)
-    cures: dict[int, Advice] = field(default_factory=dict)
-    too_large: Mapping[str, str] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-
-    @property
-    def verdict(self) -> AdviceVerdict:
-        """Whether the plan is safe for all partitions."""
-        verdicts = {advice.verdict for advice in self.advices}
-        if "unsafe" in verdicts:
-            return "unsafe"
-        return "undecided" if "undecided" in verdicts or self.too_large or self.notes else "safe"
 
 
 def text_of(advised: Advised) -> str:
@@ -69,6 +46,8 @@ def _text(advised: Advised) -> Iterator[str]:
     touched = sum(len(advice.alike.partitions) for advice in advised.advices)
     situations = _many(len(advised.advices), "situation")
     yield f"  it touches {_many(touched, 'partition')} in {situations}, searched {FAULTS_IN_WORDS[advised.faults]}"
+    if advised.order:
+        yield f"  order: {', '.join(_turn(broker, waits) for broker, waits in advised.order.items())}"
     yield from (f"  not decided: {name}: {reason}" for name, reason in sorted(advised.too_large.items()))
     yield from (f"  not decided: {note}" for note in advised.notes)
     worst_first = sorted(range(len(advised.advices)), key=lambda one: WORST_FIRST.index(advised.advices[one].verdict))
@@ -100,6 +79,13 @@ def _situation(advised: Advised, advice: Advice, cure: Advice | None) -> Iterato
         yield f"  safe {WAITS_IN_WORDS[cure.wait]}{_missing(shape)}"
     elif advice.harm and advised.plan.waits:
         yield "  nothing that can be waited for makes it safe"
+
+
+def _turn(broker: int, waits: Sequence[str]) -> str:
+    if not waits:
+        return f"broker {broker}"
+    named = ", ".join(waits[:MOST_NAMED]) + (", ..." if len(waits) > MOST_NAMED else "")
+    return f"broker {broker} (once {named} {'are' if len(waits) > 1 else 'is'} in sync)"
 
 
 def _missing(shape: PartitionShape) -> str:
@@ -157,6 +143,7 @@ def json_of(advised: Advised) -> str:
         "cluster": advised.cluster,
         "faults": advised.faults,
         "writes": advised.writes,
+        "order": [{"broker": broker, "not_in_sync": list(waits)} for broker, waits in advised.order.items()],
         "assumed": list(ASSUMED),
         "not_decided": {**advised.too_large, **{f"note {place}": note for place, note in enumerate(advised.notes, 1)}},
         "situations": [_plain(advice, advised.cures.get(place)) for place, advice in enumerate(advised.advices)],

@@ -5,7 +5,7 @@ The first replica is broker 0, the others follow in their order, then the broker
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -80,6 +80,16 @@ def touched_by(plan: OperatorPlan, judge: LogJudge, allows_unclean: Mapping[byte
         alike = found.setdefault((situation, least), Alike(situation, least=least))
         alike.partitions.append((image.name_of(partition), partition.shape, ids))
     return Touched(sorted(found.values(), key=lambda one: -len(one.partitions)), too_large)
+
+
+def waiting_for(plan: OperatorPlan, image: Image) -> Mapping[int, Sequence[str]]:
+    """Return the brokers of a plan, those first that can be shut down at once, each with its partitions that are not in sync."""
+    found: dict[int, list[str]] = {broker: [] for broker in sorted(plan.stop)}
+    for partition in image.all_partitions():
+        if set(partition.shape.replicas) - set(partition.shape.isr):
+            for broker in plan.stop & set(partition.shape.replicas):
+                found[broker].append(image.name_of(partition))
+    return dict(sorted(found.items(), key=lambda one: len(one[1])))
 
 
 def brokers_of(shape: PartitionShape, target: Iterable[int] = ()) -> tuple[int, ...]:

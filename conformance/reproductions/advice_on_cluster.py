@@ -1,0 +1,249 @@
+"""Advice, judged by a real KRaft cluster: what `advise` calls safe is done, with a fault or without, and records are counted.
+
+Each run creates topics, writes records with acks=all, and brings the cluster into a random state: a broker is shut down or killed.
+Then a random plan is judged by the metadata log of the running controller: a shutdown, or a reassignment. It is carried out, and in
+half of the runs another broker is killed meanwhile. At last all brokers run again, and each partition is compared with the advice.
+Advice is wrong if acknowledged records are missing that no fault was said to lose; or if, without a fault, no broker leads or the
+ISR is below min.insync.replicas, and the advice does not say so. How often the advice says so and it is seen is counted.
+
+    python -m kafka_spec.conformance.reproductions.advice_on_cluster --kafka 4.4.0 --runs 10 --seed 1
+
+It ends with 0 if nothing differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from random import Random
+
+from kafka_spec.conformance.advise.advising import LEADER, MIN_ISR, RECORDS, Advice, Adviser, judged
+from kafka_spec.conformance.advise.plans import OperatorPlan, stopping
+from kafka_spec.conformance.kafka_classes.jars import NEWEST
+from kafka_spec.conformance.metadata.cluster import ClusterAtEnd, cluster_of
+from kafka_spec.conformance.metadata.judge import StaticSettings
+from kafka_spec.conformance.reproductions.clients import AdminClient
+from kafka_spec.conformance.reproductions.kraft_cluster import CONTROLLER, KRaftCluster
+from kafka_spec.conformance.reproductions.real_cluster import show
+from kafka_spec.model_check.exploration import Budget
+from kafka_spec.spec.kraft.planned import Wait
+
+VERSIONS = ("4.1.2", "4.4.0")
+BROKERS = (0, 1, 2, 3)
+SETTINGS = {"broker.session.timeout.ms": 4000, "broker.heartbeat.interval.ms": 500}
+TOPICS, RECORDS_EACH = 6, 5
+PATIENCE_MS = 8000
+"""How long a producer waits for an answer."""
+WATCHED = 6.0
+"""Seconds for which the partitions are watched while a plan is carried out."""
+
+
+@dataclass
+class Topic:
+    """A topic of one partition: its replicas, its minimum, the records that were acknowledged, and what was seen of it."""
+
+    name: str
+    replicas: tuple[int, ...]
+    least: int
+    acknowledged: list[str] = field(default_factory=list)
+    seen: set[str] = field(default_factory=set)
+    """The properties that were seen violated while the plan was carried out."""
+
+
+class AdvisedCluster:
+    """A cluster, and the runs on it."""
+
+    def __init__(self, cluster: KRaftCluster, admin: AdminClient, random: Random) -> None:
+        self.cluster, self.admin, self.random = cluster, admin, random
+        self.down: set[int] = set()
+        self.counts: Counter[str] = Counter()
+        self.differences: list[str] = []
+
+    def run(self, number: int) -> None:
+        """Make a run."""
+        topics = [self.topic(f"r{number}t{which}") for which in range(TOPICS)]
+        self.write(topics)
+        self.disturb()
+        self.write(topics)
+        plan = self.plan(topics)
+        advices = self.advices(plan)
+        fault = self.random.random() < 0.5
+        self.carry_out(plan, topics, fault)
+        self.heal()
+        self.compare(plan, topics, advices, fault)
+
+    def topic(self, name: str) -> Topic:
+        """Create a topic with one partition."""
+        size = self.random.choice((1, 2, 3, 3))
+        topic = Topic(name, tuple(self.random.sample(BROKERS, size)), self.random.randint(1, size))
+        self.admin.create_topic(name, {0: topic.replicas}, {"min.insync.replicas": str(topic.least)})
+        self.cluster.wait(f"{name} has a leader", partial(self.has_leader, name))
+        return topic
+
+    def has_leader(self, topic: str) -> bool:
+        """Whether a topic has a leader."""
+        return self.admin.partition(topic).leader >= 0
+
+    def write(self, topics: Sequence[Topic]) -> None:
+        """Write records to all topics, and keep those that are acknowledged."""
+        producer = self.cluster.clients.producer(self.addresses(), acks="all", patience_ms=PATIENCE_MS)
+        sent = [
+            (topic, value, self.cluster.clients.send(producer, topic.name, value))
+            for topic in topics
+            for value in (f"{topic.name} {len(topic.acknowledged)} {each}" for each in range(RECORDS_EACH))
+        ]
+        for topic, value, future in sent:
+            try:
+                future.get()
+            except self.cluster.not_yet:
+                continue
+            topic.acknowledged.append(value)
+        producer.close()
+        self.cluster.say(f"{sum(len(topic.acknowledged) for topic in topics)} records are acknowledged")
+
+    def addresses(self) -> str:
+        """Return the addresses of the running brokers."""
+        return self.cluster.addresses(*(broker for broker in BROKERS if broker not in self.down))
+
+    def disturb(self) -> None:
+        """Shut a broker down, or kill it, or do neither; sometimes it is started again."""
+        kind = self.random.choice(("nothing", "shut down", "kill", "kill"))
+        if kind == "nothing":
+            return
+        broker = self.random.choice(BROKERS[:-1])  # the admin client asks the last one
+        self.end(broker, signal.SIGTERM if kind == "shut down" else signal.SIGKILL)
+        if self.random.random() < 0.3:
+            self.start(broker)
+
+    def end(self, broker: int, how: signal.Signals) -> None:
+        """End a broker, and wait until it is fenced."""
+        self.cluster.signal(broker, how)
+        self.down.add(broker)
+        self.cluster.wait(f"broker {broker} has ended", lambda: self.cluster.has_ended(broker))
+        self.cluster.wait(f"broker {broker} is fenced", lambda: broker not in self.admin.brokers())
+
+    def start(self, broker: int) -> None:
+        """Start a broker, and wait until it is unfenced."""
+        self.cluster.start(broker)
+        self.down.discard(broker)
+        self.cluster.wait(f"broker {broker} is unfenced", lambda: broker in self.admin.brokers())
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # Plans
+
+    def plan(self, topics: Sequence[Topic]) -> OperatorPlan:
+        """Return a random plan: to shut down a running broker, or to reassign a topic."""
+        if self.random.random() < 0.6:
+            broker = self.random.choice([one for one in BROKERS[:-1] if one not in self.down])
+            return stopping(self.read().judge.image, [broker], Wait.NOTHING)
+        topic = self.random.choice(topics)
+        target = tuple(self.random.sample(BROKERS, self.random.randint(1, 3)))
+        return OperatorPlan(f"reassign {topic.name} to {list(target)}", targets={(topic.name, 0): target})
+
+    def read(self) -> ClusterAtEnd:
+        """Read the metadata log of the running controller."""
+        return cluster_of([self.cluster.brokers.data(CONTROLLER) / "__cluster_metadata-0"], StaticSettings())
+
+    def advices(self, plan: OperatorPlan) -> dict[str, Advice]:
+        """Return the advice for each partition of the plan."""
+        cluster = self.read()
+        adviser = Adviser(cluster.model, 1, 0, (RECORDS, LEADER, MIN_ISR), Budget(120.0), 2)
+        advised = judged(cluster, plan, adviser)
+        self.cluster.say(f"{plan.text}: {advised.verdict}")
+        return {name: advice for advice in advised.advices for name, _, _ in advice.alike.partitions}
+
+    def carry_out(self, plan: OperatorPlan, topics: Sequence[Topic], fault: bool) -> None:
+        """Do what is planned, with a kill meanwhile or without, and watch the partitions."""
+        others = [one for one in BROKERS[:-1] if one not in self.down and one not in plan.stop]
+        for broker in plan.stop:
+            self.cluster.signal(broker, signal.SIGTERM)
+            self.down.add(broker)
+        for (topic, _), target in plan.targets.items():
+            self.admin.reassign(topic, target)
+        until = time.monotonic() + WATCHED
+        kill_at = time.monotonic() + self.random.uniform(0, 2)
+        while time.monotonic() < until:
+            if fault and others and time.monotonic() > kill_at:
+                victim = self.random.choice(others)
+                self.cluster.signal(victim, signal.SIGKILL)
+                self.down.add(victim)
+                others.clear()
+            self.watch(topics)
+        for broker in plan.stop:
+            self.cluster.wait(f"broker {broker} has ended", partial(self.cluster.has_ended, broker))
+
+    def watch(self, topics: Sequence[Topic]) -> None:
+        """Note which properties are violated now."""
+        for topic in topics:
+            held = self.admin.partition(topic.name)
+            if held.leader < 0:
+                topic.seen.add(LEADER)
+            if len(held.isr) < min(topic.least, len(held.replicas)):
+                topic.seen.add(MIN_ISR)
+
+    def heal(self) -> None:
+        """Start all brokers again, and let them catch up."""
+        for broker in sorted(self.down):
+            self.cluster.wait(f"broker {broker} has ended", partial(self.cluster.has_ended, broker))
+            self.start(broker)
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # Comparison
+
+    def compare(self, plan: OperatorPlan, topics: Sequence[Topic], advices: dict[str, Advice], fault: bool) -> None:
+        """Compare each partition of this run with its advice."""
+        for topic in topics:
+            advice = advices.get(f"{topic.name}-0")
+            if advice is None:
+                continue
+            self.cluster.wait(f"{topic.name} has a leader", partial(self.has_leader, topic.name))
+            read = set(self.cluster.clients.read_all(self.addresses(), topic.name, seconds=3))
+            lost = [value for value in topic.acknowledged if value not in read]
+            self.counts["partitions judged"] += 1
+            self.counts[advice.verdict] += 1
+            self.counts["with a kill" if fault else "without a fault"] += 1
+            where = f"{plan.text}, {topic.name} {topic.replicas} least {topic.least}, fault {fault}: {advice.verdict}"
+            if lost and not advice.planned.violated.get(RECORDS):
+                self.differences.append(f"{where}: {len(lost)} of {len(topic.acknowledged)} are lost")
+            if not fault:
+                self.differences += [f"{where}: {text}" for text in self.unlike(topic, advice)]
+
+    def unlike(self, topic: Topic, advice: Advice) -> list[str]:
+        """Return what was seen without a fault that the advice does not say; count what it says."""
+        for name in advice.harm:
+            if not advice.harm[name]:
+                self.counts[f"{name} is said, and {'seen' if name in topic.seen else 'not seen'}"] += 1
+        return [f"{name} is violated" for name in sorted(topic.seen) if () not in advice.planned.violated.get(name, {})]
+
+
+def finding(version: str, runs: int, seed: int) -> bool:
+    """Make the runs; return whether nothing differs."""
+    with KRaftCluster(version, SETTINGS) as cluster:
+        admin = cluster.start_all(*BROKERS)
+        judge = AdvisedCluster(cluster, admin, Random(seed))
+        for number in range(runs):
+            cluster.say(f"run {number}")
+            judge.run(number)
+        print("\n".join(f"{count:>5} {what}" for what, count in judge.counts.items()))
+        print("\n".join(judge.differences) or "nothing differs from the advice")
+        return not judge.differences and bool(judge.counts["partitions judged"])
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Judge advice."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kafka", choices=VERSIONS, default=NEWEST)
+    parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args(arguments)
+    show(lambda: finding(options.kafka, options.runs, options.seed))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
