@@ -6,26 +6,32 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from kafka_spec.conformance.metadata.batches import LogBatch
 from kafka_spec.conformance.metadata.causes import causes_of
 from kafka_spec.conformance.metadata.checkpoint import checkpoint_of
 from kafka_spec.conformance.metadata.explaining import Explaining
+from kafka_spec.conformance.metadata.follow import folder_of, follow
 from kafka_spec.conformance.metadata.judge import LogJudge, StaticSettings
 from kafka_spec.conformance.metadata.report import plain_of, text_of
 from kafka_spec.conformance.metadata.rulings import RELEASES, Release
-from kafka_spec.conformance.metadata.sources import find_sources
-from kafka_spec.conformance.metadata.story import Story
+from kafka_spec.conformance.metadata.sources import Sources, find_sources
+from kafka_spec.conformance.metadata.story import Story, StoryLine
 from kafka_spec.conformance.metadata.timelines import Timelines
 from kafka_spec.conformance.metadata.validation import MetadataOutcome, Validation
 from kafka_spec.conformance.metadata.view import image_plain, image_text, why_text
-from kafka_spec.model_check.command.options import AS_EXPECTED, INCONCLUSIVE, VIOLATED, outputs, write
+from kafka_spec.conformance.outcome.violations import Violation
+from kafka_spec.model_check.command.options import AS_EXPECTED, INCONCLUSIVE, VIOLATED, Output, interruptible, outputs, write
+from kafka_spec.model_check.exploration import Budget
+from kafka_spec.model_check.report.escape import plain
 from kafka_spec.spec.vocabulary.table import SpecError
 
 EXIT = {"holds": AS_EXPECTED, "violated": VIOLATED, "inconclusive": INCONCLUSIVE}
 STATIC_SETTINGS = ("min.insync.replicas", "unclean.leader.election.enable")
+EVENT_WIDTH = 30
+"""The characters of an event's name in a line of `--follow`."""
 EVERY = 0.5
 """Seconds between two lines of progress."""
 
@@ -56,17 +62,44 @@ def run(options: argparse.Namespace) -> int:
         release = release_of(options.era)
         explaining = Explaining(judge, release, options.explain, causes_of(sources.controllers)) if options.explain else None
         asked = Questions(options, explaining)
+        if options.follow and asked.only_looks:
+            raise SpecError("--follow shows what comes: leave --at, --why, --partition, --topic and --broker out")
         timelines = None
         if any(form == "html" for form, _ in wanted) and not asked.only_looks:
             if explaining is None:
                 raise SpecError("a page needs explanations: leave --no-explain out")
             timelines = Timelines(explaining)
-        outcome = Validation(sources, judge, progress(sources.size, options.quiet)).run(asked.until)
+        validation = Validation(sources, judge, progress(sources.size, options.quiet), live=options.follow)
+        outcome = validation.run(asked.until)
+        if options.follow:
+            outcome.unseen += follow_until_stopped(sources, judge, explaining, wanted)
     for form, file in wanted:
         if form == "checkpoint" and file is not None and file.is_dir():
             file /= asked.name_of_checkpoint(judge)
         write(asked.answer(form, judge) or _as(form, outcome, timelines), file)
     return AS_EXPECTED if asked.only_looks else EXIT[outcome.verdict]
+
+
+def follow_until_stopped(sources: Sources, judge: LogJudge, explaining: Explaining | None, wanted: Sequence[Output]) -> list[str]:
+    """Follow the log until Ctrl-C, and print each event and each violation; return what was not seen."""
+    if explaining is None or [form for form, _ in wanted if form not in ("text", "json")]:
+        raise SpecError("--follow prints events as text or as lines of JSON, with explanations: leave --no-explain out")
+    as_json = wanted[0][0] == "json"
+
+    def show(one: StoryLine | Violation) -> None:
+        if as_json:
+            write(json.dumps(one.plain() if isinstance(one, StoryLine) else {"violation": one._asdict()}), None)
+        else:
+            text = one.text(EVENT_WIDTH) if isinstance(one, StoryLine) else f"  VIOLATED {one.kind}, {one.subject}: {one.summary}"
+            write(plain(text), None)
+
+    begin = judge.next or 0
+    folder_of(sources)
+    write(json.dumps({"following_from": begin}) if as_json else f"following from offset {begin:,} on; Ctrl-C ends it", None)
+    budget = Budget()
+    with interruptible(budget):
+        reason = follow(sources, judge, explaining, lambda: budget.interrupted, show)
+    return [reason] if reason else []
 
 
 def release_of(era: str | None) -> Release | None:

@@ -32,6 +32,26 @@ class StoryLine:
     state: str
     epochs: tuple[int, int] = (0, 0)
 
+    def text(self, width: int) -> str:
+        """Return the event as a line, in which its name has this width."""
+        epochs = f" epoch {self.epochs[0]}.{self.epochs[1]}" if self.state.startswith("leader ") else ""
+        tail = "".join(f"  <{bug} acts>" for bug in self.bugs) + (f"  ({self.cause})" if self.cause else "")
+        return f"{self.offset:>9,} {time_of(self.when)} {self.subject:12} {self.event:{width}}  {self.state}{epochs}{tail}"
+
+    def plain(self) -> dict[str, Any]:
+        """Return the event as a plain dictionary."""
+        return {
+            "offset": self.offset,
+            "when": time_of(self.when),
+            "subject": self.subject,
+            "event": self.event,
+            "cause": self.cause,
+            "bugs": list(self.bugs),
+            "state": self.state,
+            "leader_epoch": self.epochs[0],
+            "partition_epoch": self.epochs[1],
+        }
+
 
 @dataclass
 class Story:
@@ -41,6 +61,8 @@ class Story:
     topics: frozenset[str] = frozenset()
     brokers: frozenset[int] = frozenset()
     causes: Mapping[int, str] = field(default_factory=dict)
+    everything: bool = False
+    """Note what happens to all of them."""
     moments: list[StoryLine] = field(default_factory=list)
 
     def take(self, image: Image, reported: LogEvent, entries: list[MetadataEntry]) -> None:
@@ -58,16 +80,16 @@ class Story:
             if partition is not None:
                 name, topic = image.name_of(partition), image.names[record.topic_id]
                 named = (*partition.shape.replicas, *partition.shape.isr, *partition.shape.elr)
-                if name in self.partitions or topic in self.topics or self.brokers.intersection(named):
+                if self.everything or name in self.partitions or topic in self.topics or self.brokers.intersection(named):
                     found.append((name, shown(partition.shape), (partition.leader_epoch, partition.partition_epoch)))
         elif key in (keys.TOPIC, keys.CONFIG, keys.CLEAR_ELR):
             topic = getattr(record, {keys.TOPIC: "name", keys.CONFIG: "resource_name", keys.CLEAR_ELR: "topic_name"}[key])
-            if topic in self.topics:
+            if self.everything or topic in self.topics:
                 text = f"{record.name} is {record.value}" if key == keys.CONFIG else SCHEMAS[key].title
                 found.append((topic, text, (0, 0)))
         else:
             broker = getattr(record, "broker_id", getattr(record, "id", None) if key in (7, 8) else None)
-            if broker in self.brokers:
+            if broker is not None and (self.everything or broker in self.brokers):
                 state = BrokerState(image.state_of(broker)).name.lower().replace("_", " ")
                 epoch = image.brokers[broker].epoch if broker in image.brokers else -1
                 found.append((f"broker {broker}", f"{state}, broker epoch {epoch}", (0, 0)))
@@ -88,30 +110,12 @@ class Story:
 
     def text(self) -> str:
         """Return the moments as lines."""
-        lines = []
         width = max((len(one.event) for one in self.moments), default=0)
-        for one in self.moments:
-            epochs = f" epoch {one.epochs[0]}.{one.epochs[1]}" if one.state.startswith("leader") else ""
-            tail = "".join(f"  <{bug} acts>" for bug in one.bugs) + (f"  ({one.cause})" if one.cause else "")
-            lines.append(f"{one.offset:>9,} {time_of(one.when)} {one.subject:12} {one.event:{width}}  {one.state}{epochs}{tail}")
-        return "\n".join(lines) + "\n"
+        return "\n".join(one.text(width) for one in self.moments) + "\n"
 
     def plain(self) -> list[dict[str, Any]]:
         """Return the moments as plain dictionaries."""
-        return [
-            {
-                "offset": one.offset,
-                "when": time_of(one.when),
-                "subject": one.subject,
-                "event": one.event,
-                "cause": one.cause,
-                "bugs": list(one.bugs),
-                "state": one.state,
-                "leader_epoch": one.epochs[0],
-                "partition_epoch": one.epochs[1],
-            }
-            for one in self.moments
-        ]
+        return [one.plain() for one in self.moments]
 
 
 def _some(names: Any) -> str:

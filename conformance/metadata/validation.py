@@ -65,9 +65,12 @@ class MetadataOutcome:
 
 
 class Validation:
-    """Validates sources. `progress` receives the number of bytes read."""
+    """Validates sources. `progress` receives the number of bytes read; a `live` log may be torn where it is being written."""
 
-    def __init__(self, sources: Sources, judge: LogJudge, progress: Callable[[int], None] = lambda _: None) -> None:
+    def __init__(
+        self, sources: Sources, judge: LogJudge, progress: Callable[[int], None] = lambda _: None, live: bool = False
+    ) -> None:
+        self._live = live
         self._sources = sources
         self.judge = judge
         explaining = judge.explaining if isinstance(judge.explaining, Explaining) else None
@@ -170,7 +173,7 @@ class Validation:
 
     def _look_beside(self, node: NodeLog, end: NodeEnd) -> None:
         """Compare leader-epoch-checkpoint and quorum-state with the batches; name how the log is torn."""
-        for file, tail in end.torn:
+        for file, tail in [] if self._live else end.torn:
             place = f"{self.outcome.files[file]}, byte {tail.place}"
             self.outcome.unseen.append(f"{place}: {tail.why}; {tail.lost:,} bytes are not read")
         if node.epochs is not None and end.first is not None:

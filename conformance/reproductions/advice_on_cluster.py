@@ -14,7 +14,9 @@ It ends with 0 if nothing differs.
 from __future__ import annotations
 
 import argparse
+import json
 import signal
+import subprocess
 import sys
 import time
 from collections import Counter
@@ -22,18 +24,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from random import Random
+from typing import Any, TypeAlias
 
-from kafka_spec.conformance.advise.advising import LEADER, MIN_ISR, RECORDS, Advice, Adviser, judged
-from kafka_spec.conformance.advise.plans import OperatorPlan, stopping
+from kafka_spec.conformance.advise.advising import LEADER, MIN_ISR, RECORDS
+from kafka_spec.conformance.advise.plans import OperatorPlan
 from kafka_spec.conformance.kafka_classes.jars import NEWEST
-from kafka_spec.conformance.metadata.cluster import ClusterAtEnd, cluster_of
-from kafka_spec.conformance.metadata.judge import StaticSettings
 from kafka_spec.conformance.reproductions.clients import AdminClient
 from kafka_spec.conformance.reproductions.kraft_cluster import CONTROLLER, KRaftCluster
 from kafka_spec.conformance.reproductions.real_cluster import show
-from kafka_spec.model_check.exploration import Budget
-from kafka_spec.spec.kraft.planned import Wait
 
+Situation: TypeAlias = dict[str, Any]
+"""A situation of the advice, as JSON has it."""
 VERSIONS = ("4.1.2", "4.4.0")
 BROKERS = (0, 1, 2, 3)
 SETTINGS = {"broker.session.timeout.ms": 4000, "broker.heartbeat.interval.ms": 500}
@@ -45,7 +46,7 @@ WATCHED = 6.0
 
 
 @dataclass
-class Topic:
+class JudgedTopic:
     """A topic of one partition: its replicas, its minimum, the records that were acknowledged, and what was seen of it."""
 
     name: str
@@ -77,11 +78,13 @@ class AdvisedCluster:
         self.carry_out(plan, topics, fault)
         self.heal()
         self.compare(plan, topics, advices, fault)
+        self.admin.delete_topics([topic.name for topic in topics])  # they would be situations of the next plan
+        self.cluster.say(f"{dict(self.counts)}; {self.differences or 'nothing differs'}")
 
-    def topic(self, name: str) -> Topic:
+    def topic(self, name: str) -> JudgedTopic:
         """Create a topic with one partition."""
         size = self.random.choice((1, 2, 3, 3))
-        topic = Topic(name, tuple(self.random.sample(BROKERS, size)), self.random.randint(1, size))
+        topic = JudgedTopic(name, tuple(self.random.sample(BROKERS, size)), self.random.randint(1, size))
         self.admin.create_topic(name, {0: topic.replicas}, {"min.insync.replicas": str(topic.least)})
         self.cluster.wait(f"{name} has a leader", partial(self.has_leader, name))
         return topic
@@ -90,7 +93,7 @@ class AdvisedCluster:
         """Whether a topic has a leader."""
         return self.admin.partition(topic).leader >= 0
 
-    def write(self, topics: Sequence[Topic]) -> None:
+    def write(self, topics: Sequence[JudgedTopic]) -> None:
         """Write records to all topics, and keep those that are acknowledged."""
         producer = self.cluster.clients.producer(self.addresses(), acks="all", patience_ms=PATIENCE_MS)
         sent = [
@@ -137,28 +140,30 @@ class AdvisedCluster:
     # -----------------------------------------------------------------------------------------------------------------
     # Plans
 
-    def plan(self, topics: Sequence[Topic]) -> OperatorPlan:
+    def plan(self, topics: Sequence[JudgedTopic]) -> OperatorPlan:
         """Return a random plan: to shut down a running broker, or to reassign a topic."""
         if self.random.random() < 0.6:
             broker = self.random.choice([one for one in BROKERS[:-1] if one not in self.down])
-            return stopping(self.read().judge.image, [broker], Wait.NOTHING)
+            return OperatorPlan(f"shut down broker {broker}", stop=frozenset({broker}))
         topic = self.random.choice(topics)
         target = tuple(self.random.sample(BROKERS, self.random.randint(1, 3)))
         return OperatorPlan(f"reassign {topic.name} to {list(target)}", targets={(topic.name, 0): target})
 
-    def read(self) -> ClusterAtEnd:
-        """Read the metadata log of the running controller."""
-        return cluster_of([self.cluster.brokers.data(CONTROLLER) / "__cluster_metadata-0"], StaticSettings())
+    def advices(self, plan: OperatorPlan) -> dict[str, Situation]:
+        """Return what `kafka-spec advise` says, by partition: it reads the metadata log of the running controller."""
+        action = [f"--stop={broker}" for broker in plan.stop]
+        if plan.targets:
+            file = self.cluster.folder / "plan.json"
+            moves = [{"topic": name, "partition": number, "replicas": target} for (name, number), target in plan.targets.items()]
+            file.write_text(json.dumps({"partitions": moves}), encoding="utf-8")
+            action = ["--reassign", str(file)]
+        log = self.cluster.brokers.data(CONTROLLER) / "__cluster_metadata-0"
+        command = [sys.executable, "-m", "kafka_spec", "advise", str(log), *action, "--format", "json"]
+        advised = json.loads(subprocess.run(command, capture_output=True, text=True, check=False).stdout)
+        self.cluster.say(f"{plan.text}: {advised['verdict']}")
+        return {name: situation for situation in advised["situations"] for name in situation["partitions"]}
 
-    def advices(self, plan: OperatorPlan) -> dict[str, Advice]:
-        """Return the advice for each partition of the plan."""
-        cluster = self.read()
-        adviser = Adviser(cluster.model, 1, 0, (RECORDS, LEADER, MIN_ISR), Budget(120.0), 2)
-        advised = judged(cluster, plan, adviser)
-        self.cluster.say(f"{plan.text}: {advised.verdict}")
-        return {name: advice for advice in advised.advices for name, _, _ in advice.alike.partitions}
-
-    def carry_out(self, plan: OperatorPlan, topics: Sequence[Topic], fault: bool) -> None:
+    def carry_out(self, plan: OperatorPlan, topics: Sequence[JudgedTopic], fault: bool) -> None:
         """Do what is planned, with a kill meanwhile or without, and watch the partitions."""
         others = [one for one in BROKERS[:-1] if one not in self.down and one not in plan.stop]
         for broker in plan.stop:
@@ -178,7 +183,7 @@ class AdvisedCluster:
         for broker in plan.stop:
             self.cluster.wait(f"broker {broker} has ended", partial(self.cluster.has_ended, broker))
 
-    def watch(self, topics: Sequence[Topic]) -> None:
+    def watch(self, topics: Sequence[JudgedTopic]) -> None:
         """Note which properties are violated now."""
         for topic in topics:
             held = self.admin.partition(topic.name)
@@ -196,7 +201,7 @@ class AdvisedCluster:
     # -----------------------------------------------------------------------------------------------------------------
     # Comparison
 
-    def compare(self, plan: OperatorPlan, topics: Sequence[Topic], advices: dict[str, Advice], fault: bool) -> None:
+    def compare(self, plan: OperatorPlan, topics: Sequence[JudgedTopic], advices: dict[str, Situation], fault: bool) -> None:
         """Compare each partition of this run with its advice."""
         for topic in topics:
             advice = advices.get(f"{topic.name}-0")
@@ -206,20 +211,25 @@ class AdvisedCluster:
             read = set(self.cluster.clients.read_all(self.addresses(), topic.name, seconds=3))
             lost = [value for value in topic.acknowledged if value not in read]
             self.counts["partitions judged"] += 1
-            self.counts[advice.verdict] += 1
+            self.counts[advice["verdict"]] += 1
             self.counts["with a kill" if fault else "without a fault"] += 1
-            where = f"{plan.text}, {topic.name} {topic.replicas} least {topic.least}, fault {fault}: {advice.verdict}"
-            if lost and not advice.planned.violated.get(RECORDS):
+            where = f"{plan.text}, {topic.name} {topic.replicas} least {topic.least}, fault {fault}: {advice['verdict']}"
+            if lost and RECORDS not in violated_of(advice):
                 self.differences.append(f"{where}: {len(lost)} of {len(topic.acknowledged)} are lost")
             if not fault:
                 self.differences += [f"{where}: {text}" for text in self.unlike(topic, advice)]
 
-    def unlike(self, topic: Topic, advice: Advice) -> list[str]:
+    def unlike(self, topic: JudgedTopic, advice: Situation) -> list[str]:
         """Return what was seen without a fault that the advice does not say; count what it says."""
-        for name in advice.harm:
-            if not advice.harm[name]:
+        for name, harm in advice["harm"].items():
+            if not harm["faults"]:
                 self.counts[f"{name} is said, and {'seen' if name in topic.seen else 'not seen'}"] += 1
-        return [f"{name} is violated" for name in sorted(topic.seen) if () not in advice.planned.violated.get(name, {})]
+        return [f"{name} is violated" for name in sorted(topic.seen) if [] not in violated_of(advice).get(name, [])]
+
+
+def violated_of(advice: Situation) -> dict[str, list[list[str]]]:
+    """Return the faults that violate each property with the plan."""
+    return {name: [one["faults"] for one in found] for name, found in advice["with_the_plan"]["violated"].items()}
 
 
 def finding(version: str, runs: int, seed: int) -> bool:

@@ -121,6 +121,10 @@ class AdminClient:
         new = kafka.named(f"{ADMIN}.NewTopic")(topic, assignment).configs(settings_of(kafka, settings or {}))
         self._client.createTopics(kafka.java_list([new])).all().get()
 
+    def delete_topics(self, topics: Sequence[str]) -> None:
+        """Delete topics."""
+        self._client.deleteTopics(self._kafka.java_list(topics)).all().get()
+
     def partition(self, topic: str) -> Described:
         """Return what the brokers tell of partition 0."""
         one = self._client.describeTopics(self._kafka.java_list([topic])).allTopicNames().get().get(topic).partitions().get(0)

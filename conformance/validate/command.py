@@ -69,6 +69,13 @@ def add_validate(parser: argparse.ArgumentParser) -> None:
         help="the PatternLayout of log4j that the lines have, such as '%%d{ISO8601} %%-5p [%%t] %%m (%%c)%%n' (default: learnt)",
     )
     parser.add_argument("--master", metavar="URL", help="for spark: local[N], spark://HOST:PORT and the like (default: local[*])")
+    _add_metadata_options(parser)
+    add_output_options(parser, FORMATS)
+    parser.set_defaults(run=run)
+
+
+def _add_metadata_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options for metadata logs alone."""
     parser.add_argument(
         "--setting",
         action="append",
@@ -89,8 +96,9 @@ def add_validate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-explain", dest="explain", action="store_false", help="for a metadata log: judge its records, and explain none"
     )
-    add_output_options(parser, FORMATS)
-    parser.set_defaults(run=run)
+    parser.add_argument(
+        "--follow", action="store_true", help="for the metadata log of a running node: show what comes, until Ctrl-C, then report"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -106,6 +114,8 @@ def _run(options: argparse.Namespace, names: Mapping[str, str]) -> int:
             from kafka_spec.conformance.metadata.command import run as of_metadata
         return of_metadata(options)
     wanted = outputs(options)
+    if options.follow:
+        raise SpecError("--follow takes the folder __cluster_metadata-0 of a running node, of a KRaft cluster")
     if options.era is not None and options.era not in ERAS:
         raise SpecError(f"--era {options.era} has no state-change log; it is one of {', '.join(ERAS)}")
     sources, found = find_sources(options.paths, layout_of(options.pattern) if options.pattern else None)
