@@ -41,6 +41,8 @@ SETTINGS = {"broker.session.timeout.ms": 4000, "broker.heartbeat.interval.ms": 5
 TOPICS, RECORDS_EACH = 6, 5
 PATIENCE_MS = 8000
 """How long a producer waits for an answer."""
+SEARCHED = 60
+"""Seconds for the searches of a plan."""
 WATCHED = 6.0
 """Seconds for which the partitions are watched while a plan is carried out."""
 
@@ -158,7 +160,7 @@ class AdvisedCluster:
             file.write_text(json.dumps({"partitions": moves}), encoding="utf-8")
             action = ["--reassign", str(file)]
         log = self.cluster.brokers.data(CONTROLLER) / "__cluster_metadata-0"
-        command = [sys.executable, "-m", "kafka_spec", "advise", str(log), *action, "--format", "json"]
+        command = [sys.executable, "-m", "kafka_spec", "advise", str(log), *action, "--seconds", f"{SEARCHED}", "--format", "json"]
         advised = json.loads(subprocess.run(command, capture_output=True, text=True, check=False).stdout)
         self.cluster.say(f"{plan.text}: {advised['verdict']}")
         return {name: situation for situation in advised["situations"] for name in situation["partitions"]}
@@ -214,9 +216,9 @@ class AdvisedCluster:
             self.counts[advice["verdict"]] += 1
             self.counts["with a kill" if fault else "without a fault"] += 1
             where = f"{plan.text}, {topic.name} {topic.replicas} least {topic.least}, fault {fault}: {advice['verdict']}"
-            if lost and RECORDS not in violated_of(advice):
+            if lost and advice["verdict"] != "undecided" and RECORDS not in violated_of(advice):
                 self.differences.append(f"{where}: {len(lost)} of {len(topic.acknowledged)} are lost")
-            if not fault:
+            if not fault and advice["verdict"] != "undecided":
                 self.differences += [f"{where}: {text}" for text in self.unlike(topic, advice)]
 
     def unlike(self, topic: JudgedTopic, advice: Situation) -> list[str]:
