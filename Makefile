@@ -9,7 +9,8 @@
 # make docs    builds the book (docs/) as a site in build/site
 # make long    the tests of which `make test` runs a sample, some twenty minutes on two cores
 # make fuzz    random specs on which all readings must agree: make fuzz SECONDS=600, and SEED=N to repeat one
-# make kafka   compares with Kafka's own classes of 2.8 to 4.4, fetched by Maven (which it installs, or says how), and leads real brokers
+# make kafka   compares with Kafka's own classes of 2.8 to 4.4, fetched by Maven (which it installs, or says how), leads real brokers, and
+#              holds advice to a real cluster
 # make soak    kills drivers, executors and workers of the Spark engine, and lets runs race, some twenty minutes on two cores
 # make soak-operations  runs 500 seeds of a cluster under all operations and the usual faults, some ten minutes of one core
 # make mutants breaks the checker in many ways and shows which test notices each; some ten minutes
@@ -111,6 +112,7 @@ kafka: $(VENV)/.kafka system $(addprefix $(JARS)/,$(KAFKAS) $(BROKERS))
 	$(BIN)/kafka-spec run --kafka 2.8.2 --jars $(JARS)
 	$(BIN)/kafka-spec run --kafka 3.9.1 --jars $(JARS)
 	$(BIN)/kafka-spec run --kafka 2.8.2 --jars $(JARS) --brokers 2 --mixed
+	KAFKA_SPEC_JARS=$(JARS) $(BIN)/python -m kafka_spec.conformance.reproductions.advice_on_cluster --runs 3
 
 # all subjects of one version; two versions at a time take two cores
 classes-%:

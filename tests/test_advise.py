@@ -13,6 +13,7 @@ from benchmarks.metadata_log import Writer
 from kafka_spec.conformance.advise.plans import stopping
 from kafka_spec.conformance.advise.situations import touched_by
 from kafka_spec.conformance.metadata import image as keys
+from kafka_spec.conformance.metadata.batches import LogBatch, batches_of
 from kafka_spec.conformance.metadata.cluster import cluster_of
 from kafka_spec.conformance.metadata.judge import StaticSettings
 from kafka_spec.model_check.check import check
@@ -194,6 +195,22 @@ def test_a_search_that_is_cut_is_not_decided(cluster: Cluster, inside: Command) 
     """Where the time is spent, nothing is called safe."""
     advised = inside("advise", cluster(([0, 1, 2], [0, 1, 2])), "--stop", "0", "--seconds", "0")
     assert advised.returncode == 3 and "the time budget of 0 s is spent" in advised.stdout
+
+
+def test_an_image_without_its_beginning_is_not_decided(cluster: Cluster, inside: Command) -> None:
+    """Where the head of the log is gone and no snapshot replaces it, partitions may be missing: nothing is called safe."""
+    folder = Path(cluster(([0, 1, 2], [0, 1, 2])))
+    file = folder / "__cluster_metadata-0" / f"{0:020}.log"
+    batches = [batch for batch in batches_of(file.read_bytes()) if isinstance(batch, LogBatch)]
+    file.rename(file.with_name(f"{batches[2].base:020}.log")).write_bytes(b"".join(batch.data for batch in batches[2:]))
+    advised = inside("advise", str(folder), "--stop", "3", "--faults", "0")
+    assert advised.returncode == 3 and "no snapshot at or after it is there" in advised.stdout
+
+
+def test_a_partition_that_nobody_leads_tests_nothing(cluster: Cluster, inside: Command) -> None:
+    """Of a partition without a leader and without candidates the report says that no broker ever leads."""
+    advised = inside("advise", cluster(([0, 1], []), least=1), "--stop", "0")
+    assert "a committed record is lost             no broker ever leads" in advised.stdout
 
 
 MISTAKES = {

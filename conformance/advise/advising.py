@@ -50,6 +50,8 @@ class Margin:
     """Why not everything was searched."""
     acted: bool = True
     """Whether what is planned could be done."""
+    untested: bool = False
+    """Whether no broker ever leads without a fault, so that nothing shows whether records are lost."""
     states: int = 0
 
     def falls(self, name: Name, faults: Faults) -> bool:
@@ -129,7 +131,7 @@ class Adviser:
     def _judge(self, advice: Advice, bounds: Mapping[str, int], faults: Faults, names: Sequence[Name]) -> None:
         """Search with some faults; what they violate that fewer do not, search without the plan."""
         left = [name for name in names if not advice.planned.falls(name, faults)]
-        while left:
+        while left or not faults:  # without faults, one search runs to its end: it shows whether the plan can be carried out
             found = self._search(advice.planned, bounds, faults, left, AFTER_HARM if advice.harm else None)
             for name in found:
                 left.remove(name)
@@ -160,8 +162,9 @@ class Adviser:
             margin.stopped = margin.stopped or reason
             return found
         margin.kept.update((name, faults) for name in names)
-        if not faults and plans_a_step(bounds):
-            margin.acted = any(result.fired[action] for action in ACTIONS)
+        if not faults:
+            margin.acted = not plans_a_step(bounds) or any(result.fired[action] for action in ACTIONS)
+            margin.untested = RECORDS in names and result.tested_of(RECORDS) == 0
         return found
 
     def _undecided(self, advice: Advice) -> str:

@@ -97,6 +97,8 @@ def _cell(claim: Name, margin: Margin, most: int) -> str:
     least = margin.least(claim)
     if least is not None:
         return "now" if least[1].findings[claim].states == 1 else _with(least[0])
+    if claim == RECORDS and margin.untested:
+        return "no broker ever leads"
     if all(margin.knows(claim, faults) for faults in combinations_with_replacement(FAULTS, most)):
         return f"not {FAULTS_IN_WORDS[most]}"
     return "not searched to the end"

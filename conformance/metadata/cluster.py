@@ -12,7 +12,7 @@ from kafka_spec.conformance.metadata.explaining import Explaining, possible_rele
 from kafka_spec.conformance.metadata.judge import LogJudge, StaticSettings, time_of
 from kafka_spec.conformance.metadata.rulings import NO_BUMP_FROM, Release
 from kafka_spec.conformance.metadata.sources import find_sources
-from kafka_spec.conformance.metadata.validation import Validation
+from kafka_spec.conformance.metadata.validation import NO_SNAPSHOT, Validation
 from kafka_spec.spec.case import Era
 from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.kraft.eras import SUITE
@@ -21,7 +21,7 @@ from kafka_spec.spec.vocabulary.table import Spec, SpecError
 
 @dataclass
 class ClusterAtEnd:
-    """A cluster at the end of its log; `notes` say why its state may be another."""
+    """A cluster at the end of its log; `notes` say what its image lacks."""
 
     judge: LogJudge
     release: Release
@@ -66,5 +66,5 @@ def cluster_of(
         outcome = Validation(sources, judge).run(until or (lambda _: False))
     if not judge.image.partitions:
         raise SpecError(f"{', '.join(map(str, paths))}: this metadata has no partition; name the log of a cluster with topics")
-    notes = [] if until else [one for one in outcome.unseen if "snapshots without a log" not in one]
+    notes = [one for one in outcome.unseen if one.endswith(NO_SNAPSHOT)]
     return ClusterAtEnd(judge, possible_releases(judge, release)[0], notes)

@@ -18,6 +18,8 @@ from kafka_spec.conformance.metadata.snapshots import DamagedSnapshot, differenc
 from kafka_spec.conformance.metadata.sources import NodeLog, Snapshot, Sources, epochs_in, quorum_in
 from kafka_spec.conformance.outcome.violations import Unfinished, Violation, file_and_line
 
+NO_SNAPSHOT = "no snapshot at or after it is there"
+"""What is unseen if the image lacks what came before the log."""
 MOST_DIFFERENCES = 3
 """The differences between a snapshot and the image that a report names."""
 
@@ -127,7 +129,7 @@ class Validation:
                         f"offsets {first} to {snapshot.end - 1} are before the oldest snapshot, and could not be judged"
                     )
                 return list(snapshots[place + 1 :])
-        self.outcome.unseen.append(f"the log begins at offset {first}, and no snapshot at or after it is there")
+        self.outcome.unseen.append(f"the log begins at offset {first}, and {NO_SNAPSHOT}")
         return list(snapshots)
 
     def _only_snapshots(self, snapshots: Sequence[Snapshot]) -> list[Snapshot]:
