@@ -102,6 +102,13 @@ def _explain(parser: argparse.ArgumentParser) -> None:
     add_explain(parser, MODELS, CHARTS)
 
 
+def _paths(parser: argparse.ArgumentParser) -> None:
+    from kafka_spec.model_check.command.paths import add_paths
+    from kafka_spec.spec.catalogue.models import MODELS
+
+    add_paths(parser, MODELS)
+
+
 def _draw(parser: argparse.ArgumentParser) -> None:
     from kafka_spec.diagrams.command import add_draw
     from kafka_spec.spec.catalogue.machines import CHOICES, MACHINES
@@ -185,6 +192,7 @@ COMMANDS = {
     "explain": Command(
         "say whether a log of an implementation is a behaviour of a model, and which line is not", _explain, "check"
     ),
+    "paths": Command("write paths that take every step of a model, to test an implementation with", _paths, "check"),
     "draw": Command("draw a machine, the differences of two eras, or the state graph of a small model", _draw, "draw"),
     "export": Command("export tables: JSON, a configuration of `transitions`, TLA+; a whole model as TLA+", _export),
     "run": Command(
