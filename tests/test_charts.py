@@ -19,6 +19,7 @@ from test_trace import TRACES
 from kafka_spec import MODELS, check, trace_of
 from kafka_spec.diagrams.chart import LONG, UNFOLDED, chart_of, claim_of, ordered
 from kafka_spec.diagrams.gallery_files import FOLDER, Drawn, gallery, stale, write_gallery
+from kafka_spec.diagrams.house import house_dot
 from kafka_spec.diagrams.mermaid import chart_mermaid
 from kafka_spec.diagrams.page import page_html, page_plain
 from kafka_spec.diagrams.sequence import chart_svg, width_of, wrapped
@@ -287,6 +288,11 @@ def test_the_projects_own_manifest_and_gallery() -> None:
     assert [one.name for one in judged] == [check.name for check in checks]
     assert {one.name: one.unmet for one in judged if one.unmet} == {}
     assert stale(ROOT / FOLDER, gallery(MACHINES, judged, CHOICES)) == []
+
+
+def test_the_picture_of_the_folders_is_current() -> None:
+    """The picture of what the folders import is drawn from the imports that there are; `make gallery` draws it anew."""
+    assert Drawn(house_dot(ROOT)).is_in((ROOT / FOLDER / "house.svg").read_bytes())
 
 
 @pytest.mark.slow
