@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,8 @@ from kafka_spec.diagrams.arrows import entity_paths
 from kafka_spec.diagrams.dot import FONT, LANES
 from kafka_spec.diagrams.mermaid import escaped
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
-from kafka_spec.spec.language.domain import OutOfBound, OutOfDomain, show_path, show_value
+from kafka_spec.model_check.state_graph import StateGraph, graph_of
+from kafka_spec.spec.language.domain import show_path, show_value
 from kafka_spec.spec.optional_dependencies import needing
 from kafka_spec.spec.vocabulary.table import DEADLOCK, Spec, SpecError
 
@@ -53,7 +54,11 @@ def explored_graph(
         SpecError: there are more than STATES states, the graph would have more than `most` nodes, or a field is unknown.
     """
     most = NODES if most is None else most
-    found, steps, wrong = _explore(Interpreter(spec, bounds))
+    world = Interpreter(spec, bounds)
+    graph = _explore(world)
+    found: list[Key] = [
+        tuple((show_path(c.path), show_value(c.type, c.after)) for c in world.space.fields(state)) for state in graph.states
+    ]
     whole = len(found) <= most and not by
     paths = [path for path, _ in found[0]]
     if unknown := [path for path in by if path not in paths]:
@@ -66,45 +71,22 @@ def explored_graph(
             f"take smaller bounds, or name fields with --by: {', '.join(paths)}"
         )
     keys = [fields if whole else tuple(pair for pair in fields if pair[0] in chosen) for fields in found]
-    return _quotient(keys, steps, wrong, spec, most)
+    return _quotient(keys, graph, [_wrong(world, state) for state in graph.states], spec, most)
 
 
-def _explore(world: Interpreter) -> tuple[list[Key], list[tuple[int, str, int]], list[list[str]]]:
-    """Return the fields of each state, in the order of discovery, the steps, and what is wrong with each state."""
-    numbers: dict[Any, int] = {}
-    found: list[Key] = []
-    wrong: list[list[str]] = []
-    claims = [claim for claim in world.claims if claim.kind == "invariant"]
-    steps: list[tuple[int, str, int]] = []
-    waiting: deque[tuple[int, Any]] = deque()
+def _explore(world: Interpreter) -> StateGraph:
+    """Return the graph of the states, those with one view as one."""
+    graph = graph_of(world, SLOW, world.viewed)
+    if not graph.complete:
+        _refuse_too_many(world)
+        graph = graph_of(world, STATES, world.viewed)
+    return graph
 
-    def number_of(state: Any) -> int:
-        key = world.key(world.viewed(state))
-        if key not in numbers:
-            if len(numbers) == SLOW:
-                _refuse_too_many(world)
-            numbers[key] = len(numbers)
-            found.append(tuple((show_path(c.path), show_value(c.type, c.after)) for c in world.space.fields(state)))
-            wrong.append([claim.name for claim in claims if not world.judge(claim, state)])
-            waiting.append((numbers[key], state))
-        return numbers[key]
 
-    for state in world.initial():
-        number_of(state)
-    while waiting:
-        number, state = waiting.popleft()
-        if world.spec.checks_deadlock and world.is_stuck(state):
-            wrong[number].append(DEADLOCK)
-        for rule in world.spec.rules:
-            for binding in world.enabled(rule, state):
-                if not world.within(rule, state, binding):
-                    continue
-                try:
-                    after = world.apply(rule, state, binding)
-                except (OutOfBound, OutOfDomain):
-                    continue
-                steps.append((number, rule.name, number_of(after)))
-    return found, steps, wrong
+def _wrong(world: Interpreter, state: Any) -> list[str]:
+    """Return what is wrong with a state."""
+    found = [claim.name for claim in world.claims if claim.kind == "invariant" and not world.judge(claim, state)]
+    return [*found, DEADLOCK] if world.spec.checks_deadlock and world.is_stuck(state) else found
 
 
 def _refuse_too_many(world: Interpreter) -> None:
@@ -120,7 +102,7 @@ def _refuse_too_many(world: Interpreter) -> None:
 
 
 def _quotient(
-    keys: Sequence[Key], steps: Sequence[tuple[int, str, int]], wrong: Sequence[Sequence[str]], spec: Spec, most: int
+    keys: Sequence[Key], explored: StateGraph, wrong: Sequence[Sequence[str]], spec: Spec, most: int
 ) -> networkx.MultiDiGraph[int]:
     with needing("draw"):
         import networkx
@@ -138,7 +120,8 @@ def _quotient(
     for key, number in nodes.items():
         graph.add_node(number, fields=key, states=states[key], initial=key == keys[0], wrong=tuple(reported[key]))
     inner = len(nodes) < len(keys)
-    counts = Counter((nodes[keys[source]], nodes[keys[target]], rule) for source, rule, target in steps)
+    steps = (step for out in explored.steps for step in out)
+    counts = Counter((nodes[keys[step.source]], nodes[keys[step.target]], step.rule.name) for step in steps)
     for (source, target, rule), count in counts.items():
         if source != target or not inner:
             graph.add_edge(source, target, rule=rule, count=count)

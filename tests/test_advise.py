@@ -15,7 +15,8 @@ from kafka_spec.conformance.advise.situations import touched_by
 from kafka_spec.conformance.metadata import image as keys
 from kafka_spec.conformance.metadata.batches import LogBatch, batches_of
 from kafka_spec.conformance.metadata.cluster import cluster_of
-from kafka_spec.conformance.metadata.judge import StaticSettings
+from kafka_spec.conformance.metadata.settings import StaticSettings
+from kafka_spec.conformance.metadata.shapes import LOST_DIRECTORY
 from kafka_spec.model_check.check import check
 from kafka_spec.spec.kraft.fixed import FIXED
 from kafka_spec.spec.kraft.planned import Wait, planned
@@ -141,15 +142,15 @@ def test_the_only_replica_in_sync_is_stopped_after_the_others_are_back(cluster: 
 def test_nothing_helps_a_partition_of_one_replica(cluster: Cluster, inside: Command) -> None:
     """A restart of the only replica leaves no leader, whatever is waited for; a plan that is judged by records alone is safe."""
     folder = cluster(([3], [3]), least=1)
-    advised = inside("advise", folder, "--restart", "--faults", "0")
+    advised = inside("advise", folder, "--restart", "all", "--faults", "0")
     assert advised.returncode == 1 and "nothing that can be waited for makes it safe" in advised.stdout
-    assert inside("advise", folder, "--restart", "--faults", "0", "--keep", "records").returncode == 0
+    assert inside("advise", folder, "--restart", "all", "--faults", "0", "--keep", "records").returncode == 0
 
 
 def test_restarting_without_waiting_is_not_safe(cluster: Cluster, inside: Command) -> None:
     """A restart of all brokers that waits for processes alone empties the ISR; one that waits for the ISR keeps everything."""
     folder = cluster(([0, 1, 2], [0, 1, 2]))
-    arguments = ("advise", folder, "--restart", "--faults", "0", "--keep", "leader", "--keep", "min-isr")
+    arguments = ("advise", folder, "--restart", "all", "--faults", "0", "--keep", "leader", "--keep", "min-isr")
     advised = inside(*arguments)
     assert advised.returncode == 1 and "-> leader none, ISR []" in advised.stdout
     assert inside(*arguments, "--wait", "in-sync").returncode == 0
@@ -158,7 +159,7 @@ def test_restarting_without_waiting_is_not_safe(cluster: Cluster, inside: Comman
 def test_a_restart_begins_with_the_brokers_that_nothing_waits_for(cluster: Cluster, inside: Command) -> None:
     """The order of a restart has those brokers last whose partitions are not in sync, and names the partitions."""
     folder = cluster(([0, 1], [0, 1]), ([2, 3], [2]), least=1)
-    advised = inside("advise", folder, "--restart", "--faults", "0", "--keep", "records")
+    advised = inside("advise", folder, "--restart", "all", "--faults", "0", "--keep", "records")
     assert "order: broker 0, broker 1, broker 4, broker 2 (once t1-0 is in sync), broker 3 (once t1-0 is in sync)" in advised.stdout
 
 
@@ -213,10 +214,39 @@ def test_a_partition_that_nobody_leads_tests_nothing(cluster: Cluster, inside: C
     assert "a committed record is lost             no broker ever leads" in advised.stdout
 
 
+@pytest.mark.parametrize(
+    ("partition", "reason"),
+    [
+        ({}, "the replicas of partition 0, and the model has one partition"),
+        ({"replicas": (0,), "isr": (0,), "directories": (LOST_DIRECTORY,)}, "its log directory on broker 0 is offline"),
+    ],
+)
+def test_what_the_model_lacks_is_not_decided(partition: Any, reason: str, tmp_path: Path, inside: Command) -> None:
+    """A partition about which something decides that the model lacks makes the advice undecided, with the reason."""
+    of_1 = {"topic_id": bytes(15) + b"\1", "partition_id": 1, "replicas": (0, 1, 2), "isr": (0, 1, 2), "leader": 0, **partition}
+    with (tmp_path / f"{0:020}.log").open("wb") as file:
+        log = Writer(file)
+        log.write(log.record(keys.FEATURE, name=keys.METADATA_VERSION, feature_level=33))
+        log.write(log.record(keys.FEATURE, name=keys.ELR_FEATURE, feature_level=1))
+        for number in range(3):
+            log.write(registration(log, number, fenced=False))
+        log.write(*topic(log, 0, [1], [1], 2, ()), log.record(keys.PARTITION, **of_1))
+    advised = inside("advise", str(tmp_path), "--stop", "0", "--faults", "0")
+    assert advised.returncode == 3, advised.stdout + advised.stderr
+    assert f"  not decided: t0-1: {reason}" in advised.stdout or f"{reason}\n" in advised.stdout
+
+
+def test_a_restart_names_brokers_or_all(cluster: Cluster, inside: Command) -> None:
+    """What is neither a broker id nor `all` is refused, with what to give."""
+    advised = inside("advise", cluster(([0, 1], [0, 1])), "--restart", "every")
+    assert advised.returncode == 2 and "'every' is not a broker id; give the id of a broker, or all" in advised.stderr
+
+
 MISTAKES = {
     "no plan": ((), "advise needs one plan"),
-    "two plans": (("--stop", "0", "--restart"), "advise needs one plan"),
+    "two plans": (("--stop", "0", "--restart", "all"), "advise needs one plan"),
     "another broker": (("--stop", "9"), "broker 9 is not registered; there are brokers 0, 1, 2, 3, 4"),
+    "a fenced broker": (("--restart", "4"), "broker 4 is fenced: it does not run"),
     "a setting": (("--set", "min.insync.replicas=0"), "it is min.insync.replicas=NUMBER"),
     "another topic": (("--set", "min.insync.replicas=1", "--topic", "x"), "there is no such topic; there is t0"),
     "a topic without a setting": (("--stop", "0", "--topic", "t0"), "--topic belongs to --set"),
@@ -234,7 +264,7 @@ def test_a_mistake_is_one_line(
 ) -> None:
     """Each mistake ends with code 2 and one line, which names the cure."""
     arguments, cure = MISTAKES[mistake]
-    folder = cluster(([0, 1, 2], [0, 1, 2]))
+    folder = cluster(([0, 1, 2], [0, 1, 2]), fenced=[4])
     monkeypatch.chdir(tmp_path)
     Path("text").write_text("p-0 to 1", encoding="utf-8")
     for name, replicas in (("plan", [1]), ("twice", [0, 0]), ("unknown", [7])):
@@ -252,7 +282,7 @@ def test_a_mistake_is_one_line(
 def test_partitions_that_differ_in_names_alone_are_searched_once(cluster: Cluster) -> None:
     """Partitions that are equal up to the ids of their brokers are one situation; one with another ISR is another."""
     found = cluster_of([Path(cluster(([0, 1, 2], [0, 1, 2]), ([0, 4, 3], [0, 4, 3]), ([0, 3, 2], [0, 3])))], StaticSettings())
-    touched = touched_by(stopping(found.judge.image, [0], Wait.NOTHING), found.judge, found.allows_unclean)
+    touched = touched_by(stopping(found.judge.image, [0], Wait.NOTHING), found)
     assert [[name for name, _, _ in alike.partitions] for alike in touched.alike] == [["t0-0", "t1-0"], ["t2-0"]]
     assert touched.alike[0].partitions[1][2] == (0, 4, 3)
 
@@ -260,7 +290,7 @@ def test_partitions_that_differ_in_names_alone_are_searched_once(cluster: Cluste
 def test_the_beginning_is_a_state_of_kafka(cluster: Cluster) -> None:
     """From the metadata of a cluster on, `fixed` satisfies all of its properties, with a crash too; two engines agree."""
     found = cluster_of([Path(cluster(([0, 1], [0, 1]), ([0, 1], [0]), ([1, 0], [1]), elr=(), least=1))], StaticSettings())
-    touched = touched_by(stopping(found.judge.image, [0], Wait.NOTHING), found.judge, found.allows_unclean)
+    touched = touched_by(stopping(found.judge.image, [0], Wait.NOTHING), found)
     own = [claim.name for claim in FIXED.properties]
     for alike in touched.alike:
         for crashes in (0, 1):

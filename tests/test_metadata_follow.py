@@ -54,7 +54,10 @@ def test_a_truncated_log_is_not_followed(tmp_path: Path) -> None:
     log = GrowingLog(tmp_path, 0)
     assert len(list(log.more())) == len(BATCHES)
     file.write_bytes(DATA[: BATCHES[-1].place])
-    with pytest.raises(LogTruncated, match=r"was truncated below offset"):
+    with pytest.raises(LogTruncated, match=r"was truncated or replaced below offset"):
+        list(log.more())
+    file.write_bytes(DATA[: BATCHES[-1].place] + bytes(len(DATA)))  # as a new leader's records, in place of what was read
+    with pytest.raises(LogTruncated, match=r"was truncated or replaced below offset"):
         list(log.more())
     file.unlink()
     segment_of(tmp_path, 500).write_bytes(b"")

@@ -76,6 +76,8 @@ class Advice:
     before: Margin
     planned: Margin = field(default_factory=Margin)
     undecided: str = ""
+    cure: Advice | None = None
+    """If the plan does harm, the advice for the least to wait for that makes it safe."""
 
     @property
     def harm(self) -> Mapping[Name, Faults]:
@@ -180,7 +182,7 @@ class Adviser:
 
 @dataclass
 class Advised:
-    """What was asked, of which cluster, and the advice for each situation; `cures` are by the place of their advice."""
+    """What was asked, of which cluster, and the advice for each situation."""
 
     plan: OperatorPlan
     cluster: str
@@ -188,8 +190,7 @@ class Advised:
     writes: int
     keep: Sequence[Name]
     advices: list[Advice] = field(default_factory=list)
-    cures: dict[int, Advice] = field(default_factory=dict)
-    too_large: Mapping[str, str] = field(default_factory=dict)
+    not_modelled: Mapping[str, str] = field(default_factory=dict)
     order: Mapping[int, Sequence[str]] = field(default_factory=dict)
     """Of a restart, the brokers in the order that waits least, each with its partitions that are not in sync now."""
     notes: list[str] = field(default_factory=list)
@@ -200,16 +201,16 @@ class Advised:
         verdicts = {advice.verdict for advice in self.advices}
         if "unsafe" in verdicts:
             return "unsafe"
-        return "undecided" if "undecided" in verdicts or self.too_large or self.notes else "safe"
+        return "undecided" if "undecided" in verdicts or self.not_modelled or self.notes else "safe"
 
 
 def judged(
     cluster: ClusterAtEnd, plan: OperatorPlan, adviser: Adviser, shown: Callable[[int, int], None] = lambda done, of: None
 ) -> Advised:
     """Judge a plan in each situation that it touches; where it does harm, look for what to wait for."""
-    touched = touched_by(plan, cluster.judge, cluster.allows_unclean)
+    touched = touched_by(plan, cluster)
     advised = Advised(
-        plan, cluster.text, adviser.most, adviser.writes, adviser.keep, too_large=touched.too_large, notes=cluster.notes
+        plan, cluster.text, adviser.most, adviser.writes, adviser.keep, not_modelled=touched.not_modelled, notes=cluster.notes
     )
     if plan.one_by_one:
         advised.order = waiting_for(plan, cluster.judge.image)
@@ -217,8 +218,8 @@ def judged(
         shown(place, len(touched.alike))
         advice = adviser.advise(alike, plan.wait)
         advised.advices.append(advice)
-        if advice.harm and (cure := adviser.cure(advice, plan.waits)) is not None:
-            advised.cures[place] = cure
+        if advice.harm:
+            advice.cure = adviser.cure(advice, plan.waits)
     return advised
 
 

@@ -33,6 +33,7 @@ CODES = {"safe": AS_EXPECTED, "unsafe": VIOLATED, "undecided": INCONCLUSIVE}
 SECONDS = 300.0
 """The time for all searches, unless --seconds names another."""
 MOST_FAULTS = 2
+ALL = "all"
 KEEPS = ("records", "leader", "min-isr")
 WAITS = ("nothing", "unfenced", "in-sync")
 
@@ -47,7 +48,8 @@ def add_advise(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("paths", nargs="+", type=Path, metavar="PATH", help="the metadata log, or folders that hold it")
     add("--stop", action="append", default=[], type=int, metavar="ID", help="shut this broker down; repeated: all of them at once")
-    add("--restart", nargs="*", type=int, metavar="ID", help="restart these brokers, or all, one at a time in any order")
+    restart_help = "restart this broker, or all; repeated: one at a time in any order"
+    add("--restart", action="append", default=[], type=broker_or_all, metavar="ID|all", help=restart_help)
     add("--reassign", type=Path, metavar="FILE.json", help="reassign, as kafka-reassign-partitions --execute does")
     add("--cancel", type=Path, metavar="FILE.json", help="cancel reassignments, as kafka-reassign-partitions --cancel does")
     set_help = "set min.insync.replicas or unclean.leader.election.enable"
@@ -66,11 +68,18 @@ def add_advise(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run_advise)
 
 
+def broker_or_all(text: str) -> int | str:
+    """Return the broker that `--restart` names, or ALL."""
+    if text != ALL and not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a broker id; give the id of a broker, or {ALL}")
+    return ALL if text == ALL else int(text)
+
+
 def run_advise(options: argparse.Namespace) -> int:
     """Judge the plan, write the advice, and return the exit code: 0, 1 or 3."""
-    actions = [bool(options.stop), options.restart is not None, bool(options.reassign), bool(options.cancel), bool(options.set)]
+    actions = [bool(options.stop), bool(options.restart), bool(options.reassign), bool(options.cancel), bool(options.set)]
     if sum(actions) != 1:
-        raise SpecError("advise needs one plan: --stop ID, --restart, --reassign FILE, --cancel FILE or --set NAME=VALUE")
+        raise SpecError("advise needs one plan: --stop ID, --restart ID|all, --reassign FILE, --cancel FILE or --set NAME=VALUE")
     if options.topic and not options.set:
         raise SpecError("--topic belongs to --set NAME=VALUE; a reassignment names its partitions in its file")
     wanted = outputs(options)
@@ -89,10 +98,12 @@ def advised_of(options: argparse.Namespace, budget: Budget) -> Advised:
     from kafka_spec.conformance.advise import advising
     from kafka_spec.conformance.advise.plans import WAITS as WAIT_OF
     from kafka_spec.conformance.metadata.cluster import cluster_of
-    from kafka_spec.conformance.metadata.command import after, release_of, settings_of
+    from kafka_spec.conformance.metadata.command import after, release_of
+    from kafka_spec.conformance.metadata.settings import StaticSettings, settings_given
 
+    settings = StaticSettings.of(settings_given("--setting", options.setting))
     until = after(options.at) if options.at is not None else None
-    cluster = cluster_of(options.paths, settings_of(options.setting), release_of(options.era), until)
+    cluster = cluster_of(options.paths, settings, release_of(options.era), until)
     plan = _plan(options, cluster.judge.image, WAIT_OF[options.wait])
     keep = [advising.KEEPS[name] for name in KEEPS if not options.keep or name in options.keep]
     adviser = advising.Adviser(cluster.model, options.faults, options.writes, keep, budget, options.threads)
@@ -106,8 +117,8 @@ def _plan(options: argparse.Namespace, image: Image, wait: int) -> OperatorPlan:
 
     if options.stop:
         return plans.stopping(image, options.stop, Wait(wait))
-    if options.restart is not None:
-        return plans.restarting(image, options.restart, Wait(wait))
+    if options.restart:
+        return plans.restarting(image, [] if ALL in options.restart else options.restart, Wait(wait))
     if options.reassign:
         return plans.reassigning(image, options.reassign, Wait(wait))
     if options.cancel:

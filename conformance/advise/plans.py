@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from kafka_spec.conformance.metadata.image import Image
+from kafka_spec.conformance.metadata.settings import settings_given
 from kafka_spec.spec.kraft.planned import Wait
 from kafka_spec.spec.vocabulary.table import SpecError
 
 PartitionName: TypeAlias = tuple[str, int]
 """A topic and the number of a partition."""
 
-SETTINGS = ("min.insync.replicas", "unclean.leader.election.enable")
 WAITS = {"nothing": Wait.NOTHING, "unfenced": Wait.UNFENCED, "in-sync": Wait.IN_SYNC}
 WAITS_IN_WORDS = {
     Wait.NOTHING: "without waiting",
@@ -56,7 +56,7 @@ def stopping(image: Image, brokers: Sequence[int], wait: Wait) -> OperatorPlan:
     """Return the plan to shut down brokers, all at once.
 
     Raises:
-        SpecError: one of them is not registered.
+        SpecError: one of them is not registered, or does not run.
     """
     _check_brokers(image, brokers)
     several = f"brokers {', '.join(map(str, brokers))}" if len(brokers) > 1 else f"broker {brokers[0]}"
@@ -64,7 +64,11 @@ def stopping(image: Image, brokers: Sequence[int], wait: Wait) -> OperatorPlan:
 
 
 def restarting(image: Image, brokers: Sequence[int], wait: Wait) -> OperatorPlan:
-    """Return the plan to restart brokers one at a time, in any order; without names, all that are not fenced."""
+    """Return the plan to restart brokers one at a time, in any order; without names, all that are not fenced.
+
+    Raises:
+        SpecError: one of them is not registered, or does not run.
+    """
     _check_brokers(image, brokers)
     chosen = brokers or [number for number, broker in sorted(image.brokers.items()) if not broker.fenced]
     several = f"brokers {', '.join(map(str, brokers))}" if brokers else "all brokers"
@@ -98,13 +102,7 @@ def cancelling(image: Image, file: Path, wait: Wait) -> OperatorPlan:
 
 def setting(image: Image, settings: Sequence[str], topics: Sequence[str]) -> OperatorPlan:
     """Return the plan to change settings of topics, given as NAME=VALUE."""
-    changed = {}
-    for one in settings:
-        name, _, value = one.partition("=")
-        fits = (value.isdigit() and int(value) > 0) if name == SETTINGS[0] else value in ("true", "false")
-        if name not in SETTINGS or not fits:
-            raise SpecError(f"--set {one}: it is min.insync.replicas=NUMBER or unclean.leader.election.enable=true|false")
-        changed[name] = value
+    changed = settings_given("--set", settings)
     if unknown := [topic for topic in topics if topic not in image.ids]:
         raise SpecError(f"--topic {unknown[0]}: there is no such topic; there is {', '.join(sorted(image.ids)[:10]) or 'none'}")
     where = f" of {', '.join(topics)}" if topics else " of all topics"
@@ -139,6 +137,8 @@ def _find(image: Image, name: PartitionName, file: Path) -> Any:
 def _check_brokers(image: Image, brokers: Sequence[int]) -> None:
     if unknown := [one for one in brokers if one not in image.brokers]:
         raise SpecError(f"broker {unknown[0]} is not registered; {_known(image)}")
+    if fenced := [one for one in brokers if image.brokers[one].fenced]:
+        raise SpecError(f"broker {fenced[0]} is fenced: it does not run, as far as the controller knows; leave it out")
 
 
 def _known(image: Image) -> str:

@@ -48,12 +48,12 @@ def _text(advised: Advised) -> Iterator[str]:
     yield f"  it touches {_many(touched, 'partition')} in {situations}, searched {FAULTS_IN_WORDS[advised.faults]}"
     if advised.order:
         yield f"  order: {', '.join(_turn(broker, waits) for broker, waits in advised.order.items())}"
-    yield from (f"  not decided: {name}: {reason}" for name, reason in sorted(advised.too_large.items()))
+    yield from (f"  not decided: {name}: {reason}" for name, reason in sorted(advised.not_modelled.items()))
     yield from (f"  not decided: {note}" for note in advised.notes)
     worst_first = sorted(range(len(advised.advices)), key=lambda one: WORST_FIRST.index(advised.advices[one].verdict))
     for place in worst_first[:MOST_SITUATIONS]:
         yield ""
-        yield from _situation(advised, advised.advices[place], advised.cures.get(place))
+        yield from _situation(advised, advised.advices[place])
     if len(worst_first) > MOST_SITUATIONS:
         yield f"and {_many(len(worst_first) - MOST_SITUATIONS, 'situation')} more; --format json has all"
     yield ""
@@ -63,7 +63,7 @@ def _text(advised: Advised) -> Iterator[str]:
         yield "  clients write nothing meanwhile that counts; --writes 1 lets them"
 
 
-def _situation(advised: Advised, advice: Advice, cure: Advice | None) -> Iterator[str]:
+def _situation(advised: Advised, advice: Advice) -> Iterator[str]:
     name, shape, ids = advice.alike.partitions[0]
     more = f" and {len(advice.alike.partitions) - 1:,} more" if len(advice.alike.partitions) > 1 else ""
     yield f"{HEADINGS[advice.verdict].lower()}: {name}{more}: {shown(shape)}; min.insync.replicas {advice.alike.least}"
@@ -75,8 +75,8 @@ def _situation(advised: Advised, advice: Advice, cure: Advice | None) -> Iterato
     for claim, faults in advice.harm.items():
         yield f"  how {EVENTS[claim]}, {_with(faults)}"
         yield from (f"    {line}" for line in _story(advice.planned.violated[claim][faults], claim, shape, ids))
-    if cure is not None:
-        yield f"  safe {WAITS_IN_WORDS[cure.wait]}{_missing(shape)}"
+    if advice.cure is not None:
+        yield f"  safe {WAITS_IN_WORDS[advice.cure.wait]}{_missing(shape)}"
     elif advice.harm and advised.plan.waits:
         yield "  nothing that can be waited for makes it safe"
 
@@ -147,13 +147,13 @@ def json_of(advised: Advised) -> str:
         "writes": advised.writes,
         "order": [{"broker": broker, "not_in_sync": list(waits)} for broker, waits in advised.order.items()],
         "assumed": list(ASSUMED),
-        "not_decided": {**advised.too_large, **{f"note {place}": note for place, note in enumerate(advised.notes, 1)}},
-        "situations": [_plain(advice, advised.cures.get(place)) for place, advice in enumerate(advised.advices)],
+        "not_decided": {**advised.not_modelled, **{f"note {place}": note for place, note in enumerate(advised.notes, 1)}},
+        "situations": [_plain(advice) for advice in advised.advices],
     }
     return json.dumps(plain, indent=1)
 
 
-def _plain(advice: Advice, cure: Advice | None) -> dict[str, Any]:
+def _plain(advice: Advice) -> dict[str, Any]:
     _, shape, ids = advice.alike.partitions[0]
     return {
         "verdict": advice.verdict,
@@ -170,7 +170,7 @@ def _plain(advice: Advice, cure: Advice | None) -> dict[str, Any]:
             for claim, faults in advice.harm.items()
         },
         "undecided": advice.undecided or None,
-        "safe_with_wait": cure.wait.name.lower() if cure is not None else None,
+        "safe_with_wait": advice.cure.wait.name.lower() if advice.cure is not None else None,
         "not_in_sync": sorted(set(shape.replicas) - set(shape.isr)),
     }
 

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from kafka_spec.conformance.advise.plans import SETTINGS, OperatorPlan
+from kafka_spec.conformance.advise.plans import OperatorPlan
+from kafka_spec.conformance.metadata.cluster import ClusterAtEnd
 from kafka_spec.conformance.metadata.image import Image
-from kafka_spec.conformance.metadata.judge import LogJudge
+from kafka_spec.conformance.metadata.settings import MIN_ISR, UNCLEAN
 from kafka_spec.conformance.metadata.shapes import FoldedPartition, PartitionShape
 from kafka_spec.spec.kraft.families import HAPPENINGS
 from kafka_spec.spec.kraft.planned import MOST_BROKERS, PLAN_BOUNDS
@@ -54,32 +55,32 @@ class Alike:
 
 @dataclass
 class Touched:
-    """What a plan touches: situations, and the partitions that the model has no room for, each with the reason."""
+    """What a plan touches: situations, and the partitions that the model cannot judge, each with the reason."""
 
     alike: list[Alike]
-    too_large: Mapping[str, str]
+    not_modelled: Mapping[str, str]
 
 
-def touched_by(plan: OperatorPlan, judge: LogJudge, allows_unclean: Mapping[bytes, bool]) -> Touched:
-    """Return what a plan touches of a cluster; `allows_unclean` is by topic id."""
-    image = judge.image
+def touched_by(plan: OperatorPlan, cluster: ClusterAtEnd) -> Touched:
+    """Return what a plan touches of a cluster."""
+    image = cluster.judge.image
     found: dict[tuple[Situation, int], Alike] = {}
-    too_large: dict[str, str] = {}
+    not_modelled: dict[str, str] = {}
     for partition in sorted(image.all_partitions(), key=lambda one: (image.names[one.topic_id], one.number)):
         name = (image.names[partition.topic_id], partition.number)
         target = plan.targets.get(name, ())
         ids = brokers_of(partition.shape, target)
         if not (target or name in plan.cancel or plan.changes(name) or plan.stop & set(partition.shape.replicas)):
             continue
-        if reason := _too_large(len(ids), len(plan.stop & set(ids))):
-            too_large[image.name_of(partition)] = reason
+        if reason := cluster.not_modelled(partition) or _too_large(len(ids), len(plan.stop & set(ids))):
+            not_modelled[image.name_of(partition)] = reason
             continue
-        least = judge.min_isr(partition.topic_id)
-        before = _before(image, partition, ids, least, allows_unclean[partition.topic_id])
+        least = cluster.judge.min_isr(partition.topic_id)
+        before = _before(image, partition, ids, least, cluster.allows_unclean(partition.topic_id))
         situation = Situation(_sorted(before), _sorted({**before, **_planned(plan, name, ids, target)}))
         alike = found.setdefault((situation, least), Alike(situation, least=least))
         alike.partitions.append((image.name_of(partition), partition.shape, ids))
-    return Touched(sorted(found.values(), key=lambda one: -len(one.partitions)), too_large)
+    return Touched(sorted(found.values(), key=lambda one: -len(one.partitions)), not_modelled)
 
 
 def waiting_for(plan: OperatorPlan, image: Image) -> Mapping[int, Sequence[str]]:
@@ -145,10 +146,10 @@ def _planned(plan: OperatorPlan, name: tuple[str, int], ids: tuple[int, ...], ta
     elif name in plan.cancel:
         changed |= {"plan_cancel": 1, "reassignments": 1}
     if plan.changes(name):
-        if SETTINGS[0] in plan.settings:
-            changed["min_isr"] = min(int(plan.settings[SETTINGS[0]]), MOST_BROKERS)
-        if SETTINGS[1] in plan.settings:
-            changed["unclean"] = int(plan.settings[SETTINGS[1]] == "true")
+        if MIN_ISR in plan.settings:
+            changed["min_isr"] = min(int(plan.settings[MIN_ISR]), MOST_BROKERS)
+        if UNCLEAN in plan.settings:
+            changed["unclean"] = int(plan.settings[UNCLEAN] == "true")
     return changed
 
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from kafka_spec.conformance.metadata.batches import LogBatch
 from kafka_spec.conformance.metadata.explaining import Explaining, possible_releases
-from kafka_spec.conformance.metadata.judge import LogJudge, StaticSettings, time_of
+from kafka_spec.conformance.metadata.judge import LogJudge, time_of
 from kafka_spec.conformance.metadata.rulings import NO_BUMP_FROM, Release
+from kafka_spec.conformance.metadata.settings import StaticSettings
+from kafka_spec.conformance.metadata.shapes import FoldedPartition
 from kafka_spec.conformance.metadata.sources import find_sources
 from kafka_spec.conformance.metadata.validation import NO_SNAPSHOT, Validation
 from kafka_spec.spec.case import Era
+from kafka_spec.spec.decisions.partition_change import effective_min_isr
 from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.kraft.eras import SUITE
+from kafka_spec.spec.language.domain import BrokerSet
 from kafka_spec.spec.vocabulary.table import Spec, SpecError
 
 
@@ -36,10 +40,23 @@ class ClusterAtEnd:
         return f"the metadata before offset {self.judge.next or 0:,}{when}: {features}"
 
     @cached_property
-    def allows_unclean(self) -> Mapping[bytes, bool]:
-        """Whether each topic allows unclean elections."""
-        explaining = Explaining(self.judge, self.release)
-        return {topic_id: explaining.allows_unclean(topic_id) for topic_id in self.judge.image.names}
+    def _explaining(self) -> Explaining:
+        return Explaining(self.judge, self.release)
+
+    def allows_unclean(self, topic_id: bytes) -> bool:
+        """Whether a topic allows unclean elections."""
+        return self._explaining.allows_unclean(topic_id)
+
+    def not_modelled(self, partition: FoldedPartition) -> str:
+        """Return what decides about a partition and is not in the model, or ""."""
+        explainer, replicas = self._explaining.explainer, partition.shape.replicas
+        usable = explainer.acceptable(partition, BrokerSet.of(replicas))
+        if offline := [broker for broker in replicas if broker not in usable]:
+            return f"its log directory on broker {offline[0]} is offline, and the model has no log directories"
+        own = effective_min_isr(self.judge.min_isr(partition.topic_id), len(replicas))
+        if self.judge.image.has_elr and explainer.least(partition) != own:
+            return "the controller limits its min.insync.replicas by the replicas of partition 0, and the model has one partition"
+        return ""
 
     @cached_property
     def model(self) -> Spec:

@@ -14,9 +14,10 @@ from kafka_spec.conformance.metadata.causes import causes_of
 from kafka_spec.conformance.metadata.checkpoint import checkpoint_of
 from kafka_spec.conformance.metadata.explaining import Explaining
 from kafka_spec.conformance.metadata.follow import folder_of, follow
-from kafka_spec.conformance.metadata.judge import LogJudge, StaticSettings
+from kafka_spec.conformance.metadata.judge import LogJudge
 from kafka_spec.conformance.metadata.report import plain_of, text_of
 from kafka_spec.conformance.metadata.rulings import RELEASES, Release
+from kafka_spec.conformance.metadata.settings import StaticSettings, settings_given
 from kafka_spec.conformance.metadata.sources import Sources, find_sources
 from kafka_spec.conformance.metadata.story import Story, StoryLine
 from kafka_spec.conformance.metadata.timelines import Timelines
@@ -29,41 +30,22 @@ from kafka_spec.model_check.report.escape import plain
 from kafka_spec.spec.vocabulary.table import SpecError
 
 EXIT = {"holds": AS_EXPECTED, "violated": VIOLATED, "inconclusive": INCONCLUSIVE}
-STATIC_SETTINGS = ("min.insync.replicas", "unclean.leader.election.enable")
 EVENT_WIDTH = 30
 """The characters of an event's name in a line of `--follow`."""
 EVERY = 0.5
 """Seconds between two lines of progress."""
 
 
-def settings_of(given: list[str]) -> StaticSettings:
-    """Return the settings of the brokers' files, given as NAME=VALUE.
-
-    Raises:
-        SpecError: a name is unknown, or its value is none.
-    """
-    settings = StaticSettings()
-    for one in given:
-        name, _, value = one.partition("=")
-        if name == STATIC_SETTINGS[0] and value.isdigit() and int(value) > 0:
-            settings.min_isr = int(value)
-        elif name == STATIC_SETTINGS[1] and value in ("true", "false"):
-            settings.unclean = value == "true"
-        else:
-            raise SpecError(f"--setting {one}: it is min.insync.replicas=NUMBER or unclean.leader.election.enable=true|false")
-    return settings
-
-
 def run(options: argparse.Namespace) -> int:
     """Validate metadata logs, and report the outcome, or what was asked of them."""
     wanted = outputs(options)
-    judge = LogJudge(settings_of(options.setting))
+    judge = LogJudge(StaticSettings.of(settings_given("--setting", options.setting)))
     with find_sources(options.paths) as sources:
         release = release_of(options.era)
         explaining = Explaining(judge, release, options.explain, causes_of(sources.controllers)) if options.explain else None
         asked = Questions(options, explaining)
-        if options.follow and asked.only_looks:
-            raise SpecError("--follow shows what comes: leave --at, --why, --partition, --topic and --broker out")
+        if options.follow:
+            check_following(sources, wanted, explaining, asked)
         timelines = None
         if any(form == "html" for form, _ in wanted) and not asked.only_looks:
             if explaining is None:
@@ -80,10 +62,24 @@ def run(options: argparse.Namespace) -> int:
     return AS_EXPECTED if asked.only_looks else EXIT[outcome.verdict]
 
 
+def check_following(sources: Sources, wanted: Sequence[Output], explaining: Explaining | None, asked: Questions) -> None:
+    """Refuse what does not go with `--follow`, before anything is read.
+
+    Raises:
+        SpecError: there is a question, no explanation, another form than text and JSON, or not the folder of one node.
+    """
+    if asked.only_looks:
+        raise SpecError("--follow shows what comes: leave --at, --why, --partition, --topic and --broker out")
+    if explaining is None:
+        raise SpecError("--follow prints events with their explanations: leave --no-explain out")
+    if others := [form for form, _ in wanted if form not in ("text", "json")]:
+        raise SpecError(f"--follow prints events as text or as lines of JSON, not as {others[0]}")
+    folder_of(sources)
+
+
 def follow_until_stopped(sources: Sources, judge: LogJudge, explaining: Explaining | None, wanted: Sequence[Output]) -> list[str]:
     """Follow the log until Ctrl-C, and print each event and each violation; return what was not seen."""
-    if explaining is None or [form for form, _ in wanted if form not in ("text", "json")]:
-        raise SpecError("--follow prints events as text or as lines of JSON, with explanations: leave --no-explain out")
+    assert explaining is not None  # as `check_following` saw to
     as_json = wanted[0][0] == "json"
 
     def show(one: StoryLine | Violation) -> None:
@@ -94,7 +90,6 @@ def follow_until_stopped(sources: Sources, judge: LogJudge, explaining: Explaini
             write(plain(text), None)
 
     begin = judge.next or 0
-    folder_of(sources)
     write(json.dumps({"following_from": begin}) if as_json else f"following from offset {begin:,} on; Ctrl-C ends it", None)
     budget = Budget()
     with interruptible(budget):

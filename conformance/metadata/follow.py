@@ -37,6 +37,8 @@ class GrowingLog:
         self.folder, self.next = folder, start
         self._segment: Path | None = None
         self._place = 0
+        self._last = b""
+        """The batch before the place, to notice that it was replaced."""
 
     def more(self) -> Iterator[tuple[Path, LogBatch]]:
         """Yield the batches that have come since the last call, each with its segment.
@@ -50,7 +52,7 @@ class GrowingLog:
             following = self._following()
             if following is None:
                 return
-            self._segment, self._place = following, 0
+            self._segment, self._place, self._last = following, 0, b""
 
     def _following(self) -> Path | None:
         """Return the segment in which the next batch is, if it is not the one that is read."""
@@ -63,16 +65,16 @@ class GrowingLog:
     def _rest(self, segment: Path) -> Iterator[tuple[Path, LogBatch]]:
         """Yield the complete batches of a segment behind the place that was read."""
         with segment.open("rb") as file:
-            if file.seek(0, 2) < self._place:
-                raise LogTruncated(f"{segment.name} was truncated below offset {self.next:,}")
-            file.seek(self._place)
-            data = file.read()
+            file.seek(self._place - len(self._last))
+            last, data = file.read(len(self._last)), file.read()
+        if last != self._last:
+            raise LogTruncated(f"{segment.name} was truncated or replaced below offset {self.next:,}")
         for batch in batches_of(data):
             if isinstance(batch, TornTail):
                 return
             if batch.base > self.next:
                 raise LogTruncated(f"offset {batch.base:,} comes after {self.next - 1:,}")
-            self._place += len(batch.data)
+            self._place, self._last = self._place + len(batch.data), batch.data
             if batch.base == self.next:
                 self.next = batch.last + 1
                 yield segment, batch

@@ -18,6 +18,7 @@ from kafka_spec.conformance.metadata import image as keys
 from kafka_spec.conformance.metadata.batches import LogBatch, MetadataEntry
 from kafka_spec.conformance.metadata.claims import PropertyChecker
 from kafka_spec.conformance.metadata.image import Image
+from kafka_spec.conformance.metadata.settings import MIN_ISR, StaticSettings
 from kafka_spec.conformance.metadata.shapes import FoldedBroker, FoldedPartition, PartitionShape
 from kafka_spec.conformance.outcome.violations import Violation, place_of
 from kafka_spec.impl.kraft.record_decoders import UnreadableRecord
@@ -36,20 +37,11 @@ CHANGES_OF_REGISTRATION = frozenset({(FENCED, 0), (UNFENCED, 0), (0, 0), (0, 1)}
 """What the record of a change has as `fenced` and as `in_controlled_shutdown`."""
 SETS_TOPICS = frozenset({keys.CONFIG, keys.TOPIC, keys.REMOVE_TOPIC})
 """The records after which a topic may have another min.insync.replicas."""
-MIN_ISR = "min.insync.replicas"
 
 
 def time_of(milliseconds: int) -> str:
     """Return a time in milliseconds since 1970 as text, in UTC."""
     return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
-
-
-@dataclass
-class StaticSettings:
-    """What a log does not say: settings of the brokers' files. None: the log's own, or Kafka's default."""
-
-    min_isr: int = 1
-    unclean: bool = False
 
 
 @dataclass

@@ -25,11 +25,11 @@ from kafka_spec.model_check.report.escape import plain
 from kafka_spec.model_check.within import limited, reading
 from kafka_spec.spec.language.domain import plain_value
 from kafka_spec.spec.optional_dependencies import needing
-from kafka_spec.spec.vocabulary.table import Rule, Spec
+from kafka_spec.spec.vocabulary.table import Rule, Spec, SpecError
 
 if TYPE_CHECKING:
     from kafka_spec.model_check.interpreter.interpreter import Binding, Interpreter
-    from kafka_spec.model_check.paths_of_model import GraphStep, StateGraph
+    from kafka_spec.model_check.state_graph import GraphStep, StateGraph
 
 STATES, LONGEST = 20_000, 30
 FORMAT, VERSION = "kafka-spec-paths", 1
@@ -54,19 +54,24 @@ def run_paths(options: argparse.Namespace, models: Models) -> int:
     """Write the paths, and return the exit code: 0 if they cover everything, 3 if there are more states."""
     with needing("check"):
         from kafka_spec.model_check.interpreter.interpreter import Interpreter
-        from kafka_spec.model_check.paths_of_model import covering_paths, graph_of
+        from kafka_spec.model_check.paths_of_model import covering_paths
+        from kafka_spec.model_check.state_graph import graph_of
     budget = Budget(options.seconds)
     with reading(options.seconds):
         spec = models.find(options.model)
         world = Interpreter(spec, asked_bounds(options, spec))
     with limited(budget), interruptible(budget):
         graph = graph_of(world, options.most_states)
+        if graph.outside:
+            raise SpecError(f"{spec.name}: {graph.outside[0]}; check the model first")
         paths = list(covering_paths(graph, options.cover, options.longest))
     for form, file in outputs(options):
         if form == "json":
             write(json.dumps(_plain(world, graph, paths, options.refused), indent=1), file)
         else:
             write(plain("\n".join(_text(world, graph, paths, options.cover))), file)
+    if not any(form == "json" for form, _ in outputs(options)):
+        write("--output json:FILE writes all paths, with the state after each step", None)
     return AS_EXPECTED if graph.complete else INCONCLUSIVE
 
 
@@ -83,7 +88,7 @@ def _text(world: Interpreter, graph: StateGraph, paths: Sequence[Sequence[GraphS
     lines += [f"the bound {name} prevents {count:,} steps" for name, count in graph.bounded.items()]
     if paths:
         lines += ["the first path", *(f"  {_call(step.rule, step.binding)}" for step in paths[0])]
-    return [*lines, "--output json:FILE writes all paths, with the state after each step"]
+    return lines
 
 
 def _call(rule: Rule, binding: Binding) -> str:
