@@ -49,7 +49,8 @@ class Shown:
 
     `violates` has the states of the shortest trace of each property. `alone` judges these properties only; `everything` continues
     the search to its end (None: as the world does). `cannot_test` adds to what the family cannot test, `tests` takes from it.
-    `name` follows the names of model and bound set where two checks have the same.
+    `name` follows the names of model and bound set where two checks have the same. `normal_form`: a search that ends at a violation
+    searches normal forms too.
     """
 
     bounds: str
@@ -61,6 +62,7 @@ class Shown:
     name: str = ""
     why: str = ""
     all_properties_tested: bool | None = None
+    normal_form: bool = False
 
 
 def stops(bounds: str, violates: Mapping[str, int]) -> Shown:
@@ -252,7 +254,7 @@ class Suite:
             why=why,
             properties=tuple(shown.violates) if shown.alone else (),
             not_tested=tuple(one for one in cannot_test if one not in shown.tests),
-            normal_form=family.normal_form and (everything or not shown.violates),
+            normal_form=family.normal_form and (shown.normal_form or everything or not shown.violates),
             everything=everything,
             all_properties_tested=shown.all_properties_tested,
         )

@@ -7,9 +7,17 @@ from __future__ import annotations
 
 from kafka_spec.spec.kraft.eras import SUITE as KRAFT
 from kafka_spec.spec.kraft.public import checks as public
+from kafka_spec.spec.quorum.eras import SUITE as QUORUM
 from kafka_spec.spec.replication import checks as replication
 from kafka_spec.spec.vocabulary.table import Check
 from kafka_spec.spec.zookeeper import goal_models
 from kafka_spec.spec.zookeeper.eras import SUITE as ZOOKEEPER
 
-CHECKS: tuple[Check, ...] = (*replication.CHECKS, *ZOOKEEPER.checks(), *goal_models.CHECKS, *KRAFT.checks(), *public.CHECKS)
+CHECKS: tuple[Check, ...] = (
+    *replication.CHECKS,
+    *ZOOKEEPER.checks(),
+    *goal_models.CHECKS,
+    *KRAFT.checks(),
+    *public.CHECKS,
+    *QUORUM.checks(),
+)

@@ -8,6 +8,7 @@ from kafka_spec.spec.machines.partition import PARTITION
 from kafka_spec.spec.machines.reassignment import REASSIGNMENT_0_10, REASSIGNMENT_2_8
 from kafka_spec.spec.machines.replica import REPLICA, REPLICA_0_10
 from kafka_spec.spec.machines.topic_deletion import TOPIC_DELETION
+from kafka_spec.spec.quorum.machines import QUORUM
 from kafka_spec.spec.vocabulary.table import ChoiceTable, Machine
 from kafka_spec.spec.zookeeper.machines import CONTROLLER, ROLE
 from kafka_spec.spec.zookeeper.rows import bound_to
@@ -25,8 +26,9 @@ MACHINES: dict[str, Machine] = {
     "membership": MEMBERSHIP,
     "replica_role": REPLICA_ROLE,
     "proposal": PROPOSAL,
+    "quorum": QUORUM,
 }
-"""The machines in their newest form, the control plane's with its functions, then KRaft's; NAME@ERA is NAME in an older era."""
+"""The machines in their newest form, the control plane's with its functions, KRaft's, its quorum's; NAME@ERA is one of an era."""
 
 CHOICES: dict[str, ChoiceTable] = {"elections": ELECTIONS}
 """The tables of choices."""

@@ -38,6 +38,12 @@ def _kraft() -> Sequence[Spec]:
     return SPECS
 
 
+def _quorum() -> Sequence[Spec]:
+    from kafka_spec.spec.quorum.eras import SPECS
+
+    return SPECS
+
+
 class Catalogue(Mapping[str, Spec]):
     """Specs by name, in parts that are imported on first use.
 
@@ -69,6 +75,11 @@ class Catalogue(Mapping[str, Spec]):
 
 
 MODELS: Mapping[str, Spec] = Catalogue(
-    {**{f"replication/{name}": partial(_version, name) for name in VERSIONS}, "zookeeper": _zookeeper, "kraft": _kraft}
+    {
+        **{f"replication/{name}": partial(_version, name) for name in VERSIONS},
+        "zookeeper": _zookeeper,
+        "kraft": _kraft,
+        "quorum": _quorum,
+    }
 )
-"""The versions of replication; then control plane and KRaft: fixed, eras, bugs."""
+"""The versions of replication; then control plane, KRaft and its quorum: fixed, eras, bugs."""

@@ -1,0 +1,117 @@
+"""The cases of the quorum: bugs of Kafka's Raft, earlier designs, and conditions that Raft needs, each on one card.
+
+To add a case, add its card: `fixed` takes the decision from it, and eras, models and checks follow.
+"""
+
+from __future__ import annotations
+
+from kafka_spec.spec.case import Case, Shown
+from kafka_spec.spec.decisions.quorum import ControlReader, OwnFlush, RestartedLeader
+from kafka_spec.spec.decisions.variants import Checked
+from kafka_spec.spec.quorum.properties import ON_NEWEST_VOTERS
+from kafka_spec.spec.vocabulary.table import Decision
+
+LAST = "4.4"
+"""The last release whose source was read."""
+
+VOTERS_SKIPPED = {
+    "VotersFollowLog": 14,
+    "LeaderHoldsCommitted": 19,
+    "NoTruncationOfCommitted": 20,
+    "ListenersAgree": 24,
+    "CommittedIsFlushed": 24,
+}
+BEFORE_FLUSH = {"CommittedIsFlushed": 3, "LeaderHoldsCommitted": 7, "ListenersAgree": 7}
+
+CASES: tuple[Case, ...] = (
+    Case(
+        "voters-skipped-after-truncation",
+        "a controller that truncates its log skips the voters that it fetches below the old end",
+        releases=("3.9", LAST),
+        decides={
+            Decision(
+                "control_reader", ControlReader.MOVES_BACK, "where the reader of control records continues after a truncation"
+            ): ControlReader.STAYS
+        },
+        shows=(Shown("two_removals", VOTERS_SKIPPED),),
+    ),
+    Case(
+        "only-voter-commits-before-flush",
+        "the only voter commits a batch, and hands it over, before it is flushed",
+        releases=("3.0", LAST),
+        decides={Decision("own_flush", OwnFlush.BEFORE_COMMIT, "when a leader counts its own batches"): OwnFlush.AFTER_COMMIT},
+        shows=(Shown("one", BEFORE_FLUSH),),
+    ),
+    Case(
+        "KAFKA-10527",
+        "a leader that has started again leads the same epoch, in which it lost batches",
+        releases=None,  # fixed in 2.7, before KRaft
+        decides={
+            Decision(
+                "restarted_leader", RestartedLeader.RESIGNED, "what a leader is after a restart (2.7, KAFKA-10527)"
+            ): RestartedLeader.LEADER
+        },
+        shows=(Shown("lossy", {"HighWatermarkGrows": 10, "LogsMatch": 12, "ListenersAgree": 14, "CommittedIsFlushed": 14}),),
+    ),
+    Case(
+        "KAFKA-17332",
+        "a controller that is an observer does not flush, and counts as a voter for what it has not flushed",
+        releases=None,  # the rule came with 3.5, voters that change with 3.9, which has the fix
+        decides={
+            Decision(
+                "observers_flush", Checked.YES, "a controller that is an observer flushes what it fetches (3.9, KAFKA-17332)"
+            ): Checked.NO
+        },
+        shows=(Shown("add", {"CommittedIsFlushed": 15}),),
+    ),
+    Case(
+        "KAFKA-16580",
+        "Kafka's simulation asserted that the newest voters hold what is committed; those before may have committed it",
+        claims=(ON_NEWEST_VOTERS,),
+        shows=(Shown("one_to_three", {"CommittedOnNewestVoters": 7}, why="the property is wrong, not Kafka"),),
+    ),
+    Case(
+        "commits-of-earlier-epochs",
+        "a leader commits batches of an earlier epoch before one of its own (figure 8 of the Raft paper)",
+        decides={
+            Decision("commits_own_epoch", Checked.YES, "a leader commits nothing before a batch of its own epoch"): Checked.NO
+        },
+        shows=(
+            Shown(
+                "four_epochs",
+                {"LeaderHoldsCommitted": 19, "NoTruncationOfCommitted": 21, "ListenersAgree": 23, "CommittedIsFlushed": 23},
+            ),
+        ),
+    ),
+    Case(
+        "change-before-own-epoch",
+        "a leader changes the voters before it has committed in its own epoch (the bug of Raft's single-server changes, 2015)",
+        decides={
+            Decision(
+                "change_awaits_own_epoch", Checked.YES, "voters change only after a leader has committed in its own epoch"
+            ): Checked.NO
+        },
+        shows=(Shown("four_voters", {"LeaderHoldsCommitted": 24}, alone=True, everything=False, normal_form=True),),
+    ),
+    Case(
+        "change-before-change",
+        "a leader changes the voters while another change is not committed",
+        decides={
+            Decision("change_awaits_change", Checked.YES, "voters change only after the change before is committed"): Checked.NO
+        },
+        shows=(
+            Shown(
+                "two_removals",
+                {
+                    "OneChangeAtATime": 9,
+                    "LeaderHoldsCommitted": 12,
+                    "NoTruncationOfCommitted": 13,
+                    "ListenersAgree": 16,
+                    "CommittedIsFlushed": 16,
+                    "OneLeaderInEachEpoch": 16,
+                    "LogsMatch": 22,
+                },
+            ),
+        ),
+    ),
+)

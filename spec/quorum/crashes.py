@@ -1,0 +1,66 @@
+"""Processes that end and start again, in one step: a node that is down is one that nobody hears from.
+
+Source: Kafka 4.3 QuorumState.initialize.
+"""
+
+from __future__ import annotations
+
+from kafka_spec.spec.decisions.quorum import RestartedLeader
+from kafka_spec.spec.language.domain import NONE, singleton, truncate
+from kafka_spec.spec.quorum.elections import NODE
+from kafka_spec.spec.quorum.logs import forget_role, read_log_anew
+from kafka_spec.spec.quorum.machines import QUORUM
+from kafka_spec.spec.quorum.replication import has_unflushed
+from kafka_spec.spec.quorum.state import CRASHES, LOSSY_CRASHES, Quorum
+from kafka_spec.spec.vocabulary.table import Constants, Rule, fire
+
+
+def start_again(s: Quorum, k: Constants, node: int) -> None:
+    """Begin in the epoch on disk: a leader has resigned, who voted for itself stands, who knows a leader follows it."""
+    mine = s.nodes[node]
+    forget_role(s, k, node)
+    mine.high_watermark = 0
+    read_log_anew(s, node)
+    if mine.leader == node and k.restarted_leader == RestartedLeader.LEADER:
+        mine.epoch_start = len(mine.log)
+        fire(s, k, QUORUM, (node,), "restart_as_leader")
+    elif mine.leader == node:
+        fire(s, k, QUORUM, (node,), "restart_as_resigned")
+    elif mine.leader != NONE:
+        fire(s, k, QUORUM, (node,), "follow")
+    elif mine.voted == node:
+        mine.granted = singleton(node)
+        fire(s, k, QUORUM, (node,), "restart_as_candidate")
+    else:
+        fire(s, k, QUORUM, (node,), "detach")
+
+
+def lose_unflushed(s: Quorum, node: int) -> None:
+    """Lose the end of the log that is not flushed."""
+    truncate(s.nodes[node].log, s.nodes[node].flushed)
+
+
+CRASH = Rule(
+    "Crash",
+    actor="{node}",
+    kind="fault",
+    params=NODE,
+    at_most=CRASHES,
+    effects=(start_again,),
+    summary="the process of {node} ends, and starts again",
+    reference="Kafka 4.3 QuorumState.initialize",
+)
+
+LOSSY_CRASH = Rule(
+    "LossyCrash",
+    actor="{node}",
+    kind="fault",
+    params=NODE,
+    guards=(has_unflushed,),
+    at_most=LOSSY_CRASHES,
+    effects=(lose_unflushed, start_again),
+    summary="the machine of {node} loses power: what was not flushed is gone; it starts again",
+    reference="Kafka 4.3 QuorumState.initialize",
+)
+
+RULES = (CRASH, LOSSY_CRASH)

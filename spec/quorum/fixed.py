@@ -1,0 +1,43 @@
+"""`fixed`, the quorum that satisfies every property: Kafka 4.3's, and a fix for each bug that is a case in cases.py."""
+
+from __future__ import annotations
+
+from kafka_spec.spec.case import decisions_of
+from kafka_spec.spec.language.domain import first_brokers
+from kafka_spec.spec.quorum import crashes, elections, replication, voters
+from kafka_spec.spec.quorum.cases import CASES
+from kafka_spec.spec.quorum.families import QUORUM_FAMILIES
+from kafka_spec.spec.quorum.machines import QUORUM
+from kafka_spec.spec.quorum.properties import PROPERTIES
+from kafka_spec.spec.quorum.state import FIRST_VOTERS, NODES, PRE_VOTES, Quorum
+from kafka_spec.spec.vocabulary.table import Constants, Rule, Spec, Symmetric, anywhere
+
+
+def voters_are_nodes(k: Constants) -> bool:
+    """There are at most as many voters as nodes."""
+    return k.first_voters <= k.nodes
+
+
+def begin(s: Quorum, k: Constants) -> None:
+    """Format all nodes with the same voters; no log has a batch."""
+    s.first_voters = first_brokers(k.first_voters)
+
+
+START = Rule("Start", "world", "all nodes are formatted with the same voters", "", (begin,), guards=(voters_are_nodes,))
+
+FIXED = Spec(
+    "quorum/fixed",
+    "the quorum of controllers of Kafka 4.3, and a fix for each bug that is a case",
+    Quorum,
+    rules=(*elections.RULES, *replication.RULES, *voters.RULES, *crashes.RULES),
+    properties=PROPERTIES,
+    start=START,
+    more_bounds=(FIRST_VOTERS, PRE_VOTES),
+    decisions=decisions_of(CASES),
+    machines=(QUORUM,),
+    bound_sets=QUORUM_FAMILIES,
+    fairness="weak each",
+    final=anywhere,
+    normal_form=(Symmetric(NODES),),
+    reference="Kafka 4.3 raft/src/main/java/org/apache/kafka/raft; KIP-595, KIP-853, KIP-996",
+)

@@ -1,0 +1,278 @@
+"""The properties of the quorum: one history of batches, held by every leader, under voters that the log itself says."""
+
+from __future__ import annotations
+
+from kafka_spec.spec.language.domain import NONE, including
+from kafka_spec.spec.quorum.logs import has_majority_of, last_epoch, voters_of
+from kafka_spec.spec.quorum.machines import LEADER
+from kafka_spec.spec.quorum.replication import end_where_logs_part, follows_leader_of_epoch
+from kafka_spec.spec.quorum.state import Quorum
+from kafka_spec.spec.vocabulary.table import Constants, Property, invariant, reachable, step_invariant
+
+RAFT = "Ongaro, Ousterhout, In Search of an Understandable Consensus Algorithm (2014), figure 3: "
+
+
+def same_batch(s: Quorum, one: int, other: int, offset: int) -> bool:
+    """Two nodes hold the same batch at an offset that both have."""
+    mine, theirs = s.nodes[one].log[offset], s.nodes[other].log[offset]
+    return mine.epoch == theirs.epoch and mine.voters == theirs.voters and mine.losses == theirs.losses
+
+
+def holds_committed(s: Quorum, node: int, end: int) -> bool:
+    """A node holds what was committed, up to an offset."""
+    mine = s.nodes[node]
+    if len(mine.log) < end:
+        return False
+    for offset in range(end):
+        stored, committed = mine.log[offset], s.history.committed[offset]
+        if stored.epoch != committed.epoch or stored.voters != committed.voters or stored.losses != committed.losses:
+            return False
+    return True
+
+
+def a_node_leads(s: Quorum, k: Constants) -> bool:
+    """A node leads."""
+    return any(s.nodes[node].role == LEADER for node in range(k.nodes))
+
+
+def each_epoch_has_one_leader(s: Quorum, k: Constants) -> bool:
+    """Who leads an epoch was the first to lead it."""
+    for node in range(k.nodes):
+        if s.nodes[node].role == LEADER and s.history.leaders[s.nodes[node].epoch] != node:
+            return False
+    return True
+
+
+def two_logs_have_batches(s: Quorum, k: Constants) -> bool:
+    """Two logs have batches."""
+    return sum(len(s.nodes[node].log) > 0 for node in range(k.nodes)) > 1
+
+
+def logs_match(s: Quorum, k: Constants) -> bool:
+    """Where two logs have a batch of the same epoch at an offset, they are equal up to it."""
+    for one in range(k.nodes):
+        for other in range(one):
+            equal = 1
+            for offset in range(min(len(s.nodes[one].log), len(s.nodes[other].log))):
+                if not same_batch(s, one, other, offset):
+                    equal = 0
+                if equal == 0 and s.nodes[one].log[offset].epoch == s.nodes[other].log[offset].epoch:
+                    return False
+    return True
+
+
+def something_is_committed(s: Quorum) -> bool:
+    """A batch is committed."""
+    return len(s.history.committed) > 0
+
+
+def is_newest_leader(s: Quorum, k: Constants, node: int) -> bool:
+    """It leads, and nobody has led a later epoch."""
+    if s.nodes[node].role != LEADER:
+        return False
+    for epoch in range(s.nodes[node].epoch + 1, k.epochs + 1):
+        if s.history.leaders[epoch] != NONE:
+            return False
+    return True
+
+
+def a_leader_has_to_hold_batches(s: Quorum, k: Constants) -> bool:
+    """A batch is committed, and the leader of the newest epoch leads."""
+    return something_is_committed(s) and any(is_newest_leader(s, k, node) for node in range(k.nodes))
+
+
+def newest_leader_holds_committed(s: Quorum, k: Constants) -> bool:
+    """The leader of the newest epoch holds every committed batch."""
+    for node in range(k.nodes):
+        if is_newest_leader(s, k, node) and not holds_committed(s, node, len(s.history.committed)):
+            return False
+    return True
+
+
+def listeners_agree(s: Quorum, k: Constants) -> bool:
+    """What is below a node's high watermark is what was committed there first."""
+    return all(holds_committed(s, node, s.nodes[node].high_watermark) for node in range(k.nodes))
+
+
+def voters_are_those_of_log(s: Quorum, k: Constants) -> bool:
+    """The voters in force at a node are the last of its log, or those of the bootstrap checkpoint."""
+    for node in range(k.nodes):
+        voters = s.first_voters
+        for offset in range(len(s.nodes[node].log)):
+            if s.nodes[node].log[offset].voters != 0:
+                voters = s.nodes[node].log[offset].voters
+        if voters != voters_of(s, node):
+            return False
+    return True
+
+
+def voters_were_changed(s: Quorum, k: Constants) -> bool:
+    """The voters were changed."""
+    return s.spent.additions + s.spent.removals > 0
+
+
+def changes_wait_for_each_other(s: Quorum, k: Constants) -> bool:
+    """No leader has two changes of the voters above its high watermark that it appended itself."""
+    for node in range(k.nodes):
+        mine = s.nodes[node]
+        if mine.role == LEADER:
+            open_changes = sum(
+                mine.log[offset].voters != 0 for offset in range(max(mine.high_watermark, mine.epoch_start), len(mine.log))
+            )
+            if open_changes > 1:
+                return False
+    return True
+
+
+def a_follower_fetches(s: Quorum, k: Constants) -> bool:
+    """A node follows a leader."""
+    return any(follows_leader_of_epoch(s, node) for node in range(k.nodes))
+
+
+def no_truncation_below_high_watermark(s: Quorum, k: Constants) -> bool:
+    """No follower is asked to truncate below its high watermark: its process would end."""
+    for node in range(k.nodes):
+        if follows_leader_of_epoch(s, node):
+            epoch, end = end_where_logs_part(s, s.nodes[node].leader, len(s.nodes[node].log), last_epoch(s, node))
+            if epoch >= 0 and end < s.nodes[node].high_watermark:
+                return False
+    return True
+
+
+def a_leader_leads_on(before: Quorum, after: Quorum, k: Constants) -> bool:
+    """A node leads an epoch before the step and after it."""
+    for node in range(k.nodes):
+        old, new = before.nodes[node], after.nodes[node]
+        if old.role == LEADER and new.role == LEADER and old.epoch == new.epoch:
+            return True
+    return False
+
+
+def high_watermarks_grow(before: Quorum, after: Quorum, k: Constants) -> bool:
+    """A leader's high watermark does not decrease in its epoch."""
+    for node in range(k.nodes):
+        old, new = before.nodes[node], after.nodes[node]
+        if old.role == LEADER and new.role == LEADER and old.epoch == new.epoch and new.high_watermark < old.high_watermark:
+            return False
+    return True
+
+
+def a_leader_commits(before: Quorum, after: Quorum, k: Constants) -> bool:
+    """A leader's high watermark rises."""
+    for node in range(k.nodes):
+        if after.nodes[node].role == LEADER and after.nodes[node].high_watermark > before.nodes[node].high_watermark:
+            return True
+    return False
+
+
+def what_is_committed_is_on_disks(before: Quorum, after: Quorum, k: Constants) -> bool:
+    """What a leader commits a majority of the voters in force there has, and has flushed."""
+    for leader in range(k.nodes):
+        mine = after.nodes[leader]
+        if mine.role == LEADER and mine.high_watermark > before.nodes[leader].high_watermark:
+            holders = 0
+            for node in range(k.nodes):
+                if after.nodes[node].flushed >= mine.high_watermark and holds_committed(after, node, mine.high_watermark):
+                    holders = including(holders, node)
+            if not has_majority_of(after, leader, holders):
+                return False
+    return True
+
+
+def newest_voters_hold_committed(s: Quorum, k: Constants) -> bool:
+    """A majority of the voters in force at a leader has what is below its high watermark."""
+    for leader in range(k.nodes):
+        mine = s.nodes[leader]
+        if mine.role == LEADER and mine.high_watermark > 0:
+            holders = 0
+            for node in range(k.nodes):
+                if holds_committed(s, node, mine.high_watermark):
+                    holders = including(holders, node)
+            if not has_majority_of(s, leader, holders):
+                return False
+    return True
+
+
+def somebody_commits_in_own_epoch(s: Quorum, k: Constants) -> bool:
+    """A leader has committed a batch of its own epoch."""
+    for node in range(k.nodes):
+        if s.nodes[node].role == LEADER and s.nodes[node].high_watermark > s.nodes[node].epoch_start:
+            return True
+    return False
+
+
+PROPERTIES: tuple[Property, ...] = (
+    invariant(
+        "OneLeaderInEachEpoch",
+        each_epoch_has_one_leader,
+        "an epoch has at most one leader, ever",
+        RAFT + "Election Safety",
+        when=a_node_leads,
+    ),
+    invariant(
+        "LogsMatch",
+        logs_match,
+        "two logs that have a batch of the same epoch at an offset are equal up to it",
+        RAFT + "Log Matching",
+        when=two_logs_have_batches,
+    ),
+    invariant(
+        "LeaderHoldsCommitted",
+        newest_leader_holds_committed,
+        "the leader of the newest epoch holds every batch that any node has committed",
+        RAFT + "Leader Completeness",
+        when=a_leader_has_to_hold_batches,
+    ),
+    invariant(
+        "ListenersAgree",
+        listeners_agree,
+        "no two nodes ever hand different batches of one offset to their listeners",
+        RAFT + "State Machine Safety",
+        when=something_is_committed,
+    ),
+    invariant(
+        "VotersFollowLog",
+        voters_are_those_of_log,
+        "the voters in force at a node are the last in its log, committed or not",
+        "KIP-853",
+        when=voters_were_changed,
+    ),
+    invariant(
+        "OneChangeAtATime",
+        changes_wait_for_each_other,
+        "a leader appends no change of the voters before the one before it is committed",
+        "KIP-853; Ongaro, Consensus: Bridging Theory and Practice (2014), 4.1",
+        when=voters_were_changed,
+    ),
+    invariant(
+        "NoTruncationOfCommitted",
+        no_truncation_below_high_watermark,
+        "no follower is asked to truncate below its high watermark, which ends its process",
+        "Kafka 4.3 KafkaRaftClient.handleFetchResponse",
+        when=a_follower_fetches,
+    ),
+    step_invariant(
+        "HighWatermarkGrows",
+        high_watermarks_grow,
+        "the high watermark of a leader does not decrease in its epoch",
+        "Kafka 4.3 LeaderState.maybeUpdateHighWatermark",
+        when=a_leader_leads_on,
+    ),
+    step_invariant(
+        "CommittedIsFlushed",
+        what_is_committed_is_on_disks,
+        "when a leader commits a batch, a majority of the voters in force there has flushed it",
+        "Kafka 4.3 LeaderState.maybeUpdateHighWatermark",
+        when=a_leader_commits,
+    ),
+    reachable("Commits", somebody_commits_in_own_epoch, "a leader commits a batch of its epoch", "goal"),
+)
+
+ON_NEWEST_VOTERS = invariant(
+    "CommittedOnNewestVoters",
+    newest_voters_hold_committed,
+    "a majority of a leader's voters has what it has committed (not so: the voters before may have committed it)",
+    "Kafka 4.0 RaftEventSimulationTest.MajorityReachedHighWatermark (KAFKA-16580)",
+    when=a_node_leads,
+)
+"""What Kafka's simulation asserted, and its developers left open once voters change."""

@@ -1,0 +1,133 @@
+"""The state of the quorum: nodes with their logs, and what was ever committed.
+
+An entry of a log is a batch. The first of an epoch is its LeaderChange; one with voters is, or has, a VotersRecord. What is sent
+needs no field: a request for votes says what its sender is while it asks, and a fetch what its follower has.
+
+Source: Kafka 4.3 raft/src/main/java/org/apache/kafka/raft; KIP-595, KIP-853, KIP-996.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kafka_spec.spec.language.domain import (
+    ArrayOf,
+    Bound,
+    Counters,
+    Flag,
+    Member,
+    MemberOrNone,
+    Queue,
+    Range,
+    SequenceOf,
+    SetOf,
+    Spent,
+    StateOf,
+    field,
+    message,
+)
+from kafka_spec.spec.quorum.machines import QuorumRole
+
+NODES = Bound("nodes", 1, 5, "controllers, voters or not")
+FIRST_VOTERS = Bound("first_voters", 1, 5, "voters at first: the first nodes")
+EPOCHS = Bound("epochs", 1, 5, "the largest epoch; the first is 1")
+LOG_SIZE = Bound("log_size", 1, 9, "batches that a log can hold")
+PRE_VOTES = Bound("pre_votes", 0, 1, "1 if a node asks for pre-votes before it stands (KIP-996: 4.0)")
+
+RECORDS = Bound("records", 0, 6, "batches that leaders append for the controller")
+ADDITIONS = Bound("additions", 0, 2, "AddVoter requests that a leader accepts")
+REMOVALS = Bound("removals", 0, 2, "RemoveVoter requests that a leader accepts")
+RESIGNATIONS = Bound("resignations", 0, 2, "leaders that resign: they shut down, or hear from no majority")
+CRASHES = Bound("crashes", 0, 3, "processes that end and start again")
+LOSSY_CRASHES = Bound("lossy_crashes", 0, 2, "machines that crash, lose what is not flushed, and start again")
+LOST_ANSWERS = Bound("lost_answers", 0, 2, "answers to fetches that are lost")
+DELAYED_FETCHES = Bound("delayed_fetches", 0, 1, "fetch requests that are delayed on the network")
+
+A_NODE = Member(NODES, "node")
+EPOCH = Range(0, EPOCHS)
+OFFSET = Range(0, LOG_SIZE)
+UNKNOWN = -1
+"""The end of a log that a leader does not know."""
+
+
+@dataclass
+class Batch:
+    """A batch of the metadata log."""
+
+    epoch: int = field(EPOCH)
+    voters: int = field(SetOf(NODES))
+    """The voters that it sets; empty if it sets none."""
+    losses: int = field(Range(0, LOSSY_CRASHES))
+    """The lossy crashes before it was written. It makes batches of one epoch and offset that differ differ here too."""
+
+
+@dataclass
+class StoredBatch:
+    """A batch in the log of a node."""
+
+    epoch: int = field(EPOCH)
+    voters: int = field(SetOf(NODES))
+    losses: int = field(Range(0, LOSSY_CRASHES))
+    is_read: int = field(Flag())
+    """The reader of control records has seen its voters."""
+
+
+@dataclass
+class QuorumNode:
+    """A controller. Epoch, leader, vote and log are on disk; the rest is lost when its process ends."""
+
+    role: int = field(StateOf(QuorumRole, "Quorum"))
+    epoch: int = field(EPOCH)
+    leader: int = field(MemberOrNone(NODES, "node"))
+    voted: int = field(MemberOrNone(NODES, "node"))
+    log: list[StoredBatch] = field(SequenceOf(StoredBatch, LOG_SIZE, "offset"))
+    flushed: int = field(OFFSET)
+    """The end of what a lossy crash leaves; while there is none it is the end of the log."""
+    read_up_to: int = field(OFFSET)
+    """Where the reader of control records continues (KRaftControlRecordStateMachine.nextOffset)."""
+    high_watermark: int = field(OFFSET)
+    """0 while it is not known."""
+    granted: int = field(SetOf(NODES))
+    """Who votes for it, or would: while it is prospective or a candidate."""
+    has_fetched: int = field(Flag())
+    """On a follower: it has fetched from this leader; kept only where there are pre-votes."""
+    epoch_start: int = field(OFFSET)
+    """On a leader: the end of its log when it was elected."""
+    ends: list[int] = field(ArrayOf(Range(UNKNOWN, LOG_SIZE, initial=UNKNOWN), NODES, "node"))
+    """On a leader: the fetch offsets of the others; -1 before their first fetch."""
+
+
+@message
+@dataclass
+class DelayedFetch:
+    """A fetch request that is delayed on the network, and may outlive what its sender was."""
+
+    sender: int = field(A_NODE)
+    leader: int = field(A_NODE)
+    epoch: int = field(EPOCH)
+    end: int = field(OFFSET)
+    """The fetch offset: the end of the sender's log."""
+    last_epoch: int = field(EPOCH)
+    """The epoch of its last batch (lastFetchedEpoch)."""
+
+
+@dataclass
+class PastCommits:
+    """What the properties need and no part of Kafka keeps."""
+
+    committed: list[Batch] = field(SequenceOf(Batch, LOG_SIZE, "offset"))
+    """Every batch that was below a high watermark, of whichever node first."""
+    leaders: list[int] = field(ArrayOf(MemberOrNone(NODES, "node"), EPOCHS + 1, "epoch"))
+    """Who led each epoch first."""
+
+
+@dataclass
+class Quorum:
+    """The whole state."""
+
+    nodes: list[QuorumNode] = field(ArrayOf(QuorumNode, NODES, "node"))
+    first_voters: int = field(SetOf(NODES))
+    """The voters of the bootstrap checkpoint, with which all nodes were formatted."""
+    fetches: list[DelayedFetch] = field(Queue(DelayedFetch, 1))
+    spent: Spent = field(Counters())
+    history: PastCommits = field(PastCommits)
