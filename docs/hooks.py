@@ -23,10 +23,11 @@ from kafka_spec.model_check.manifest import NamedCheck, read_manifest  # noqa: E
 from kafka_spec.spec.case import Case  # noqa: E402
 from kafka_spec.spec.catalogue.models import MODELS  # noqa: E402
 from kafka_spec.spec.kraft.eras import SUITE as KRAFT  # noqa: E402
+from kafka_spec.spec.quorum.eras import SUITE as QUORUM  # noqa: E402
 from kafka_spec.spec.vocabulary.table import check_name  # noqa: E402
 from kafka_spec.spec.zookeeper.eras import SUITE as CONTROL  # noqa: E402
 
-SUITES = (CONTROL, KRAFT)
+SUITES = (CONTROL, KRAFT, QUORUM)
 GALLERY = ROOT / "diagrams" / "gallery"
 STORIES = ROOT / "tests" / "golden" / "zookeeper"
 
@@ -45,7 +46,7 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def bugs() -> Iterator[tuple[Case, NamedCheck]]:
-    """Yield the cases of both worlds that violate something, each with the check that shows it."""
+    """Yield the cases of all worlds that violate something, each with the check that shows it."""
     named = {check.name: check for check in checks()}
     for suite in SUITES:
         for case in suite.expressed:
@@ -79,8 +80,8 @@ def bugs_page() -> str:
         [
             "# Bugs, a chapter each",
             "",
-            "Each bug is one difference from `zookeeper/fixed` or `kraft/fixed`, which fix all of them. The checker finds the",
-            "shortest path to the property that it violates. The charts are those of the gallery.",
+            "Each bug is one difference from `zookeeper/fixed`, `kraft/fixed` or `quorum/fixed`, which fix all of them. The",
+            "checker finds the shortest path to the property that it violates. The charts are those of the gallery.",
             "",
             "| model | what it is | Kafka has it | violates, in states |",
             "|---|---|---|---|",

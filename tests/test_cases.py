@@ -1,4 +1,4 @@
-"""Cases, and what follows from them in both worlds: models, eras, decisions, named checks."""
+"""Cases, and what follows from them in all worlds: models, eras, decisions, named checks."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import pytest
 from kafka_spec import MODELS
 from kafka_spec.spec.case import Case, Suite, has, in_words
 from kafka_spec.spec.kraft import eras as kraft
+from kafka_spec.spec.quorum import eras as quorum
 from kafka_spec.spec.zookeeper import eras as zookeeper
 
-SUITES = {"zookeeper": zookeeper.SUITE, "kraft": kraft.SUITE}
+SUITES = {"zookeeper": zookeeper.SUITE, "kraft": kraft.SUITE, "quorum": quorum.SUITE}
 WORLDS = pytest.mark.parametrize("world", SUITES)
 
 
@@ -36,7 +37,7 @@ def test_a_case_says_what_it_shows_or_why_not(world: str) -> None:
         violates = any(shown.violates for shown in case.shows)
         only_in_eras = bool(case.decides or case.machines) and not case.shows
         assert [violates, bool(case.breaks_nothing), only_in_eras, bool(case.not_expressed)].count(True) == 1, case.name
-        assert bool(case.shows) <= bool(case.decides or case.rules), case.name
+        assert bool(case.shows) <= bool(case.decides or case.rules or case.claims), case.name
 
 
 @WORLDS
@@ -46,7 +47,7 @@ def test_a_case_is_a_difference(world: str) -> None:
     fixed = suite.fixed
     for case in suite.expressed:
         spec = MODELS[f"{world}/{case.name}"]
-        assert (spec.decisions, spec.rules) != (fixed.decisions, fixed.rules)
+        assert (spec.decisions, spec.rules, spec.properties) != (fixed.decisions, fixed.rules, fixed.properties)
         assert (spec.state, spec.start, spec.machines, spec.properties) == (
             fixed.state,
             fixed.start,

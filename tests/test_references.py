@@ -11,6 +11,7 @@ SOURCES = {
     "a KIP": r"KIP-\d+",
     "an issue of Kafka": r"KAFKA-\d+",
     "a class of Kafka, and its version": r"Kafka \d+\.\d+ [A-Z]\w+(\.[a-z]\w+(, [a-z]\w+)*)?",
+    "a property of the paper on Raft": r"Ongaro and Ousterhout 2014: [A-Z]\w+( [A-Z]\w+)*",
     "a public TLA+ model": r"(Vanlightly/kafka-tlaplus [\w./-]+|\w+\.tla \(hachikuji/kafka-specification\))(: [A-Z]\w+)?",
 }
 """The forms of a source. A reference is one of them, or several with semicolons between them."""
@@ -23,7 +24,7 @@ def is_reference(text: str) -> bool:
 
 
 def test_each_property_has_a_source() -> None:
-    """A property names a KIP, an issue, a class of Kafka with its version, or a public TLA+ model; a goal is a goal."""
+    """A property names a KIP, an issue, a class of Kafka with its version, a paper or a public TLA+ model; a goal is a goal."""
     properties = {one for spec in (*MODELS.values(), *PUBLIC) for one in spec.properties}
 
     assert (

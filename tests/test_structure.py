@@ -136,7 +136,7 @@ def test_readme_names_what_there_is() -> None:
     assert "make test" in text[:1500]
 
 
-@pytest.mark.parametrize("model", ["zookeeper", "kraft"])
+@pytest.mark.parametrize("model", ["zookeeper", "kraft", "quorum"])
 def test_the_architecture_names_every_module_of_a_model(model: str) -> None:
     """ARCHITECTURE.md says what each module and folder of a model has, once, and names none that is not there."""
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from kafka_spec.conformance.kafka_clusters.proxy import Proxy
 
-FETCH, LEADER_AND_ISR, STOP_REPLICA, UPDATE_METADATA, ALTER_PARTITION = 1, 4, 5, 6, 56
+FETCH, LEADER_AND_ISR, STOP_REPLICA, UPDATE_METADATA, BEGIN_QUORUM_EPOCH, ALTER_PARTITION = 1, 4, 5, 6, 53, 56
 SIZE, HEADER = struct.Struct(">i"), struct.Struct(">hhih")
 LOOK = 0.01
 """The seconds between two looks at a gate."""
@@ -34,7 +34,8 @@ class SeenHeader:
 class Gate:
     """Holds all requests of one kind by one client, or the answers to them."""
 
-    key: int
+    key: int | None
+    """The kind, None for all kinds."""
     client: str | None
     """The client id, None for all clients."""
     answers: bool
@@ -58,7 +59,7 @@ class Gate:
 
     def is_for(self, request: SeenHeader, answer: bool) -> bool:
         """Whether a request, or its answer, comes to this gate."""
-        return answer == self.answers and request.key == self.key and self.client in (None, request.client)
+        return answer == self.answers and self.key in (None, request.key) and self.client in (None, request.client)
 
     async def passed(self, reader: asyncio.StreamReader) -> None:
         """Wait for leave to pass.
@@ -94,7 +95,7 @@ class KafkaProxy(Proxy):
         super().__init__(target)
 
     def gate(
-        self, key: int, client: str | None = None, answers: bool = False, most: float = float("inf"), late: bool = False
+        self, key: int | None, client: str | None = None, answers: bool = False, most: float = float("inf"), late: bool = False
     ) -> Gate:
         """Hold the requests of a kind from now on, or their answers; return the gate, which lets them pass."""
         gate = Gate(key, client, answers, most, late)

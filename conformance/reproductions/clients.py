@@ -34,6 +34,24 @@ class MetadataRecord(NamedTuple):
     json: str
 
 
+class QuorumSeen(NamedTuple):
+    """The quorum as its leader describes it."""
+
+    leader: int
+    epoch: int
+    high_watermark: int
+    ends: dict[int, int]
+    """The log ends of the voters."""
+    observers: dict[int, int]
+    """The log ends of the others."""
+
+    def __str__(self) -> str:
+        return (
+            f"leader {self.leader} of epoch {self.epoch}, high watermark {self.high_watermark}, voters {sorted(self.ends)}, "
+            f"log ends {dict(sorted({**self.ends, **self.observers}.items()))}"
+        )
+
+
 class Clients:
     """Kafka's admin client, producer and consumer."""
 
@@ -51,6 +69,11 @@ class Clients:
         return AdminClient(
             self._kafka, self._kafka.named(f"{ADMIN}.Admin").create(settings_of(self._kafka, {"bootstrap.servers": addresses}))
         )
+
+    def admin_of_controller(self, address: str) -> AdminClient:
+        """Return an admin client that asks a controller."""
+        settings = {"bootstrap.controllers": address, "request.timeout.ms": "5000", "default.api.timeout.ms": "8000"}
+        return AdminClient(self._kafka, self._kafka.named(f"{ADMIN}.Admin").create(settings_of(self._kafka, settings)))
 
     def metadata(self, log: Path) -> list[MetadataRecord]:
         """Return the records of a segment of the metadata log."""
@@ -156,6 +179,27 @@ class AdminClient:
         asked = self._kafka.named("java.util.HashMap")()
         asked.put(self._kafka.partition(topic, 0), reassignment)
         self._client.alterPartitionReassignments(asked).all().get()
+
+    def quorum(self) -> QuorumSeen:
+        """Return the quorum as the leader describes it that the client finds."""
+        found = self._client.describeMetadataQuorum().quorumInfo().get()
+        ends = [
+            {int(one.replicaId()): int(one.logEndOffset()) for one in self._kafka.listed(states)}
+            for states in (found.voters(), found.observers())
+        ]
+        return QuorumSeen(int(found.leaderId()), int(found.leaderEpoch()), int(found.highWatermark()), *ends)
+
+    def remove_voter(self, voter: int, directory: str) -> None:
+        """Remove a voter of the quorum, as kafka-metadata-quorum remove-controller does."""
+        self._client.removeRaftVoter(voter, self._kafka.named(f"{COMMON}.Uuid").fromString(directory)).all().get()
+
+    def settings_of_brokers(self) -> dict[str, str]:
+        """Return the settings of all brokers that are in the metadata."""
+        kafka = self._kafka
+        config = kafka.named("org.apache.kafka.common.config.ConfigResource")
+        every = config(kafka.named("org.apache.kafka.common.config.ConfigResource$Type").BROKER, "")
+        found = self._client.describeConfigs(kafka.java_list([every])).all().get().get(every)
+        return {str(one.name()): str(one.value()) for one in kafka.listed(found.entries())}
 
     def configure(self, kind: str, name: str, settings: Mapping[str, str]) -> None:
         """Set settings of a broker or a topic; `kind` is BROKER or TOPIC."""

@@ -27,6 +27,19 @@ class Log(Protocol):
     def __getitem__(self, offset: int, /) -> Entry: ...
 
 
+class EpochEntry(Protocol):
+    """The entry of a log at an offset, of which only the epoch matters."""
+
+    epoch: int
+
+
+class EpochLog(Protocol):
+    """A sequence of entries, of which only the epochs matter."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, offset: int, /) -> EpochEntry: ...
+
+
 def same_entry(log: Log, other: Log, offset: int) -> bool:
     """Whether both logs hold the same entry, record and epoch, at an offset that both have."""
     return log[offset].record == other[offset].record and log[offset].epoch == other[offset].epoch
@@ -127,7 +140,7 @@ def truncation_after_answer(
     return min(own_end, answered_end, end), 1
 
 
-def end_of_epoch(log: Log, epoch: int) -> tuple[int, int]:
+def end_of_epoch(log: EpochLog, epoch: int) -> tuple[int, int]:
     """Return the largest epoch of a log up to this one, and where it ends there; the epoch itself and 0 if all are larger.
 
     A leader answers it to a fetch whose last fetched epoch ends elsewhere in its log. An epoch without records is

@@ -34,6 +34,7 @@ CASES: tuple[Case, ...] = (
             ): ControlReader.STAYS
         },
         shows=(Shown("two_removals", VOTERS_SKIPPED),),
+        seen="conformance/reproductions/voters_skipped_after_truncation.py",
     ),
     Case(
         "only-voter-commits-before-flush",
@@ -41,6 +42,13 @@ CASES: tuple[Case, ...] = (
         releases=("3.0", LAST),
         decides={Decision("own_flush", OwnFlush.BEFORE_COMMIT, "when a leader counts its own batches"): OwnFlush.AFTER_COMMIT},
         shows=(Shown("one", BEFORE_FLUSH),),
+    ),
+    Case(
+        "removed-voter-ends-leader",
+        "the process of a leader ends when a voter that it has removed answers a BeginQuorumEpoch request of before",
+        releases=("3.9", LAST),
+        not_expressed="answers to BeginQuorumEpoch requests",
+        seen="conformance/reproductions/removed_voter_ends_leader.py",
     ),
     Case(
         "KAFKA-10527",

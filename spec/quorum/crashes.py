@@ -7,20 +7,20 @@ from __future__ import annotations
 
 from kafka_spec.spec.decisions.quorum import RestartedLeader
 from kafka_spec.spec.language.domain import NONE, singleton, truncate
-from kafka_spec.spec.quorum.elections import NODE
-from kafka_spec.spec.quorum.logs import forget_role, read_log_anew
+from kafka_spec.spec.quorum.epochs import NODE
+from kafka_spec.spec.quorum.logs import forget_role, read_whole_log
 from kafka_spec.spec.quorum.machines import QUORUM
 from kafka_spec.spec.quorum.replication import has_unflushed
-from kafka_spec.spec.quorum.state import CRASHES, LOSSY_CRASHES, Quorum
+from kafka_spec.spec.quorum.state import CRASHES, LOSSY_CRASHES, MetadataQuorum
 from kafka_spec.spec.vocabulary.table import Constants, Rule, fire
 
 
-def start_again(s: Quorum, k: Constants, node: int) -> None:
+def start_again(s: MetadataQuorum, k: Constants, node: int) -> None:
     """Begin in the epoch on disk: a leader has resigned, who voted for itself stands, who knows a leader follows it."""
     mine = s.nodes[node]
     forget_role(s, k, node)
     mine.high_watermark = 0
-    read_log_anew(s, node)
+    read_whole_log(s, node)
     if mine.leader == node and k.restarted_leader == RestartedLeader.LEADER:
         mine.epoch_start = len(mine.log)
         fire(s, k, QUORUM, (node,), "restart_as_leader")
@@ -35,7 +35,7 @@ def start_again(s: Quorum, k: Constants, node: int) -> None:
         fire(s, k, QUORUM, (node,), "detach")
 
 
-def lose_unflushed(s: Quorum, node: int) -> None:
+def lose_unflushed(s: MetadataQuorum, node: int) -> None:
     """Lose the end of the log that is not flushed."""
     truncate(s.nodes[node].log, s.nodes[node].flushed)
 

@@ -1,7 +1,6 @@
-"""Elections: pre-votes, votes, a leader's first batch, and how the others hear of an epoch.
+"""Elections: pre-votes, votes, and a leader's first batch.
 
-A request for votes is handled while its sender asks, or it is lost; a grant may be counted at any time after. Any message may bring
-an epoch and its leader.
+A request for votes is handled while its sender asks, or it is lost; a grant may be counted at any time after.
 
 Source: Kafka 4.3 KafkaRaftClient.java, QuorumState.java.
 """
@@ -10,6 +9,7 @@ from __future__ import annotations
 
 from kafka_spec.spec.decisions.quorum import vote_is_granted
 from kafka_spec.spec.language.domain import NONE, contains, including, singleton
+from kafka_spec.spec.quorum.epochs import NODE, SOURCE, catch_up_in_epochs, follow_or_detach
 from kafka_spec.spec.quorum.logs import (
     append_batch,
     enter_epoch,
@@ -21,60 +21,10 @@ from kafka_spec.spec.quorum.logs import (
     voters_of,
 )
 from kafka_spec.spec.quorum.machines import CANDIDATE, FOLLOWER, LEADER, PROSPECTIVE, QUORUM, RESIGNED, UNATTACHED
-from kafka_spec.spec.quorum.state import A_NODE, RESIGNATIONS, Quorum
+from kafka_spec.spec.quorum.state import A_NODE, MetadataQuorum
 from kafka_spec.spec.vocabulary.table import Constants, Rule, fire
 
-SOURCE = "Kafka 4.3 KafkaRaftClient."
-NODE = {"node": A_NODE}
 ASKED = {"candidate": A_NODE, "node": A_NODE}
-
-# ---------------------------------------------------------------------------------------------------------------------
-# An epoch is heard of
-
-
-def another_node(node: int, other: int) -> bool:
-    """They are two nodes."""
-    return node != other
-
-
-def other_knows_more(s: Quorum, node: int, other: int) -> bool:
-    """The other node is in a later epoch, or knows the leader of this one."""
-    mine, theirs = s.nodes[node], s.nodes[other]
-    if theirs.epoch == mine.epoch:
-        return theirs.leader != NONE and mine.leader == NONE
-    return theirs.epoch > mine.epoch
-
-
-def other_names_another(s: Quorum, node: int, other: int) -> bool:
-    """The leader that it names, if it names one, is not this node."""
-    return s.nodes[other].leader != node
-
-
-def follow_or_detach(s: Quorum, k: Constants, node: int) -> None:
-    """Follow the leader of the epoch, if another is known."""
-    leader = s.nodes[node].leader
-    forget_role(s, k, node)
-    if leader != NONE and leader != node:
-        fire(s, k, QUORUM, (node,), "follow")
-    else:
-        fire(s, k, QUORUM, (node,), "detach")
-
-
-def learn(s: Quorum, k: Constants, node: int, other: int) -> None:
-    """Enter the epoch, and follow its leader if it has one."""
-    enter_epoch(s, node, s.nodes[other].epoch, s.nodes[other].leader)
-    follow_or_detach(s, k, node)
-
-
-LEARN = Rule(
-    "LearnEpoch",
-    actor="{node}",
-    params={"node": A_NODE, "other": A_NODE},
-    guards=(another_node, other_knows_more, other_names_another),
-    effects=(learn,),
-    summary="{node} hears from {other} of its epoch, and of the leader if {other} knows one",
-    reference=SOURCE + "maybeTransition; every request but Fetch, and every answer",
-)
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Pre-votes
@@ -85,23 +35,23 @@ def there_are_pre_votes(k: Constants) -> bool:
     return k.pre_votes == 1
 
 
-def may_campaign(s: Quorum, node: int) -> bool:
+def may_campaign(s: MetadataQuorum, node: int) -> bool:
     """It is a voter in its own view, and neither leads nor has led this epoch."""
     role = s.nodes[node].role
     return role != LEADER and role != RESIGNED and contains(voters_of(s, node), node) == 1
 
 
-def does_not_ask(s: Quorum, node: int) -> bool:
+def does_not_ask(s: MetadataQuorum, node: int) -> bool:
     """It does not ask for pre-votes already."""
     return s.nodes[node].role != PROSPECTIVE
 
 
-def an_epoch_is_left(s: Quorum, node: int, k: Constants) -> bool:
+def an_epoch_is_left(s: MetadataQuorum, node: int, k: Constants) -> bool:
     """The bound on epochs allows one more."""
     return s.nodes[node].epoch < k.epochs
 
 
-def ask(s: Quorum, k: Constants, node: int) -> None:
+def ask(s: MetadataQuorum, k: Constants, node: int) -> None:
     """Ask for pre-votes in the same epoch, and grant the own."""
     forget_role(s, k, node)
     s.nodes[node].granted = singleton(node)
@@ -120,12 +70,12 @@ ASK = Rule(
 )
 
 
-def asks(s: Quorum, candidate: int) -> bool:
+def asks(s: MetadataQuorum, candidate: int) -> bool:
     """The candidate asks for pre-votes."""
     return s.nodes[candidate].role == PROSPECTIVE
 
 
-def is_asked(s: Quorum, candidate: int, node: int) -> bool:
+def is_asked(s: MetadataQuorum, candidate: int, node: int) -> bool:
     """The node is another voter of the candidate's, in no later epoch, whose grant the candidate lacks."""
     asking = s.nodes[candidate]
     if candidate == node or contains(asking.granted, node) == 1 or s.nodes[node].epoch > asking.epoch:
@@ -133,7 +83,7 @@ def is_asked(s: Quorum, candidate: int, node: int) -> bool:
     return contains(voters_of(s, candidate), node) == 1
 
 
-def would_vote(s: Quorum, candidate: int, node: int) -> bool:
+def would_vote(s: MetadataQuorum, candidate: int, node: int) -> bool:
     """The candidate's log is as new, and the node neither leads nor fetches from a leader of this epoch."""
     mine = s.nodes[node]
     if mine.epoch == s.nodes[candidate].epoch and (mine.role == LEADER or (mine.role == FOLLOWER and mine.has_fetched == 1)):
@@ -141,15 +91,7 @@ def would_vote(s: Quorum, candidate: int, node: int) -> bool:
     return is_newer_or_equal(s, candidate, node)
 
 
-def catch_up_in_epochs(s: Quorum, k: Constants, candidate: int, node: int) -> None:
-    """Enter the candidate's epoch, if the node is in an earlier one."""
-    if s.nodes[node].epoch < s.nodes[candidate].epoch:
-        forget_role(s, k, node)
-        enter_epoch(s, node, s.nodes[candidate].epoch, NONE)
-        fire(s, k, QUORUM, (node,), "detach")
-
-
-def grant(s: Quorum, candidate: int, node: int) -> None:
+def grant(s: MetadataQuorum, candidate: int, node: int) -> None:
     """Grant it."""
     s.nodes[candidate].granted = including(s.nodes[candidate].granted, node)
 
@@ -165,7 +107,7 @@ PRE_VOTE = Rule(
 )
 
 
-def is_prospective(s: Quorum, node: int) -> bool:
+def is_prospective(s: MetadataQuorum, node: int) -> bool:
     """It asks for pre-votes."""
     return s.nodes[node].role == PROSPECTIVE
 
@@ -184,14 +126,14 @@ GIVE_UP = Rule(
 # Votes
 
 
-def may_stand(s: Quorum, node: int, k: Constants) -> bool:
+def may_stand(s: MetadataQuorum, node: int, k: Constants) -> bool:
     """A majority of its voters would vote for it; where there are no pre-votes, its timer ends."""
     if k.pre_votes == 1:
         return s.nodes[node].role == PROSPECTIVE and has_majority_of(s, node, s.nodes[node].granted)
     return may_campaign(s, node)
 
 
-def stand(s: Quorum, k: Constants, node: int) -> None:
+def stand(s: MetadataQuorum, k: Constants, node: int) -> None:
     """Begin the next epoch, and vote for itself."""
     forget_role(s, k, node)
     enter_epoch(s, node, s.nodes[node].epoch + 1, NONE)
@@ -211,12 +153,12 @@ STAND = Rule(
 )
 
 
-def stands(s: Quorum, candidate: int) -> bool:
+def stands(s: MetadataQuorum, candidate: int) -> bool:
     """The candidate asks for votes."""
     return s.nodes[candidate].role == CANDIDATE
 
 
-def votes(s: Quorum, candidate: int, node: int) -> bool:
+def votes(s: MetadataQuorum, candidate: int, node: int) -> bool:
     """The node is in an earlier epoch, or has its vote free and no leader; and the candidate's log is as new."""
     mine = s.nodes[node]
     newer = is_newer_or_equal(s, candidate, node)
@@ -227,8 +169,8 @@ def votes(s: Quorum, candidate: int, node: int) -> bool:
     return vote_is_granted(candidate, mine.voted, mine.leader, newer)
 
 
-def vote(s: Quorum, k: Constants, candidate: int, node: int) -> None:
-    """Vote for the candidate, on disk; a node that asks for pre-votes begins to count anew."""
+def vote(s: MetadataQuorum, k: Constants, candidate: int, node: int) -> None:
+    """Vote for the candidate, on disk; a node that asks for pre-votes counts from one again."""
     s.nodes[node].voted = candidate
     if s.nodes[node].role == PROSPECTIVE:
         s.nodes[node].granted = singleton(node)
@@ -245,7 +187,7 @@ VOTE = Rule(
 )
 
 
-def hears_of_later_epoch(s: Quorum, candidate: int, node: int) -> bool:
+def hears_of_later_epoch(s: MetadataQuorum, candidate: int, node: int) -> bool:
     """The node is in an earlier epoch, and does not vote for the candidate, whose log is older."""
     return s.nodes[node].epoch < s.nodes[candidate].epoch and not is_newer_or_equal(s, candidate, node)
 
@@ -261,12 +203,12 @@ REFUSE_VOTE = Rule(
 )
 
 
-def has_votes(s: Quorum, candidate: int) -> bool:
+def has_votes(s: MetadataQuorum, candidate: int) -> bool:
     """A majority of its voters voted for it."""
     return has_majority_of(s, candidate, s.nodes[candidate].granted)
 
 
-def win(s: Quorum, k: Constants, candidate: int) -> None:
+def win(s: MetadataQuorum, k: Constants, candidate: int) -> None:
     """Lead; append the first batch of the epoch, with the voters if the log has none. No high watermark is known in this epoch."""
     forget_role(s, k, candidate)
     mine = s.nodes[candidate]
@@ -292,54 +234,4 @@ WIN = Rule(
     reference=SOURCE + "onBecomeLeader",
 )
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Resignation
-
-
-def leads(s: Quorum, node: int) -> bool:
-    """It leads."""
-    return s.nodes[node].role == LEADER
-
-
-def resign(s: Quorum, k: Constants, node: int) -> None:
-    """Resign from the epoch."""
-    forget_role(s, k, node)
-    s.nodes[node].high_watermark = 0
-    fire(s, k, QUORUM, (node,), "resign")
-
-
-RESIGN = Rule(
-    "Resign",
-    actor="{node}",
-    kind="operator",
-    params=NODE,
-    guards=(leads,),
-    at_most=RESIGNATIONS,
-    effects=(resign,),
-    summary="{node} resigns: it shuts down, or no majority fetches from it",
-    reference=SOURCE + "pollLeader, resign",
-)
-
-
-def has_resigned(s: Quorum, node: int) -> bool:
-    """It has resigned from its epoch."""
-    return s.nodes[node].role == RESIGNED
-
-
-def leave_epoch(s: Quorum, k: Constants, node: int) -> None:
-    """Enter the next epoch without a leader."""
-    enter_epoch(s, node, s.nodes[node].epoch + 1, NONE)
-    fire(s, k, QUORUM, (node,), "detach")
-
-
-LEAVE_EPOCH = Rule(
-    "LeaveEpoch",
-    actor="{node}",
-    params=NODE,
-    guards=(has_resigned,),
-    effects=(leave_epoch,),
-    summary="{node}, which has resigned, enters the next epoch without a leader",
-    reference=SOURCE + "pollResigned (4.0)",
-)
-
-RULES = (LEARN, ASK, PRE_VOTE, GIVE_UP, STAND, VOTE, REFUSE_VOTE, WIN, RESIGN, LEAVE_EPOCH)
+RULES = (ASK, PRE_VOTE, GIVE_UP, STAND, VOTE, REFUSE_VOTE, WIN)

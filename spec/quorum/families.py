@@ -5,7 +5,7 @@ A log has room for every batch that the other bounds allow: a LeaderChange in ea
 
 from __future__ import annotations
 
-from kafka_spec.spec.family import Family, family
+from kafka_spec.spec.family import Family
 from kafka_spec.spec.vocabulary.table import Untestable
 
 NO_CHANGE = Untestable("the voters are not changed", ("VotersFollowLog", "OneChangeAtATime"), ("additions", "removals"))
@@ -19,15 +19,12 @@ FAULTS = ("resignations", "crashes", "lossy_crashes", "lost_answers", "delayed_f
 
 def quorum(name: str, why: str, /, cannot_test: tuple[Untestable, ...] = (), checked: bool = True, **changes: int) -> Family:
     """Return a family; unless changed, three voters of three nodes, two epochs, and nothing that happens to them."""
-    defaults = {
-        "nodes": 3, "first_voters": 3, "epochs": 2, "log_size": 1, "pre_votes": 0, "records": 1, "additions": 0, "removals": 0,
+    values = {
+        "nodes": 3, "first_voters": 3, "epochs": 2, "log_size": 0, "pre_votes": 0, "records": 1, "additions": 0, "removals": 0,
         **dict.fromkeys(FAULTS, 0),
-    }  # fmt: skip
-    values = defaults | changes
-    log_size = values["epochs"] + values["records"] + values["additions"] + values["removals"]
-    return family(
-        defaults, name, why, checked=checked, normal_form=True, cannot_test=cannot_test, **{**changes, "log_size": log_size}
-    )
+    } | changes  # fmt: skip
+    values["log_size"] = values["epochs"] + values["records"] + values["additions"] + values["removals"]
+    return Family(name, values, why, checked, normal_form=True, cannot_test=cannot_test)
 
 
 QUORUM_FAMILIES = (

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from kafka_spec.spec.case import decisions_of
 from kafka_spec.spec.language.domain import first_brokers
-from kafka_spec.spec.quorum import crashes, elections, replication, voters
+from kafka_spec.spec.quorum import crashes, elections, epochs, replication, voters
+from kafka_spec.spec.quorum.abstractions import ABSTRACTIONS
 from kafka_spec.spec.quorum.cases import CASES
 from kafka_spec.spec.quorum.families import QUORUM_FAMILIES
 from kafka_spec.spec.quorum.machines import QUORUM
 from kafka_spec.spec.quorum.properties import PROPERTIES
-from kafka_spec.spec.quorum.state import FIRST_VOTERS, NODES, PRE_VOTES, Quorum
+from kafka_spec.spec.quorum.state import FIRST_VOTERS, NODES, PRE_VOTES, MetadataQuorum
 from kafka_spec.spec.vocabulary.table import Constants, Rule, Spec, Symmetric, anywhere
 
 
@@ -18,7 +19,7 @@ def voters_are_nodes(k: Constants) -> bool:
     return k.first_voters <= k.nodes
 
 
-def begin(s: Quorum, k: Constants) -> None:
+def begin(s: MetadataQuorum, k: Constants) -> None:
     """Format all nodes with the same voters; no log has a batch."""
     s.first_voters = first_brokers(k.first_voters)
 
@@ -28,13 +29,14 @@ START = Rule("Start", "world", "all nodes are formatted with the same voters", "
 FIXED = Spec(
     "quorum/fixed",
     "the quorum of controllers of Kafka 4.3, and a fix for each bug that is a case",
-    Quorum,
-    rules=(*elections.RULES, *replication.RULES, *voters.RULES, *crashes.RULES),
+    MetadataQuorum,
+    rules=(*epochs.RULES, *elections.RULES, *replication.RULES, *voters.RULES, *crashes.RULES),
     properties=PROPERTIES,
     start=START,
     more_bounds=(FIRST_VOTERS, PRE_VOTES),
     decisions=decisions_of(CASES),
     machines=(QUORUM,),
+    abstractions=ABSTRACTIONS,
     bound_sets=QUORUM_FAMILIES,
     fairness="weak each",
     final=anywhere,

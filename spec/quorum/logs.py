@@ -8,22 +8,22 @@ from __future__ import annotations
 from kafka_spec.spec.decisions.quorum import ControlReader, OwnFlush, is_majority, is_up_to_date
 from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.language.domain import NONE, append, contains, size, truncate
-from kafka_spec.spec.quorum.state import Quorum
+from kafka_spec.spec.quorum.state import MetadataQuorum
 from kafka_spec.spec.vocabulary.table import Constants
 
 
-def last_epoch(s: Quorum, node: int) -> int:
+def last_epoch(s: MetadataQuorum, node: int) -> int:
     """Return the epoch of a node's last batch, 0 if it has none."""
     mine = s.nodes[node]
     return mine.log[len(mine.log) - 1].epoch if len(mine.log) > 0 else 0
 
 
-def is_newer_or_equal(s: Quorum, candidate: int, node: int) -> bool:
+def is_newer_or_equal(s: MetadataQuorum, candidate: int, node: int) -> bool:
     """The candidate's log is at least as new as the node's."""
     return is_up_to_date(last_epoch(s, candidate), len(s.nodes[candidate].log), last_epoch(s, node), len(s.nodes[node].log))
 
 
-def last_change(s: Quorum, node: int) -> int:
+def last_change(s: MetadataQuorum, node: int) -> int:
     """Return the offset of the last voters that a node has read, -1 if it has read none."""
     found = -1
     for offset in range(len(s.nodes[node].log)):
@@ -32,19 +32,19 @@ def last_change(s: Quorum, node: int) -> int:
     return found
 
 
-def voters_of(s: Quorum, node: int) -> int:
+def voters_of(s: MetadataQuorum, node: int) -> int:
     """Return the voters in force at a node: those that it has read last, else those of the bootstrap checkpoint."""
     change = last_change(s, node)
     return s.nodes[node].log[max(change, 0)].voters if change >= 0 else s.first_voters
 
 
-def has_majority_of(s: Quorum, node: int, granted: int) -> bool:
+def has_majority_of(s: MetadataQuorum, node: int, granted: int) -> bool:
     """Of the voters in force at a node, a majority is among these nodes."""
     voters = voters_of(s, node)
     return is_majority(size(granted & voters), size(voters))
 
 
-def append_batch(s: Quorum, k: Constants, node: int, epoch: int, voters: int, losses: int) -> None:
+def append_batch(s: MetadataQuorum, k: Constants, node: int, epoch: int, voters: int, losses: int) -> None:
     """Append a batch, and read its voters if the reader has not passed its offset."""
     mine = s.nodes[node]
     end = len(mine.log)
@@ -55,7 +55,7 @@ def append_batch(s: Quorum, k: Constants, node: int, epoch: int, voters: int, lo
         mine.flushed = end + 1
 
 
-def truncate_log(s: Quorum, k: Constants, node: int, end: int) -> None:
+def truncate_log(s: MetadataQuorum, k: Constants, node: int, end: int) -> None:
     """Truncate a log; voters at or above its new end are not in force any more.
 
     Kafka 4.3: KafkaRaftLog.truncateToEndOffset, KRaftControlRecordStateMachine.truncateNewEntries, which leaves its position.
@@ -67,7 +67,7 @@ def truncate_log(s: Quorum, k: Constants, node: int, end: int) -> None:
         mine.read_up_to = min(mine.read_up_to, end)
 
 
-def read_log_anew(s: Quorum, node: int) -> None:
+def read_whole_log(s: MetadataQuorum, node: int) -> None:
     """Read all control records, as a process does that starts."""
     mine = s.nodes[node]
     for offset in range(len(mine.log)):
@@ -79,7 +79,7 @@ def read_log_anew(s: Quorum, node: int) -> None:
 # The high watermark
 
 
-def hand_over(s: Quorum, node: int, end: int) -> None:
+def hand_over(s: MetadataQuorum, node: int, end: int) -> None:
     """Raise a node's high watermark; what it passes is handed over to the node's listener."""
     mine = s.nodes[node]
     mine.high_watermark = end
@@ -88,7 +88,7 @@ def hand_over(s: Quorum, node: int, end: int) -> None:
         append(s.history.committed, epoch=stored.epoch, voters=stored.voters, losses=stored.losses)
 
 
-def reached(s: Quorum, k: Constants, leader: int, voter: int) -> int:
+def reached(s: MetadataQuorum, k: Constants, leader: int, voter: int) -> int:
     """Return the end of a voter's log, as its leader knows it; of the leader itself as far as it counts."""
     mine = s.nodes[leader]
     if voter != leader:
@@ -96,7 +96,7 @@ def reached(s: Quorum, k: Constants, leader: int, voter: int) -> int:
     return mine.flushed if k.own_flush == OwnFlush.BEFORE_COMMIT else len(mine.log)
 
 
-def raise_high_watermark(s: Quorum, k: Constants, leader: int) -> None:
+def raise_high_watermark(s: MetadataQuorum, k: Constants, leader: int) -> None:
     """Raise a leader's high watermark to what a majority of the voters in force has, if that is in its own epoch.
 
     Kafka 4.3: LeaderState.maybeUpdateHighWatermark.
@@ -112,7 +112,7 @@ def raise_high_watermark(s: Quorum, k: Constants, leader: int) -> None:
         hand_over(s, leader, highest)
 
 
-def knows_high_watermark(s: Quorum, node: int) -> int:
+def knows_high_watermark(s: MetadataQuorum, node: int) -> int:
     """Return 1 if a leader's high watermark is in its own epoch."""
     return 1 if s.nodes[node].high_watermark > s.nodes[node].epoch_start else 0
 
@@ -121,7 +121,7 @@ def knows_high_watermark(s: Quorum, node: int) -> int:
 # What ends with a role
 
 
-def forget_role(s: Quorum, k: Constants, node: int) -> None:
+def forget_role(s: MetadataQuorum, k: Constants, node: int) -> None:
     """Forget what belongs to a role: grants, fetches, and the ends of the others' logs."""
     mine = s.nodes[node]
     mine.granted = 0
@@ -131,7 +131,7 @@ def forget_role(s: Quorum, k: Constants, node: int) -> None:
         mine.ends[other] = -1
 
 
-def enter_epoch(s: Quorum, node: int, epoch: int, leader: int) -> None:
+def enter_epoch(s: MetadataQuorum, node: int, epoch: int, leader: int) -> None:
     """Enter an epoch, whose leader is known or NONE; the vote of an epoch before is forgotten."""
     mine = s.nodes[node]
     if epoch > mine.epoch:

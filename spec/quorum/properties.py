@@ -6,19 +6,19 @@ from kafka_spec.spec.language.domain import NONE, including
 from kafka_spec.spec.quorum.logs import has_majority_of, last_epoch, voters_of
 from kafka_spec.spec.quorum.machines import LEADER
 from kafka_spec.spec.quorum.replication import end_where_logs_part, follows_leader_of_epoch
-from kafka_spec.spec.quorum.state import Quorum
+from kafka_spec.spec.quorum.state import MetadataQuorum
 from kafka_spec.spec.vocabulary.table import Constants, Property, invariant, reachable, step_invariant
 
-RAFT = "Ongaro, Ousterhout, In Search of an Understandable Consensus Algorithm (2014), figure 3: "
+RAFT = "Ongaro and Ousterhout 2014: "
 
 
-def same_batch(s: Quorum, one: int, other: int, offset: int) -> bool:
+def same_batch(s: MetadataQuorum, one: int, other: int, offset: int) -> bool:
     """Two nodes hold the same batch at an offset that both have."""
     mine, theirs = s.nodes[one].log[offset], s.nodes[other].log[offset]
     return mine.epoch == theirs.epoch and mine.voters == theirs.voters and mine.losses == theirs.losses
 
 
-def holds_committed(s: Quorum, node: int, end: int) -> bool:
+def holds_committed(s: MetadataQuorum, node: int, end: int) -> bool:
     """A node holds what was committed, up to an offset."""
     mine = s.nodes[node]
     if len(mine.log) < end:
@@ -30,12 +30,12 @@ def holds_committed(s: Quorum, node: int, end: int) -> bool:
     return True
 
 
-def a_node_leads(s: Quorum, k: Constants) -> bool:
+def a_node_leads(s: MetadataQuorum, k: Constants) -> bool:
     """A node leads."""
     return any(s.nodes[node].role == LEADER for node in range(k.nodes))
 
 
-def each_epoch_has_one_leader(s: Quorum, k: Constants) -> bool:
+def each_epoch_has_one_leader(s: MetadataQuorum, k: Constants) -> bool:
     """Who leads an epoch was the first to lead it."""
     for node in range(k.nodes):
         if s.nodes[node].role == LEADER and s.history.leaders[s.nodes[node].epoch] != node:
@@ -43,12 +43,12 @@ def each_epoch_has_one_leader(s: Quorum, k: Constants) -> bool:
     return True
 
 
-def two_logs_have_batches(s: Quorum, k: Constants) -> bool:
+def two_logs_have_batches(s: MetadataQuorum, k: Constants) -> bool:
     """Two logs have batches."""
     return sum(len(s.nodes[node].log) > 0 for node in range(k.nodes)) > 1
 
 
-def logs_match(s: Quorum, k: Constants) -> bool:
+def logs_match(s: MetadataQuorum, k: Constants) -> bool:
     """Where two logs have a batch of the same epoch at an offset, they are equal up to it."""
     for one in range(k.nodes):
         for other in range(one):
@@ -61,12 +61,12 @@ def logs_match(s: Quorum, k: Constants) -> bool:
     return True
 
 
-def something_is_committed(s: Quorum) -> bool:
+def something_is_committed(s: MetadataQuorum) -> bool:
     """A batch is committed."""
     return len(s.history.committed) > 0
 
 
-def is_newest_leader(s: Quorum, k: Constants, node: int) -> bool:
+def is_newest_leader(s: MetadataQuorum, k: Constants, node: int) -> bool:
     """It leads, and nobody has led a later epoch."""
     if s.nodes[node].role != LEADER:
         return False
@@ -76,12 +76,12 @@ def is_newest_leader(s: Quorum, k: Constants, node: int) -> bool:
     return True
 
 
-def a_leader_has_to_hold_batches(s: Quorum, k: Constants) -> bool:
+def a_leader_has_to_hold_batches(s: MetadataQuorum, k: Constants) -> bool:
     """A batch is committed, and the leader of the newest epoch leads."""
     return something_is_committed(s) and any(is_newest_leader(s, k, node) for node in range(k.nodes))
 
 
-def newest_leader_holds_committed(s: Quorum, k: Constants) -> bool:
+def newest_leader_holds_committed(s: MetadataQuorum, k: Constants) -> bool:
     """The leader of the newest epoch holds every committed batch."""
     for node in range(k.nodes):
         if is_newest_leader(s, k, node) and not holds_committed(s, node, len(s.history.committed)):
@@ -89,12 +89,12 @@ def newest_leader_holds_committed(s: Quorum, k: Constants) -> bool:
     return True
 
 
-def listeners_agree(s: Quorum, k: Constants) -> bool:
+def listeners_agree(s: MetadataQuorum, k: Constants) -> bool:
     """What is below a node's high watermark is what was committed there first."""
     return all(holds_committed(s, node, s.nodes[node].high_watermark) for node in range(k.nodes))
 
 
-def voters_are_those_of_log(s: Quorum, k: Constants) -> bool:
+def voters_are_those_of_log(s: MetadataQuorum, k: Constants) -> bool:
     """The voters in force at a node are the last of its log, or those of the bootstrap checkpoint."""
     for node in range(k.nodes):
         voters = s.first_voters
@@ -106,12 +106,12 @@ def voters_are_those_of_log(s: Quorum, k: Constants) -> bool:
     return True
 
 
-def voters_were_changed(s: Quorum, k: Constants) -> bool:
+def voters_were_changed(s: MetadataQuorum, k: Constants) -> bool:
     """The voters were changed."""
     return s.spent.additions + s.spent.removals > 0
 
 
-def changes_wait_for_each_other(s: Quorum, k: Constants) -> bool:
+def changes_wait_for_each_other(s: MetadataQuorum, k: Constants) -> bool:
     """No leader has two changes of the voters above its high watermark that it appended itself."""
     for node in range(k.nodes):
         mine = s.nodes[node]
@@ -124,12 +124,12 @@ def changes_wait_for_each_other(s: Quorum, k: Constants) -> bool:
     return True
 
 
-def a_follower_fetches(s: Quorum, k: Constants) -> bool:
+def a_follower_fetches(s: MetadataQuorum, k: Constants) -> bool:
     """A node follows a leader."""
     return any(follows_leader_of_epoch(s, node) for node in range(k.nodes))
 
 
-def no_truncation_below_high_watermark(s: Quorum, k: Constants) -> bool:
+def no_truncation_below_high_watermark(s: MetadataQuorum, k: Constants) -> bool:
     """No follower is asked to truncate below its high watermark: its process would end."""
     for node in range(k.nodes):
         if follows_leader_of_epoch(s, node):
@@ -139,7 +139,7 @@ def no_truncation_below_high_watermark(s: Quorum, k: Constants) -> bool:
     return True
 
 
-def a_leader_leads_on(before: Quorum, after: Quorum, k: Constants) -> bool:
+def a_leader_leads_on(before: MetadataQuorum, after: MetadataQuorum, k: Constants) -> bool:
     """A node leads an epoch before the step and after it."""
     for node in range(k.nodes):
         old, new = before.nodes[node], after.nodes[node]
@@ -148,7 +148,7 @@ def a_leader_leads_on(before: Quorum, after: Quorum, k: Constants) -> bool:
     return False
 
 
-def high_watermarks_grow(before: Quorum, after: Quorum, k: Constants) -> bool:
+def high_watermarks_grow(before: MetadataQuorum, after: MetadataQuorum, k: Constants) -> bool:
     """A leader's high watermark does not decrease in its epoch."""
     for node in range(k.nodes):
         old, new = before.nodes[node], after.nodes[node]
@@ -157,7 +157,7 @@ def high_watermarks_grow(before: Quorum, after: Quorum, k: Constants) -> bool:
     return True
 
 
-def a_leader_commits(before: Quorum, after: Quorum, k: Constants) -> bool:
+def a_leader_commits(before: MetadataQuorum, after: MetadataQuorum, k: Constants) -> bool:
     """A leader's high watermark rises."""
     for node in range(k.nodes):
         if after.nodes[node].role == LEADER and after.nodes[node].high_watermark > before.nodes[node].high_watermark:
@@ -165,7 +165,7 @@ def a_leader_commits(before: Quorum, after: Quorum, k: Constants) -> bool:
     return False
 
 
-def what_is_committed_is_on_disks(before: Quorum, after: Quorum, k: Constants) -> bool:
+def what_is_committed_is_on_disks(before: MetadataQuorum, after: MetadataQuorum, k: Constants) -> bool:
     """What a leader commits a majority of the voters in force there has, and has flushed."""
     for leader in range(k.nodes):
         mine = after.nodes[leader]
@@ -179,7 +179,7 @@ def what_is_committed_is_on_disks(before: Quorum, after: Quorum, k: Constants) -
     return True
 
 
-def newest_voters_hold_committed(s: Quorum, k: Constants) -> bool:
+def newest_voters_hold_committed(s: MetadataQuorum, k: Constants) -> bool:
     """A majority of the voters in force at a leader has what is below its high watermark."""
     for leader in range(k.nodes):
         mine = s.nodes[leader]
@@ -193,7 +193,7 @@ def newest_voters_hold_committed(s: Quorum, k: Constants) -> bool:
     return True
 
 
-def somebody_commits_in_own_epoch(s: Quorum, k: Constants) -> bool:
+def somebody_commits_in_own_epoch(s: MetadataQuorum, k: Constants) -> bool:
     """A leader has committed a batch of its own epoch."""
     for node in range(k.nodes):
         if s.nodes[node].role == LEADER and s.nodes[node].high_watermark > s.nodes[node].epoch_start:
@@ -241,7 +241,7 @@ PROPERTIES: tuple[Property, ...] = (
         "OneChangeAtATime",
         changes_wait_for_each_other,
         "a leader appends no change of the voters before the one before it is committed",
-        "KIP-853; Ongaro, Consensus: Bridging Theory and Practice (2014), 4.1",
+        "KIP-853",
         when=voters_were_changed,
     ),
     invariant(
@@ -272,7 +272,7 @@ ON_NEWEST_VOTERS = invariant(
     "CommittedOnNewestVoters",
     newest_voters_hold_committed,
     "a majority of a leader's voters has what it has committed (not so: the voters before may have committed it)",
-    "Kafka 4.0 RaftEventSimulationTest.MajorityReachedHighWatermark (KAFKA-16580)",
+    "KAFKA-16580",
     when=a_node_leads,
 )
 """What Kafka's simulation asserted, and its developers left open once voters change."""

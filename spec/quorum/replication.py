@@ -10,7 +10,7 @@ from __future__ import annotations
 from kafka_spec.spec.decisions.log import end_of_epoch, end_shows_divergence
 from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.language.domain import append, contains, pop_first
-from kafka_spec.spec.quorum.elections import NODE, leads
+from kafka_spec.spec.quorum.epochs import NODE, leads
 from kafka_spec.spec.quorum.logs import (
     append_batch,
     hand_over,
@@ -21,7 +21,7 @@ from kafka_spec.spec.quorum.logs import (
     voters_of,
 )
 from kafka_spec.spec.quorum.machines import FOLLOWER, LEADER
-from kafka_spec.spec.quorum.state import DELAYED_FETCHES, LOST_ANSWERS, RECORDS, Quorum
+from kafka_spec.spec.quorum.state import DELAYED_FETCHES, LOST_ANSWERS, RECORDS, MetadataQuorum
 from kafka_spec.spec.vocabulary.table import Constants, Rule
 
 SOURCE = "Kafka 4.3 KafkaRaftClient."
@@ -30,7 +30,7 @@ SOURCE = "Kafka 4.3 KafkaRaftClient."
 # The leader
 
 
-def append_record(s: Quorum, k: Constants, node: int) -> None:
+def append_record(s: MetadataQuorum, k: Constants, node: int) -> None:
     """Append a batch; where own batches count before they are flushed, that may commit it."""
     append_batch(s, k, node, s.nodes[node].epoch, 0, s.spent.lossy_crashes)
     raise_high_watermark(s, k, node)
@@ -49,12 +49,12 @@ APPEND = Rule(
 )
 
 
-def has_unflushed(s: Quorum, node: int) -> bool:
+def has_unflushed(s: MetadataQuorum, node: int) -> bool:
     """The end of its log is not flushed."""
     return s.nodes[node].flushed < len(s.nodes[node].log)
 
 
-def flush(s: Quorum, k: Constants, node: int) -> None:
+def flush(s: MetadataQuorum, k: Constants, node: int) -> None:
     """Flush the log; what the leader has counts now."""
     s.nodes[node].flushed = len(s.nodes[node].log)
     raise_high_watermark(s, k, node)
@@ -74,7 +74,7 @@ FLUSH = Rule(
 # Fetching
 
 
-def follows_leader_of_epoch(s: Quorum, node: int) -> bool:
+def follows_leader_of_epoch(s: MetadataQuorum, node: int) -> bool:
     """It follows a node that leads the same epoch."""
     mine = s.nodes[node]
     if mine.role != FOLLOWER:
@@ -83,7 +83,7 @@ def follows_leader_of_epoch(s: Quorum, node: int) -> bool:
     return leading.role == LEADER and leading.epoch == mine.epoch
 
 
-def end_where_logs_part(s: Quorum, leader: int, end: int, epoch: int) -> tuple[int, int]:
+def end_where_logs_part(s: MetadataQuorum, leader: int, end: int, epoch: int) -> tuple[int, int]:
     """Return what a leader answers to a fetch at an end of a log whose last batch has an epoch: its own end of that epoch.
 
     The first is -1 if the fetch is valid.
@@ -94,19 +94,19 @@ def end_where_logs_part(s: Quorum, leader: int, end: int, epoch: int) -> tuple[i
     return found, found_end
 
 
-def note_fetch(s: Quorum, k: Constants, leader: int, node: int, end: int) -> None:
+def note_fetch(s: MetadataQuorum, k: Constants, leader: int, node: int, end: int) -> None:
     """Note the end of a follower's log, which may commit batches."""
     s.nodes[leader].ends[node] = end
     raise_high_watermark(s, k, leader)
 
 
-def truncate_to(s: Quorum, k: Constants, node: int, epoch: int, end: int) -> None:
+def truncate_to(s: MetadataQuorum, k: Constants, node: int, epoch: int, end: int) -> None:
     """Truncate to the end of the leader's epoch that was answered, or of the largest own epoch below it."""
     own, own_end = end_of_epoch(s.nodes[node].log, epoch)
     truncate_log(s, k, node, min(own_end, end) if own == epoch else own_end)
 
 
-def take_batch(s: Quorum, k: Constants, node: int, leader: int) -> None:
+def take_batch(s: MetadataQuorum, k: Constants, node: int, leader: int) -> None:
     """Append the next batch of the leader's log, flush it, and take over the leader's high watermark, once it is known."""
     mine, leading = s.nodes[node], s.nodes[leader]
     end = len(mine.log)
@@ -120,7 +120,7 @@ def take_batch(s: Quorum, k: Constants, node: int, leader: int) -> None:
         hand_over(s, node, min(leading.high_watermark, len(mine.log)))
 
 
-def fetch_brings_something(s: Quorum, node: int) -> bool:
+def fetch_brings_something(s: MetadataQuorum, node: int) -> bool:
     """The leader lacks the end of its log, or has a batch or a high watermark for it.
 
     What a leader has not flushed goes only to fetches that wait.
@@ -136,13 +136,13 @@ def fetch_brings_something(s: Quorum, node: int) -> bool:
     return knows_high_watermark(s, leader) == 1 and leading.high_watermark > mine.high_watermark
 
 
-def keeps_committed(s: Quorum, node: int) -> bool:
+def keeps_committed(s: MetadataQuorum, node: int) -> bool:
     """It is not asked to truncate below its high watermark, which would end its process."""
     epoch, end = end_where_logs_part(s, max(s.nodes[node].leader, 0), len(s.nodes[node].log), last_epoch(s, node))
     return epoch < 0 or end >= s.nodes[node].high_watermark
 
 
-def fetch(s: Quorum, k: Constants, node: int) -> None:
+def fetch(s: MetadataQuorum, k: Constants, node: int) -> None:
     """Fetch once: truncate where the logs part, or append the next batch."""
     leader = s.nodes[node].leader
     epoch, end = end_where_logs_part(s, leader, len(s.nodes[node].log), last_epoch(s, node))
@@ -167,7 +167,7 @@ FETCH = Rule(
 )
 
 
-def fetch_says_something(s: Quorum, node: int) -> bool:
+def fetch_says_something(s: MetadataQuorum, node: int) -> bool:
     """The fetch is valid, and the leader lacks the end of its log."""
     leader = max(s.nodes[node].leader, 0)
     leading = s.nodes[leader]
@@ -177,7 +177,7 @@ def fetch_says_something(s: Quorum, node: int) -> bool:
     return epoch < 0
 
 
-def fetch_unanswered(s: Quorum, k: Constants, node: int) -> None:
+def fetch_unanswered(s: MetadataQuorum, k: Constants, node: int) -> None:
     """The leader notes the fetch, and the answer is lost."""
     note_fetch(s, k, s.nodes[node].leader, node, len(s.nodes[node].log))
 
@@ -198,7 +198,7 @@ LOSE_ANSWER = Rule(
 # A fetch that is delayed
 
 
-def delay_fetch(s: Quorum, node: int) -> None:
+def delay_fetch(s: MetadataQuorum, node: int) -> None:
     """Send a fetch that does not arrive yet."""
     mine = s.nodes[node]
     append(s.fetches, sender=node, leader=mine.leader, epoch=mine.epoch, end=len(mine.log), last_epoch=last_epoch(s, node))
@@ -217,12 +217,12 @@ DELAY_FETCH = Rule(
 )
 
 
-def a_fetch_is_delayed(s: Quorum) -> bool:
+def a_fetch_is_delayed(s: MetadataQuorum) -> bool:
     """A fetch is delayed on the network."""
     return len(s.fetches) > 0
 
 
-def receive_fetch(s: Quorum, k: Constants) -> None:
+def receive_fetch(s: MetadataQuorum, k: Constants) -> None:
     """The leader of its epoch notes the fetch, if it leads still and the fetch is valid; its sender does not wait for an answer."""
     request = s.fetches[0]
     leading = s.nodes[request.leader]

@@ -51,7 +51,7 @@ UNKNOWN = -1
 
 
 @dataclass
-class Batch:
+class CommittedBatch:
     """A batch of the metadata log."""
 
     epoch: int = field(EPOCH)
@@ -99,7 +99,7 @@ class QuorumNode:
 
 @message
 @dataclass
-class DelayedFetch:
+class FetchUnderWay:
     """A fetch request that is delayed on the network, and may outlive what its sender was."""
 
     sender: int = field(A_NODE)
@@ -115,19 +115,19 @@ class DelayedFetch:
 class PastCommits:
     """What the properties need and no part of Kafka keeps."""
 
-    committed: list[Batch] = field(SequenceOf(Batch, LOG_SIZE, "offset"))
+    committed: list[CommittedBatch] = field(SequenceOf(CommittedBatch, LOG_SIZE, "offset"))
     """Every batch that was below a high watermark, of whichever node first."""
     leaders: list[int] = field(ArrayOf(MemberOrNone(NODES, "node"), EPOCHS + 1, "epoch"))
     """Who led each epoch first."""
 
 
 @dataclass
-class Quorum:
+class MetadataQuorum:
     """The whole state."""
 
     nodes: list[QuorumNode] = field(ArrayOf(QuorumNode, NODES, "node"))
     first_voters: int = field(SetOf(NODES))
     """The voters of the bootstrap checkpoint, with which all nodes were formatted."""
-    fetches: list[DelayedFetch] = field(Queue(DelayedFetch, 1))
+    fetches: list[FetchUnderWay] = field(Queue(FetchUnderWay, 1))
     spent: Spent = field(Counters())
     history: PastCommits = field(PastCommits)

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from kafka_spec.spec.decisions.quorum import change_is_allowed, only_voter
 from kafka_spec.spec.language.domain import contains, excluding, including
-from kafka_spec.spec.quorum.elections import NODE, leads, resign
+from kafka_spec.spec.quorum.epochs import NODE, leads, resign
 from kafka_spec.spec.quorum.logs import append_batch, last_change, raise_high_watermark, voters_of
-from kafka_spec.spec.quorum.state import A_NODE, ADDITIONS, REMOVALS, UNKNOWN, Quorum
+from kafka_spec.spec.quorum.state import A_NODE, ADDITIONS, REMOVALS, UNKNOWN, MetadataQuorum
 from kafka_spec.spec.vocabulary.table import Constants, Rule
 
 CHANGE = {"node": A_NODE, "voter": A_NODE}
 
 
-def may_change_voters(s: Quorum, k: Constants, node: int) -> bool:
+def may_change_voters(s: MetadataQuorum, k: Constants, node: int) -> bool:
     """No other change is uncommitted, and a batch of its own epoch is committed; a log has the voters to change."""
     change = last_change(s, node)
     if change < 0:
@@ -26,18 +26,18 @@ def may_change_voters(s: Quorum, k: Constants, node: int) -> bool:
     return change_is_allowed(change, mine.high_watermark, mine.epoch_start, k.change_awaits_own_epoch, k.change_awaits_change)
 
 
-def change_voters(s: Quorum, k: Constants, node: int, voters: int) -> None:
+def change_voters(s: MetadataQuorum, k: Constants, node: int, voters: int) -> None:
     """Append the voters, which are in force at once."""
     append_batch(s, k, node, s.nodes[node].epoch, voters, s.spent.lossy_crashes)
     raise_high_watermark(s, k, node)
 
 
-def is_caught_up_observer(s: Quorum, node: int, voter: int) -> bool:
-    """It is no voter, and has fetched from this leader."""
+def is_caught_up_observer(s: MetadataQuorum, node: int, voter: int) -> bool:
+    """It is an observer, and has fetched from this leader."""
     return contains(voters_of(s, node), voter) == 0 and s.nodes[node].ends[voter] != UNKNOWN
 
 
-def add_voter(s: Quorum, k: Constants, node: int, voter: int) -> None:
+def add_voter(s: MetadataQuorum, k: Constants, node: int, voter: int) -> None:
     """Append the voters with one more."""
     change_voters(s, k, node, including(voters_of(s, node), voter))
 
@@ -55,13 +55,13 @@ ADD = Rule(
 )
 
 
-def is_removable(s: Quorum, k: Constants, node: int, voter: int) -> bool:
+def is_removable(s: MetadataQuorum, k: Constants, node: int, voter: int) -> bool:
     """It is a voter, and not the last."""
     voters = voters_of(s, node)
     return contains(voters, voter) == 1 and not only_voter(voters, voter, k.nodes)
 
 
-def remove_voter(s: Quorum, k: Constants, node: int, voter: int) -> None:
+def remove_voter(s: MetadataQuorum, k: Constants, node: int, voter: int) -> None:
     """Append the voters without one."""
     change_voters(s, k, node, excluding(voters_of(s, node), voter))
 
@@ -79,7 +79,7 @@ REMOVE = Rule(
 )
 
 
-def its_removal_is_committed(s: Quorum, node: int) -> bool:
+def its_removal_is_committed(s: MetadataQuorum, node: int) -> bool:
     """It is not a voter any more, and the batch that says so is committed."""
     return contains(voters_of(s, node), node) == 0 and last_change(s, node) < s.nodes[node].high_watermark
 

@@ -1,0 +1,114 @@
+"""Controllers of real Kafka on loopback that elect their leader, each behind a proxy, for the findings about the quorum."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from kafka_spec.conformance.kafka_classes.jars import BROKERS
+from kafka_spec.conformance.kafka_classes.java import EXCEPTION, Kafka
+from kafka_spec.conformance.kafka_clusters.kafka_processes import HOST, ServerProcesses
+from kafka_spec.conformance.kafka_clusters.kafka_proxy import Gate, KafkaProxy
+from kafka_spec.conformance.metadata.batches import LogBatch, batches_of
+from kafka_spec.conformance.reproductions.clients import AdminClient, Clients, QuorumSeen
+from kafka_spec.conformance.reproductions.kraft_cluster import CLUSTER_ID, KRAFT_SETTINGS
+from kafka_spec.conformance.reproductions.real_cluster import ServersOnLoopback
+
+
+def raft_client(node: int) -> str:
+    """Return the client id of a controller's Raft requests."""
+    return f"raft-client-{node}"
+
+
+class ControllerProcesses(ServerProcesses):
+    """Controllers, each a process of its own, formatted with the same voters (KIP-853)."""
+
+    def __init__(self, folder: Path, jars: Sequence[Path], directories: Mapping[int, str]) -> None:
+        """`directories` are the directory ids of the voters, by their numbers."""
+        super().__init__(folder, jars, KRAFT_SETTINGS)
+        self._directories = directories
+
+    def own_settings(self, broker: int) -> Mapping[str, Any]:
+        """Return the node's id, its address, and those of all."""
+        return {
+            "node.id": broker,
+            "process.roles": "controller",
+            "controller.quorum.bootstrap.servers": ",".join(f"{HOST}:{port}" for port in self.seen_at.values()),
+            "listeners": f"CONTROLLER://{HOST}:{self.ports[broker]}",
+            "advertised.listeners": f"CONTROLLER://{HOST}:{self.seen_at[broker]}",
+        }
+
+    def start(self, broker: int, settings: Mapping[str, Any] | None = None) -> None:
+        """Start a controller, or start it again; its folder is formatted before its first start."""
+        if not self.data(broker).exists():
+            file = self.write_settings(broker, settings or {})
+            voters = ",".join(f"{one}@{HOST}:{self.seen_at[one]}:{self._directories[one]}" for one in self.seen_at)
+            self.tool("kafka.tools.StorageTool", ["format", "-t", CLUSTER_ID, "-c", str(file), "--initial-controllers", voters])
+        super().start(broker, settings)
+
+
+class ControllerQuorum(ServersOnLoopback):
+    """Controllers that elect their leader; a node's Raft traffic with others can be cut."""
+
+    not_yet = (OSError, EXCEPTION)
+
+    def __init__(self, version: str, *nodes: int) -> None:
+        super().__init__(BROKERS[version])
+        self.clients = Clients(Kafka(version, self.jars))
+        self._directories = {node: base64.urlsafe_b64encode(bytes([node] * 16)).decode().rstrip("=") for node in nodes}
+        self.brokers = ControllerProcesses(self.folder, self.jars, self._directories)
+        self._ends.callback(self.brokers.end)
+        self.proxies: dict[int, KafkaProxy] = {node: self.behind_proxy(node) for node in nodes}
+
+    @contextmanager
+    def admin(self, node: int) -> Iterator[AdminClient]:
+        """Open an admin client that asks one controller: one that stays remembers who led."""
+        admin = self.clients.admin_of_controller(self.addresses(node))
+        try:
+            yield admin
+        finally:
+            admin.close()
+
+    def quorum(self, node: int) -> QuorumSeen:
+        """Return the quorum, as the leader that a controller knows describes it."""
+        with self.admin(node) as admin:
+            return admin.quorum()
+
+    def leads(self, node: int) -> bool:
+        """Whether a controller leads, and has committed something in its epoch."""
+        seen = self.quorum(node)
+        return seen.leader == node and self.epochs(node).get(seen.high_watermark - 1) == seen.epoch
+
+    def cut(self, node: int, *others: int) -> list[Gate]:
+        """Hold what Raft sends between a controller and others, in both directions; the gates let it pass again."""
+        gates = []
+        for sender, receiver in [pair for other in others for pair in ((node, other), (other, node))]:
+            gates += [self.proxies[receiver].gate(None, raft_client(sender), answers) for answers in (False, True)]
+        self.say(f"controller {node} is cut off from {', '.join(map(str, others))}")
+        return gates
+
+    def mend(self, gates: Sequence[Gate]) -> None:
+        """Let pass what gates hold, and what comes after."""
+        for gate in gates:
+            gate.open()
+        self.say("it is connected again")
+
+    def epochs(self, node: int) -> dict[int, int]:
+        """Return the epoch of each offset of a controller's metadata log."""
+        log = self.brokers.data(node) / "__cluster_metadata-0" / f"{0:020}.log"
+        found = [one for one in batches_of(log.read_bytes()) if isinstance(one, LogBatch)]
+        return {offset: one.epoch for one in found for offset in range(one.base, one.last + 1)}
+
+    def remove(self, leader: int, voter: int) -> None:
+        """Let a leader remove a voter, and wait until that is committed."""
+
+        def removed() -> bool:
+            if voter in self.quorum(leader).ends:
+                with self.admin(leader) as admin:
+                    admin.remove_voter(voter, self._directories[voter])
+            return voter not in self.quorum(leader).ends
+
+        self.wait(f"voter {voter} is removed: {self.quorum(leader)}", removed)

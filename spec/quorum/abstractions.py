@@ -1,0 +1,41 @@
+"""What the model of the quorum leaves out, and for each why a verdict still counts, or what it does not cover."""
+
+from __future__ import annotations
+
+from kafka_spec.spec.vocabulary.table import Abstraction
+
+ABSTRACTIONS = (
+    Abstraction(
+        "requests for votes and their answers are not messages: a request is handled while its sender asks, or it is lost",
+        "a grant may be counted at any time after; a request that arrives later raises an epoch, which another message may do too",
+    ),
+    Abstraction(
+        "a fetch, its answer and the append are one step, and bring one batch; a fetch may be delayed, and an answer lost",
+        "several batches are several fetches, and the leader hears of an append with the next fetch",
+    ),
+    Abstraction(
+        "any node may hear from any other of its epoch and its leader, at any time",
+        "all requests but Fetch, and all answers, bring both; an answer that says less is an answer that is lost",
+    ),
+    Abstraction(
+        "a process that ends starts again in the same step",
+        "a node that is down is one that nobody hears from; what it sent before is lost, but for one fetch that is delayed",
+    ),
+    Abstraction("time is not modelled: every timer may end at any time", "bounds limit the epochs, and the resignations"),
+    Abstraction(
+        "a leader appends the first batch of its epoch in the step in which it wins",
+        "it only fetches and votes with an epoch that has no batch, and has won that epoch",
+    ),
+    Abstraction(
+        "a change of the voters and its checks are one step at the leader; the new voter has fetched from this leader once",
+        "Kafka asks for an hour's recent fetch, which time decides",
+    ),
+    Abstraction(
+        "no snapshots, no disk that is formatted again, no voters that are configured, no other kraft.version",
+        "not covered: what Kafka does with them is not judged",
+    ),
+    Abstraction(
+        "a listener hears of a batch as soon as it is below the high watermark; the controller on top is not modelled",
+        "not covered: when a controller becomes active, and when it renounces; it is spec/kraft's one list that this log stands for",
+    ),
+)

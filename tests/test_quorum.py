@@ -1,0 +1,81 @@
+"""The quorum of controllers: what Raft needs is needed, and what a search leaves out by symmetry changes nothing."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from kafka_spec import MODELS
+from kafka_spec.model_check.check import check
+from kafka_spec.model_check.exploration import Exploration
+from kafka_spec.spec.decisions.quorum import is_majority, is_up_to_date, only_voter, vote_is_granted
+from kafka_spec.spec.language.domain import NONE, size
+from kafka_spec.spec.quorum.families import QUORUM_FAMILIES
+
+FAMILIES = {family.name: dict(family.values) for family in QUORUM_FAMILIES}
+
+
+def searched(model: str, family: str, *properties: str, **bounds: int) -> Exploration:
+    """Search normal forms to the end, or to the first violation of properties."""
+    values = {**FAMILIES[family], **bounds}
+    return check(MODELS[f"quorum/{model}"], values, properties=properties or None, normal_form=True)
+
+
+@pytest.mark.parametrize("family", ["one", "two", "three", "pre_votes", "lossy", "add", "one_to_three", "remove"])
+def test_nodes_are_interchangeable(family: str) -> None:
+    """The search of one state for all that differ by the names of nodes agrees with the search of all states."""
+    result = check(MODELS["quorum/fixed"], FAMILIES[family], normal_form=True, verify_normal_form=True)
+    assert result.verdict == "holds" and result.compared
+
+
+@pytest.mark.parametrize(("model", "family"), [("fixed", "lossy"), ("KAFKA-10527", "lossy"), ("KAFKA-16580", "one_to_three")])
+def test_both_engines_agree(model: str, family: str) -> None:
+    """Compiled code and plain Python find the same states, counts and verdicts."""
+    assert check(MODELS[f"quorum/{model}"], FAMILIES[family], engine="both", everything=True).compared
+
+
+@pytest.mark.parametrize(
+    ("bounds", "claim", "states"),
+    [
+        ({"pre_votes": 1}, "ListenersAgree", 30),
+        ({"records": 2, "log_size": 7}, "OneLeaderInEachEpoch", 27),
+    ],
+)
+def test_skipped_voters_lead_to_two_histories(bounds: dict[str, int], claim: str, states: int) -> None:
+    """A node that skips the voters below its old end makes two histories, with pre-votes too; an epoch has two leaders."""
+    result = searched("voters-skipped-after-truncation", "two_removals", claim, **bounds)
+    assert result.findings[claim].states == states
+
+
+def test_one_skipped_change_does_no_harm() -> None:
+    """Majorities of the voters before and after one change meet: without the one change that it skipped, a node loses nothing."""
+    result = searched("voters-skipped-after-truncation", "two_removals", "LeaderHoldsCommitted", "ListenersAgree", removals=1)
+    assert result.verdict == "holds" and result.tested_of("LeaderHoldsCommitted") > 0
+
+
+def test_commits_before_the_flush_need_another_voter() -> None:
+    """With two voters a batch is flushed by its leader before it is committed, whenever the leader counts its own."""
+    assert searched("only-voter-commits-before-flush", "two").verdict == "holds"
+
+
+@given(some.integers(1, 31), some.integers(0, 4), some.integers(0, 31), some.integers(0, 31))
+def test_majorities_of_neighbouring_sets_meet(voters: int, other: int, one: int, two: int) -> None:
+    """Two majorities, of a set of voters and of that set with one more or one less, have a node in common."""
+    changed = voters ^ (1 << other)
+    if changed and is_majority(size(one & voters), size(voters)) and is_majority(size(two & changed), size(changed)):
+        assert one & voters & two & changed
+
+
+def test_a_vote_is_given_once() -> None:
+    """A vote is given to who has it already, else only if there is no leader and the log of the candidate is as new."""
+    assert vote_is_granted(1, 1, NONE, False)
+    assert not vote_is_granted(1, 2, NONE, True)
+    assert not vote_is_granted(1, NONE, 2, True)
+    assert vote_is_granted(1, NONE, NONE, is_up_to_date(2, 3, 1, 9))
+    assert not vote_is_granted(1, NONE, NONE, is_up_to_date(2, 3, 2, 4))
+
+
+def test_the_last_voter_is_known() -> None:
+    """The only voter is the only one."""
+    assert only_voter(0b010, 1, 3) and not only_voter(0b110, 1, 3) and not only_voter(0b010, 0, 3)
