@@ -36,6 +36,6 @@ ABSTRACTIONS = (
     ),
     Abstraction(
         "a listener hears of a batch as soon as it is below the high watermark; the controller on top is not modelled",
-        "not covered: when a controller becomes active, and when it renounces; it is spec/kraft's one list that this log stands for",
+        "not covered: when a controller becomes active, and when it renounces; spec/kraft has this log as one list",
     ),
 )

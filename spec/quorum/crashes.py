@@ -16,7 +16,7 @@ from kafka_spec.spec.vocabulary.table import Constants, Rule, fire
 
 
 def start_again(s: MetadataQuorum, k: Constants, node: int) -> None:
-    """Begin in the epoch on disk: a leader has resigned, who voted for itself stands, who knows a leader follows it."""
+    """Begin in the epoch on disk: resigned if it led it, a follower of a known leader, a candidate if it voted for itself."""
     mine = s.nodes[node]
     forget_role(s, k, node)
     mine.high_watermark = 0

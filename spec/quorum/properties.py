@@ -36,7 +36,7 @@ def a_node_leads(s: MetadataQuorum, k: Constants) -> bool:
 
 
 def each_epoch_has_one_leader(s: MetadataQuorum, k: Constants) -> bool:
-    """Who leads an epoch was the first to lead it."""
+    """A node that leads an epoch was the first to lead it."""
     for node in range(k.nodes):
         if s.nodes[node].role == LEADER and s.history.leaders[s.nodes[node].epoch] != node:
             return False

@@ -88,7 +88,7 @@ class QuorumNode:
     high_watermark: int = field(OFFSET)
     """0 while it is not known."""
     granted: int = field(SetOf(NODES))
-    """Who votes for it, or would: while it is prospective or a candidate."""
+    """The nodes that vote for it, or would: while it is prospective or a candidate."""
     has_fetched: int = field(Flag())
     """On a follower: it has fetched from this leader; kept only where there are pre-votes."""
     epoch_start: int = field(OFFSET)
@@ -118,7 +118,7 @@ class PastCommits:
     committed: list[CommittedBatch] = field(SequenceOf(CommittedBatch, LOG_SIZE, "offset"))
     """Every batch that was below a high watermark, of whichever node first."""
     leaders: list[int] = field(ArrayOf(MemberOrNone(NODES, "node"), EPOCHS + 1, "epoch"))
-    """Who led each epoch first."""
+    """The first leader of each epoch."""
 
 
 @dataclass
