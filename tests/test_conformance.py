@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -249,6 +250,16 @@ def test_findings_on_a_kraft_cluster(script: tuple[str, ...]) -> None:
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     assert KRAFT_FINDINGS[script] in done.stdout
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not (shutil.which("mvn") and shutil.which("javac")), reason="`make kafka-tests` installs a JDK and Maven")
+def test_the_tests_in_kafkas_idiom_fail_as_the_findings_say() -> None:
+    """With the test classes of 4.3.0 each test of a finding in Kafka's quorum fails, by what the finding says."""
+    done = subprocess.run(["make", "kafka-tests"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=600)
+    assert "Tests run: 2, Failures: 1, Errors: 1, Skipped: 0" in done.stdout, done.stdout + done.stderr
+    assert "VotersBelowOldEndTest.testVotersBelowTruncatedEndAreRead" in done.stdout
+    assert "IllegalArgument Unexpected acknowledgement from non-voter 3" in done.stdout
 
 
 @pytest.mark.skipif(not HAS_JARS, reason="`make kafka` fetches Kafka's jars")
