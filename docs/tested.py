@@ -18,7 +18,7 @@ from kafka_spec.model_check.manifest import NamedCheck, read_manifest
 from kafka_spec.spec.catalogue.models import MODELS
 
 PAGE = Path(__file__).parent / "kafka" / "tested.md"
-SECTIONS = {"zookeeper/fixed": "The control plane", "kraft/fixed": "KRaft"}
+SECTIONS = {"zookeeper/fixed": "The control plane", "kraft/fixed": "KRaft", "quorum/fixed": "The quorum of controllers"}
 """The models whose checks are listed, with the headings."""
 COLUMNS = 8
 """How many properties stand side by side."""

@@ -98,8 +98,8 @@ class Case:
     """Tables that replace those of `fixed`."""
     also_known_as: tuple[str, ...] = ()
     """Further issues of Kafka about the same."""
-    hardware: bool = False
-    """A fault of hardware, which no era has by itself."""
+    from_outside: bool = False
+    """A fault of hardware, or of an operator, which no era has by itself."""
     breaks_nothing: str = ""
     """Why it violates nothing alone, at the bounds that were tried."""
     not_expressed: str = ""
@@ -190,9 +190,9 @@ class Suite:
         return eras[0] if eras else tuple(case.name for case in self.expressed if case.name == name)
 
     def of(self, era: Era) -> tuple[Case, ...]:
-        """Return the cases of an era: those of its release, but no faults of hardware and nothing that is not expressed."""
+        """Return the cases of an era: those of its release, but no faults from outside and nothing that is not expressed."""
         return tuple(
-            case for case in self.cases if has(case.releases, era.release) and not case.hardware and not case.not_expressed
+            case for case in self.cases if has(case.releases, era.release) and not case.from_outside and not case.not_expressed
         )
 
     def specs(self) -> tuple[Spec, ...]:

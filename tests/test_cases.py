@@ -85,9 +85,9 @@ def test_eras_read_as_they_did(world: str, golden: Callable[[str, str], None]) -
     golden(f"{world}-eras.txt", "\n".join(lines) + "\n")
 
 
-def test_faults_of_hardware_are_in_no_era() -> None:
+def test_faults_from_outside_are_in_no_era() -> None:
     """A lost end of a log is the machine's fault: the releases have it, and no era has it by itself."""
-    faults = {case.name for case in zookeeper.SUITE.cases if case.hardware}
+    faults = {case.name for case in zookeeper.SUITE.cases if case.from_outside}
     assert faults == {"last-replica-standing", "tail-lost-in-isr"}
     for era in zookeeper.SUITE.eras:
         enclosing = {case.name for case in zookeeper.SUITE.cases if has(case.releases, era.release)}

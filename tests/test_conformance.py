@@ -234,6 +234,7 @@ KRAFT_FINDINGS = {
     ("voters_skipped_after_truncation", "--kafka", "4.4.0"): "is committed twice: epoch 2 at controller",
     ("voters_skipped_after_truncation", "--kafka", "4.1.2"): "is committed twice: epoch 2 at controller",
     ("removed_voter_ends_leader", "--kafka", "4.4.0"): "Unexpected acknowledgement from non-voter 3",
+    ("voters_configured_from_one_to_three", "--kafka", "4.4.0"): "which is inconsistent with current leader",
     ("reassignments_on_cluster", "--finding", "stale-reassignment-lists"): "lost 10 of 10 records that were acknowledged",
     ("reassignments_on_cluster", "--finding", "cancellation-elects-cleanly"): "lost 5 of 10 records that were acknowledged",
     ("reassignments_on_cluster", "--finding", "cancellation-below-min-isr"): "records that were acknowledged with acks=all",

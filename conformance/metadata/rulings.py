@@ -38,7 +38,7 @@ class Release:
 
 @cache
 def _cases_of(release: str) -> tuple[Case, ...]:
-    return tuple(case for case in CASES if has(case.releases, release) and not case.hardware and not case.not_expressed)
+    return tuple(case for case in CASES if has(case.releases, release) and not case.from_outside and not case.not_expressed)
 
 
 RELEASES: tuple[Release, ...] = (

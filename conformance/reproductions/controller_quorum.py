@@ -24,19 +24,20 @@ def raft_client(node: int) -> str:
 
 
 class ControllerProcesses(ServerProcesses):
-    """Controllers, each a process of its own, formatted with the same voters (KIP-853)."""
+    """Controllers, each a process of its own, formatted with the same voters (KIP-853), or configured with voters."""
 
     def __init__(self, folder: Path, jars: Sequence[Path], directories: Mapping[int, str]) -> None:
-        """`directories` are the directory ids of the voters, by their numbers."""
+        """`directories` are the directory ids of the voters, by their numbers; without them voters are configured."""
         super().__init__(folder, jars, KRAFT_SETTINGS)
         self._directories = directories
 
     def own_settings(self, broker: int) -> Mapping[str, Any]:
         """Return the node's id, its address, and those of all."""
+        servers = ",".join(f"{HOST}:{port}" for port in self.seen_at.values())
         return {
             "node.id": broker,
             "process.roles": "controller",
-            "controller.quorum.bootstrap.servers": ",".join(f"{HOST}:{port}" for port in self.seen_at.values()),
+            **({"controller.quorum.bootstrap.servers": servers} if self._directories else {}),
             "listeners": f"CONTROLLER://{HOST}:{self.ports[broker]}",
             "advertised.listeners": f"CONTROLLER://{HOST}:{self.seen_at[broker]}",
         }
@@ -45,8 +46,9 @@ class ControllerProcesses(ServerProcesses):
         """Start a controller, or start it again; its folder is formatted before its first start."""
         if not self.data(broker).exists():
             file = self.write_settings(broker, settings or {})
-            voters = ",".join(f"{one}@{HOST}:{self.seen_at[one]}:{self._directories[one]}" for one in self.seen_at)
-            self.tool("kafka.tools.StorageTool", ["format", "-t", CLUSTER_ID, "-c", str(file), "--initial-controllers", voters])
+            voters = ",".join(f"{one}@{HOST}:{self.seen_at[one]}:{directory}" for one, directory in self._directories.items())
+            first = ["--initial-controllers", voters] if voters else []
+            self.tool("kafka.tools.StorageTool", ["format", "-t", CLUSTER_ID, "-c", str(file), *first])
         super().start(broker, settings)
 
 
@@ -55,11 +57,12 @@ class ControllerQuorum(ServersOnLoopback):
 
     not_yet = (OSError, EXCEPTION)
 
-    def __init__(self, version: str, *nodes: int) -> None:
+    def __init__(self, version: str, *nodes: int, configured: bool = False) -> None:
+        """`configured`: the voters are those that a node's settings name, not those of its log."""
         super().__init__(BROKERS[version])
         self.clients = Clients(Kafka(version, self.jars))
         self._directories = {node: base64.urlsafe_b64encode(bytes([node] * 16)).decode().rstrip("=") for node in nodes}
-        self.brokers = ControllerProcesses(self.folder, self.jars, self._directories)
+        self.brokers = ControllerProcesses(self.folder, self.jars, {} if configured else self._directories)
         self._ends.callback(self.brokers.end)
         self.proxies: dict[int, KafkaProxy] = {node: self.behind_proxy(node) for node in nodes}
 

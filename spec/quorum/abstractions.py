@@ -31,7 +31,7 @@ ABSTRACTIONS = (
         "Kafka asks for an hour's recent fetch, which time decides",
     ),
     Abstraction(
-        "no snapshots, no disk that is formatted again, no voters that are configured, no other kraft.version",
+        "no snapshots, no disk that is formatted again, no upgrade of kraft.version",
         "not covered: what Kafka does with them is not judged",
     ),
     Abstraction(

@@ -8,6 +8,8 @@ from __future__ import annotations
 from kafka_spec.spec.case import Case, Shown
 from kafka_spec.spec.decisions.quorum import ControlReader, OwnFlush, RestartedLeader
 from kafka_spec.spec.decisions.variants import Checked
+from kafka_spec.spec.quorum.configuration import CONFIGURE
+from kafka_spec.spec.quorum.formatting import FORMAT_ALONE
 from kafka_spec.spec.quorum.properties import ON_NEWEST_VOTERS
 from kafka_spec.spec.vocabulary.table import Decision
 
@@ -77,6 +79,47 @@ CASES: tuple[Case, ...] = (
         "Kafka's simulation asserted that the newest voters hold what is committed; those before may have committed it",
         claims=(ON_NEWEST_VOTERS,),
         shows=(Shown("one_to_three", {"CommittedOnNewestVoters": 7}, why="the property is wrong, not Kafka"),),
+    ),
+    Case(
+        "voters-configured-from-one-to-three",
+        "an operator configures two empty controllers as voters beside the only one: they elect each other, and its log is lost",
+        releases=("3.0", LAST),
+        rules=(CONFIGURE,),
+        from_outside=True,
+        shows=(
+            Shown(
+                "configured",
+                {
+                    "OneLeaderInEachEpoch": 7,
+                    "LeaderHoldsCommitted": 8,
+                    "NoTruncationOfCommitted": 9,
+                    "ListenersAgree": 10,
+                    "CommittedIsFlushed": 10,
+                    "LogsMatch": 14,
+                },
+            ),
+        ),
+        seen="conformance/reproductions/voters_configured_from_one_to_three.py",
+    ),
+    Case(
+        "formatted-with-other-voters",
+        "a controller is formatted with itself as the only voter, the others with all: two leaders in one epoch",
+        releases=("3.9", LAST),
+        rules=(FORMAT_ALONE,),
+        from_outside=True,
+        shows=(
+            Shown(
+                "three",
+                {
+                    "OneLeaderInEachEpoch": 7,
+                    "LeaderHoldsCommitted": 7,
+                    "ListenersAgree": 7,
+                    "LogsMatch": 7,
+                    "CommittedIsFlushed": 7,
+                    "NoTruncationOfCommitted": 9,
+                },
+            ),
+        ),
     ),
     Case(
         "commits-of-earlier-epochs",

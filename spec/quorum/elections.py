@@ -217,7 +217,7 @@ def win(s: MetadataQuorum, k: Constants, candidate: int) -> None:
     mine.high_watermark = 0
     mine.epoch_start = len(mine.log)
     fire(s, k, QUORUM, (candidate,), "win")
-    voters = s.first_voters if last_change(s, candidate) < 0 else 0
+    voters = mine.formatted if k.kraft_version == 1 and last_change(s, candidate) < 0 else 0
     append_batch(s, k, candidate, mine.epoch, voters, s.spent.lossy_crashes)
     if s.history.leaders[mine.epoch] == NONE:
         s.history.leaders[mine.epoch] = candidate

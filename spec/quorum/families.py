@@ -20,7 +20,8 @@ FAULTS = ("resignations", "crashes", "lossy_crashes", "lost_answers", "delayed_f
 def quorum(name: str, why: str, /, cannot_test: tuple[Untestable, ...] = (), checked: bool = True, **changes: int) -> Family:
     """Return a family; unless changed, three voters of three nodes, two epochs, and nothing that happens to them."""
     values = {
-        "nodes": 3, "first_voters": 3, "epochs": 2, "log_size": 0, "pre_votes": 0, "records": 1, "additions": 0, "removals": 0,
+        "nodes": 3, "first_voters": 3, "epochs": 2, "log_size": 0, "kraft_version": 1, "pre_votes": 0,
+        "records": 1, "additions": 0, "removals": 0,
         **dict.fromkeys(FAULTS, 0),
     } | changes  # fmt: skip
     values["log_size"] = values["epochs"] + values["records"] + values["additions"] + values["removals"]
@@ -38,6 +39,7 @@ QUORUM_FAMILIES = (
     quorum("network", "three voters, a fetch that is delayed, one without an answer", epochs=3, lost_answers=1, delayed_fetches=1),
     quorum("add", "a third node becomes a voter, and a lossy crash", first_voters=2, additions=1, lossy_crashes=1),
     quorum("one_to_three", "two nodes join the only voter", first_voters=1, additions=2),
+    quorum("configured", "one voter of three nodes, configured and not in the log", first_voters=1, kraft_version=0),
     quorum("remove", "a voter is removed, perhaps the leader, with pre-votes", removals=1, pre_votes=1, resignations=1),
     quorum("replace", "a voter is added and one removed", first_voters=2, additions=1, removals=1, crashes=1),
     quorum("two_removals", "two of three voters are removed, three epochs", epochs=3, removals=2),

@@ -10,7 +10,7 @@ from kafka_spec.spec.quorum.cases import CASES
 from kafka_spec.spec.quorum.families import QUORUM_FAMILIES
 from kafka_spec.spec.quorum.machines import QUORUM
 from kafka_spec.spec.quorum.properties import PROPERTIES
-from kafka_spec.spec.quorum.state import FIRST_VOTERS, NODES, PRE_VOTES, MetadataQuorum
+from kafka_spec.spec.quorum.state import FIRST_VOTERS, KRAFT_VERSION, NODES, PRE_VOTES, MetadataQuorum
 from kafka_spec.spec.vocabulary.table import Constants, Rule, Spec, Symmetric, anywhere
 
 
@@ -21,7 +21,8 @@ def voters_are_nodes(k: Constants) -> bool:
 
 def begin(s: MetadataQuorum, k: Constants) -> None:
     """Format all nodes with the same voters; no log has a batch."""
-    s.first_voters = first_brokers(k.first_voters)
+    for node in range(k.nodes):
+        s.nodes[node].formatted = first_brokers(k.first_voters)
 
 
 START = Rule("Start", "world", "all nodes are formatted with the same voters", "", (begin,), guards=(voters_are_nodes,))
@@ -33,7 +34,7 @@ FIXED = Spec(
     rules=(*epochs.RULES, *elections.RULES, *replication.RULES, *voters.RULES, *crashes.RULES),
     properties=PROPERTIES,
     start=START,
-    more_bounds=(FIRST_VOTERS, PRE_VOTES),
+    more_bounds=(FIRST_VOTERS, KRAFT_VERSION, PRE_VOTES),
     decisions=decisions_of(CASES),
     machines=(QUORUM,),
     abstractions=ABSTRACTIONS,

@@ -33,9 +33,9 @@ def last_change(s: MetadataQuorum, node: int) -> int:
 
 
 def voters_of(s: MetadataQuorum, node: int) -> int:
-    """Return the voters in force at a node: those that it has read last, else those of the bootstrap checkpoint."""
+    """Return the voters in force at a node: those that it has read last, else those with which it was formatted."""
     change = last_change(s, node)
-    return s.nodes[node].log[max(change, 0)].voters if change >= 0 else s.first_voters
+    return s.nodes[node].log[max(change, 0)].voters if change >= 0 else s.nodes[node].formatted
 
 
 def has_majority_of(s: MetadataQuorum, node: int, granted: int) -> bool:

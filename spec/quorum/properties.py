@@ -95,9 +95,9 @@ def listeners_agree(s: MetadataQuorum, k: Constants) -> bool:
 
 
 def voters_are_those_of_log(s: MetadataQuorum, k: Constants) -> bool:
-    """The voters in force at a node are the last of its log, or those of the bootstrap checkpoint."""
+    """The voters in force at a node are the last of its log, or those with which it was formatted."""
     for node in range(k.nodes):
-        voters = s.first_voters
+        voters = s.nodes[node].formatted
         for offset in range(len(s.nodes[node].log)):
             if s.nodes[node].log[offset].voters != 0:
                 voters = s.nodes[node].log[offset].voters

@@ -32,6 +32,9 @@ NODES = Bound("nodes", 1, 5, "controllers, voters or not")
 FIRST_VOTERS = Bound("first_voters", 1, 5, "voters at first: the first nodes")
 EPOCHS = Bound("epochs", 1, 5, "the largest epoch; the first is 1")
 LOG_SIZE = Bound("log_size", 1, 9, "batches that a log can hold")
+KRAFT_VERSION = Bound(
+    "kraft_version", 0, 1, "1 if the voters are records of the log (KIP-853: 3.9), 0 if nodes are configured with them"
+)
 PRE_VOTES = Bound("pre_votes", 0, 1, "1 if a node asks for pre-votes before it stands (KIP-996: 4.0)")
 
 RECORDS = Bound("records", 0, 6, "batches that leaders append for the controller")
@@ -80,6 +83,8 @@ class QuorumNode:
     epoch: int = field(EPOCH)
     leader: int = field(MemberOrNone(NODES, "node"))
     voted: int = field(MemberOrNone(NODES, "node"))
+    formatted: int = field(SetOf(NODES))
+    """The voters with which it was formatted, or is configured: those in force until its log has others."""
     log: list[StoredBatch] = field(SequenceOf(StoredBatch, LOG_SIZE, "offset"))
     flushed: int = field(OFFSET)
     """The end of what a lossy crash leaves; while there is none it is the end of the log."""
@@ -126,8 +131,6 @@ class MetadataQuorum:
     """The whole state."""
 
     nodes: list[QuorumNode] = field(ArrayOf(QuorumNode, NODES, "node"))
-    first_voters: int = field(SetOf(NODES))
-    """The voters of the bootstrap checkpoint, with which all nodes were formatted."""
     fetches: list[FetchUnderWay] = field(Queue(FetchUnderWay, 1))
     spent: Spent = field(Counters())
     history: PastCommits = field(PastCommits)

@@ -42,7 +42,7 @@ CASES: tuple[Case, ...] = (
             ),
             Shown("lossy_min_isr", {"AcknowledgedKept": 10}, alone=True),
         ),
-        hardware=True,
+        from_outside=True,
     ),
     Case(
         "tail-lost-in-isr",
@@ -50,7 +50,7 @@ CASES: tuple[Case, ...] = (
         releases=("0.8.0", LAST),
         decides={SUFFIX_LOSS: SuffixLoss.OTHERS_HOLD},
         shows=(Shown("lossy", {"Committed": 10, "AcknowledgedKept": 10, "ReadsNeverGoBack": 10}),),
-        hardware=True,
+        from_outside=True,
         seen="conformance/reproductions/tail_lost_in_isr.py",
     ),
     Case(
