@@ -30,7 +30,11 @@ def main(arguments: "Sequence[str] | None" = None) -> int:
         from kafka_spec.command import run
 
         return run(sys.argv[1:] if arguments is None else arguments)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, RuntimeError) as error:
+        from kafka_spec.interrupts import is_interrupt
+
+        if not is_interrupt(error):
+            raise
         # an interrupt inside exec() of a string leaves a flag that makes Python end by signal; another exec() clears it
         exec("")
         print("kafka-spec: interrupted", file=sys.stderr)

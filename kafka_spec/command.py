@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from kafka_spec.interrupts import is_interrupt
+
 if TYPE_CHECKING:
     from kafka_spec.model_check.coverage import Coverage
     from kafka_spec.spec.vocabulary.table import Spec
@@ -243,6 +245,8 @@ def run(arguments: Sequence[str]) -> int:
         warnings.showwarning = _show_warning
         return _run_command(COMMANDS[str(chosen)], options)
     except Exception as error:
+        if is_interrupt(error):
+            raise KeyboardInterrupt from error
         return _told(error)
 
 

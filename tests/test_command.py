@@ -379,6 +379,27 @@ def test_seconds_limit_the_reading_of_a_spec(kafka_spec: Command, tmp_path: Path
         assert time.monotonic() - began < 20
 
 
+@pytest.mark.parametrize("place", ["run", "_run_command"])
+def test_an_interrupt_while_a_class_is_made_is_not_lost(
+    place: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ctrl-C in a `__set_name__`, of which Python 3.11 makes a RuntimeError, ends the program as any other."""
+
+    class Interrupted:
+        def __set_name__(self, owner: type, name: str) -> None:
+            raise KeyboardInterrupt
+
+    def makes_a_class(*_: object) -> int:
+        class _Holder:
+            field = Interrupted()
+
+        return 0
+
+    monkeypatch.setattr(f"kafka_spec.command.{place}", makes_a_class)
+    assert main(["models"]) == 3
+    assert capsys.readouterr().err == "kafka-spec: interrupted\n"
+
+
 @pytest.mark.parametrize("seconds", [0.0, 0.1, 0.2, 0.4, 0.8])
 def test_interrupt_in_the_first_second(seconds: float) -> None:
     """Ctrl-C at any time after the program has begun ends with 3, and with a line or a result instead of a traceback."""
