@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from kafka_spec.interrupts import is_interrupt
-
 if TYPE_CHECKING:
     from kafka_spec.model_check.coverage import Coverage
     from kafka_spec.spec.vocabulary.table import Spec
@@ -245,6 +243,8 @@ def run(arguments: Sequence[str]) -> int:
         warnings.showwarning = _show_warning
         return _run_command(COMMANDS[str(chosen)], options)
     except Exception as error:
+        from kafka_spec.interrupts import is_interrupt
+
         if is_interrupt(error):
             raise KeyboardInterrupt from error
         return _told(error)
