@@ -1,4 +1,4 @@
-"""A case, stated once: a bug of Kafka, an earlier design, or a fault of hardware; and what follows from cases.
+"""A case, stated once: a bug of Kafka, an earlier design, or a fault from outside; and what follows from cases.
 
 A case says which releases have it, what it decides otherwise than `fixed`, and what it violates. From the cases of a world follow
 the decisions of `fixed`, a model for each case, the eras, and the named checks. Knows no world.
@@ -80,7 +80,7 @@ def stops(bounds: str, violates: Mapping[str, int]) -> Shown:
 
 @dataclass(frozen=True)
 class Case:
-    """A bug of Kafka, an earlier design, or a fault of hardware.
+    """A bug of Kafka, an earlier design, or a fault of hardware or of an operator.
 
     `decides` has the values of decisions, each declared with its value in `fixed`; `rules` are added. `shows` begins with the
     bounds that show it. Without `shows` it has no model of its own: eras have it, or `not_expressed` says what models lack.

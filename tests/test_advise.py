@@ -214,11 +214,14 @@ def test_a_partition_that_nobody_leads_tests_nothing(cluster: Cluster, inside: C
     assert "a committed record is lost             no broker ever leads" in advised.stdout
 
 
+OFFLINE = "its log directory on broker 0 is offline, and the model has no log directories"
+
+
 @pytest.mark.parametrize(
     ("partition", "reason"),
     [
-        ({}, "the replicas of partition 0, and the model has one partition"),
-        ({"replicas": (0,), "isr": (0,), "directories": (LOST_DIRECTORY,)}, "its log directory on broker 0 is offline"),
+        ({}, "the controller limits its min.insync.replicas by the replicas of partition 0, and the model has one partition"),
+        ({"replicas": (0,), "isr": (0,), "directories": (LOST_DIRECTORY,)}, OFFLINE),
     ],
 )
 def test_what_the_model_lacks_is_not_decided(partition: Any, reason: str, tmp_path: Path, inside: Command) -> None:
@@ -233,7 +236,7 @@ def test_what_the_model_lacks_is_not_decided(partition: Any, reason: str, tmp_pa
         log.write(*topic(log, 0, [1], [1], 2, ()), log.record(keys.PARTITION, **of_1))
     advised = inside("advise", str(tmp_path), "--stop", "0", "--faults", "0")
     assert advised.returncode == 3, advised.stdout + advised.stderr
-    assert f"  not decided: t0-1: {reason}" in advised.stdout or f"{reason}\n" in advised.stdout
+    assert f"  not decided: t0-1: {reason}\n" in advised.stdout
 
 
 def test_a_restart_names_brokers_or_all(cluster: Cluster, inside: Command) -> None:

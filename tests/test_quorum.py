@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from conftest import ROOT
 from hypothesis import given
 from hypothesis import strategies as some
 
 from kafka_spec import MODELS
 from kafka_spec.model_check.check import check
 from kafka_spec.model_check.exploration import Exploration
-from kafka_spec.spec.decisions.quorum import is_majority, is_up_to_date, only_voter, vote_is_granted
+from kafka_spec.spec.decisions.quorum import is_majority, is_up_to_date, vote_is_granted
 from kafka_spec.spec.language.domain import NONE, size
+from kafka_spec.spec.quorum.cases import CASES
 from kafka_spec.spec.quorum.families import QUORUM_FAMILIES
 
 FAMILIES = {family.name: dict(family.values) for family in QUORUM_FAMILIES}
@@ -76,6 +80,11 @@ def test_a_vote_is_given_once() -> None:
     assert not vote_is_granted(1, NONE, NONE, is_up_to_date(2, 3, 2, 4))
 
 
-def test_the_last_voter_is_known() -> None:
-    """The only voter is the only one."""
-    assert only_voter(0b010, 1, 3) and not only_voter(0b110, 1, 3) and not only_voter(0b010, 0, 3)
+def test_the_page_says_the_lengths_of_the_traces() -> None:
+    """Of each condition that Raft needs, docs/kafka/quorum.md has the length of a shortest trace that its case has."""
+    lengths = {f"quorum/{case.name}": {str(states) for shown in case.shows for states in shown.violates.values()} for case in CASES}
+    rows = [line.split("|") for line in (ROOT / "docs" / "kafka" / "quorum.md").read_text(encoding="utf-8").splitlines()]
+    found = {
+        row[2].strip().strip("`"): set(re.findall(r"\b\d+\b", row[3])) for row in rows if len(row) > 3 and "`quorum/" in row[2]
+    }
+    assert len(found) == 7 and all(found[model] & lengths[model] for model in found), found

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import base64
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,18 @@ from kafka_spec.conformance.kafka_clusters.kafka_proxy import Gate, KafkaProxy
 from kafka_spec.conformance.metadata.batches import LogBatch, batches_of
 from kafka_spec.conformance.reproductions.clients import AdminClient, Clients, QuorumSeen
 from kafka_spec.conformance.reproductions.kraft_cluster import CLUSTER_ID, KRAFT_SETTINGS
-from kafka_spec.conformance.reproductions.real_cluster import ServersOnLoopback
+from kafka_spec.conformance.reproductions.real_cluster import ServersOnLoopback, show
+
+VERSIONS = ("4.1.2", "4.4.0")
+NODES = (1, 2, 3)
+
+
+def show_on_release(finding: Callable[[str], bool], what: str) -> None:
+    """Run a finding as a script, on the release that its option names."""
+    parser = argparse.ArgumentParser(description=what, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kafka", choices=VERSIONS, default=VERSIONS[-1], help="the release of all controllers")
+    release: str = parser.parse_args().kafka
+    show(lambda: finding(release))
 
 
 def raft_client(node: int) -> str:
@@ -68,7 +80,7 @@ class ControllerQuorum(ServersOnLoopback):
 
     @contextmanager
     def admin(self, node: int) -> Iterator[AdminClient]:
-        """Open an admin client that asks one controller: one that stays remembers who led."""
+        """Open an admin client that asks one controller; one that stays open remembers the leader of before."""
         admin = self.clients.admin_of_controller(self.addresses(node))
         try:
             yield admin
@@ -93,7 +105,7 @@ class ControllerQuorum(ServersOnLoopback):
         self.say(f"controller {node} is cut off from {', '.join(map(str, others))}")
         return gates
 
-    def mend(self, gates: Sequence[Gate]) -> None:
+    def connect(self, gates: Sequence[Gate]) -> None:
         """Let pass what gates hold, and what comes after."""
         for gate in gates:
             gate.open()

@@ -9,15 +9,9 @@ its process ends. The voter that is left has no majority.
 
 from __future__ import annotations
 
-import argparse
-from functools import partial
-
 from kafka_spec.conformance.kafka_clusters.kafka_proxy import BEGIN_QUORUM_EPOCH, FETCH
-from kafka_spec.conformance.reproductions.controller_quorum import ControllerQuorum, raft_client
-from kafka_spec.conformance.reproductions.real_cluster import show
+from kafka_spec.conformance.reproductions.controller_quorum import NODES, ControllerQuorum, raft_client, show_on_release
 
-VERSIONS = ("4.1.2", "4.4.0")
-NODES = (1, 2, 3)
 LEADER, SILENT = 1, 3
 EAGER, PATIENT = ({"controller.quorum.election.timeout.ms": timeout} for timeout in (500, 3000))
 
@@ -42,12 +36,5 @@ def finding(version: str) -> bool:
         return bool(quorum.lines(LEADER, "server", "Unexpected acknowledgement from non-voter"))
 
 
-def main() -> None:
-    """Run the finding."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kafka", choices=VERSIONS, default=VERSIONS[-1], help="the release of all controllers")
-    show(partial(finding, parser.parse_args().kafka))
-
-
 if __name__ == "__main__":
-    main()
+    show_on_release(finding, __doc__)

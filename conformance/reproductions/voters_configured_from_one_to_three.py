@@ -9,16 +9,11 @@ have the setting. Once controller 1 starts, one epoch has two leaders, and the p
 
 from __future__ import annotations
 
-import argparse
 import signal
-from functools import partial
 
 from kafka_spec.conformance.kafka_clusters.kafka_processes import HOST
-from kafka_spec.conformance.reproductions.controller_quorum import ControllerQuorum
-from kafka_spec.conformance.reproductions.real_cluster import show
+from kafka_spec.conformance.reproductions.controller_quorum import NODES, ControllerQuorum, show_on_release
 
-VERSIONS = ("4.1.2", "4.4.0")
-NODES = (1, 2, 3)
 SETTING, VALUE = "message.max.bytes", "1234567"
 
 
@@ -51,12 +46,5 @@ def voters(quorum: ControllerQuorum, *nodes: int) -> dict[str, str]:
     return {"controller.quorum.voters": ",".join(f"{node}@{HOST}:{quorum.brokers.seen_at[node]}" for node in nodes)}
 
 
-def main() -> None:
-    """Run it."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kafka", choices=VERSIONS, default=VERSIONS[-1], help="the release of all controllers")
-    show(partial(finding, parser.parse_args().kafka))
-
-
 if __name__ == "__main__":
-    main()
+    show_on_release(finding, __doc__)

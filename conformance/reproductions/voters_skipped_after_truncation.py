@@ -11,15 +11,11 @@ commit, and a setting that was acknowledged is lost.
 
 from __future__ import annotations
 
-import argparse
 import time
 from functools import partial
 
-from kafka_spec.conformance.reproductions.controller_quorum import ControllerQuorum
-from kafka_spec.conformance.reproductions.real_cluster import show
+from kafka_spec.conformance.reproductions.controller_quorum import NODES, ControllerQuorum, show_on_release
 
-VERSIONS = ("4.1.2", "4.4.0")
-NODES = (1, 2, 3)
 FIRST = 1
 SETTING, VALUE = "message.max.bytes", "1234567"
 """A setting of all brokers, which the only voter accepts and answers."""
@@ -47,7 +43,7 @@ def finding(version: str) -> bool:
         quorum.say(f"controller {leader} commits alone: {changed}")
         quorum.wait("the first leader has resigned", lambda: quorum.lines(FIRST, "server", "Completed transition to Resigned"))
         quorum.say(f"its log ends at offset {max(quorum.epochs(FIRST))}")
-        quorum.mend(cut)
+        quorum.connect(cut)
         caught_up = partial(has_caught_up, quorum, leader, changed.high_watermark)
         quorum.wait(f"controller {FIRST} has truncated its log, and caught up", caught_up)
         quorum.cut(leader, FIRST, third)
@@ -80,12 +76,5 @@ def histories_differ(quorum: ControllerQuorum, leader: int) -> bool:
     return False
 
 
-def main() -> None:
-    """Run the finding."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kafka", choices=VERSIONS, default=VERSIONS[-1], help="the release of all controllers")
-    show(partial(finding, parser.parse_args().kafka))
-
-
 if __name__ == "__main__":
-    main()
+    show_on_release(finding, __doc__)

@@ -65,12 +65,13 @@ def run_paths(options: argparse.Namespace, models: Models) -> int:
         if graph.outside:
             raise SpecError(f"{spec.name}: {graph.outside[0]}; check the model first")
         paths = list(covering_paths(graph, options.cover, options.longest))
-    for form, file in outputs(options):
+    wanted = outputs(options)
+    for form, file in wanted:
         if form == "json":
             write(json.dumps(_plain(world, graph, paths, options.refused), indent=1), file)
         else:
             write(plain("\n".join(_text(world, graph, paths, options.cover))), file)
-    if not any(form == "json" for form, _ in outputs(options)):
+    if not any(form == "json" for form, _ in wanted):
         write("--output json:FILE writes all paths, with the state after each step", None)
     return AS_EXPECTED if graph.complete else INCONCLUSIVE
 

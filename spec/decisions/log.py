@@ -13,11 +13,16 @@ from kafka_spec.spec.decisions.variants import Checked, CountedMembers, Follower
 from kafka_spec.spec.language.domain import NO_BROKERS, BrokerSet, including
 
 
-class Entry(Protocol):
+class EpochEntry(Protocol):
+    """The entry of a log at an offset, of which only the epoch matters."""
+
+    epoch: int
+
+
+class Entry(EpochEntry, Protocol):
     """The entry of a log at an offset."""
 
     record: int
-    epoch: int
 
 
 class Log(Protocol):
@@ -25,12 +30,6 @@ class Log(Protocol):
 
     def __len__(self) -> int: ...
     def __getitem__(self, offset: int, /) -> Entry: ...
-
-
-class EpochEntry(Protocol):
-    """The entry of a log at an offset, of which only the epoch matters."""
-
-    epoch: int
 
 
 class EpochLog(Protocol):

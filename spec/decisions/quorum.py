@@ -1,6 +1,6 @@
-"""Decisions of the quorum: who gets a vote, what is committed, where a follower truncates, which voters may change.
+"""Decisions of the quorum: who gets a vote, what is a majority, when voters may change.
 
-Pure functions, for models and an implementation; what differs between releases is an argument. A set of nodes is a bit mask.
+Pure functions; what differs between releases is an argument.
 
 Source: Kafka 4.3 raft/src/main/java/org/apache/kafka/raft/KafkaRaftClient.java, LeaderState.java, QuorumState.java.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 
 from kafka_spec.spec.decisions.variants import Checked
-from kafka_spec.spec.language.domain import NONE, contains
+from kafka_spec.spec.language.domain import NONE
 
 
 class ControlReader(enum.IntEnum):
@@ -69,8 +69,3 @@ def change_is_allowed(last_change: int, high_watermark: int, epoch_start: int, a
     elif high_watermark <= epoch_start:
         return False
     return awaits_change == Checked.NO or last_change < committed
-
-
-def only_voter(voters: int, node: int, nodes: int) -> bool:
-    """Whether a node is the only voter."""
-    return sum(contains(voters, other) for other in range(nodes)) == 1 and contains(voters, node) == 1

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from kafka_spec.spec.decisions.quorum import RestartedLeader
 from kafka_spec.spec.language.domain import NONE, singleton, truncate
-from kafka_spec.spec.quorum.epochs import NODE
-from kafka_spec.spec.quorum.logs import forget_role, read_whole_log
+from kafka_spec.spec.quorum.epochs import NODE, forget_role
+from kafka_spec.spec.quorum.logs import read_whole_log
 from kafka_spec.spec.quorum.machines import QUORUM
 from kafka_spec.spec.quorum.replication import has_unflushed
 from kafka_spec.spec.quorum.state import CRASHES, LOSSY_CRASHES, MetadataQuorum

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from kafka_spec.spec.decisions.quorum import vote_is_granted
 from kafka_spec.spec.language.domain import NONE, contains, including, singleton
-from kafka_spec.spec.quorum.epochs import NODE, SOURCE, catch_up_in_epochs, follow_or_detach
+from kafka_spec.spec.quorum.epochs import NODE, SOURCE, catch_up_in_epochs, enter_epoch, follow_or_detach, forget_role
 from kafka_spec.spec.quorum.logs import (
     append_batch,
-    enter_epoch,
-    forget_role,
     has_majority_of,
     is_newer_or_equal,
     last_change,

@@ -1,4 +1,4 @@
-"""Epochs: how a node hears of one and of its leader, and how a leader leaves its own.
+"""Epochs: how a node enters one, hears of its leader and leaves its role, and how a leader resigns.
 
 Any message may bring an epoch and its leader: a request, or an answer.
 
@@ -8,13 +8,31 @@ Source: Kafka 4.3 KafkaRaftClient.java, QuorumState.java.
 from __future__ import annotations
 
 from kafka_spec.spec.language.domain import NONE
-from kafka_spec.spec.quorum.logs import enter_epoch, forget_role
 from kafka_spec.spec.quorum.machines import LEADER, QUORUM, RESIGNED
-from kafka_spec.spec.quorum.state import A_NODE, RESIGNATIONS, MetadataQuorum
+from kafka_spec.spec.quorum.state import A_NODE, RESIGNATIONS, UNKNOWN, MetadataQuorum
 from kafka_spec.spec.vocabulary.table import Constants, Rule, fire
 
 SOURCE = "Kafka 4.3 KafkaRaftClient."
 NODE = {"node": A_NODE}
+
+
+def forget_role(s: MetadataQuorum, k: Constants, node: int) -> None:
+    """Forget what belongs to a role: grants, fetches, and the ends of the others' logs."""
+    mine = s.nodes[node]
+    mine.granted = 0
+    mine.has_fetched = 0
+    mine.epoch_start = 0
+    for other in range(k.nodes):
+        mine.ends[other] = UNKNOWN
+
+
+def enter_epoch(s: MetadataQuorum, node: int, epoch: int, leader: int) -> None:
+    """Enter an epoch, whose leader is known or NONE; the vote of an epoch before is forgotten."""
+    mine = s.nodes[node]
+    if epoch > mine.epoch:
+        mine.voted = NONE
+    mine.epoch = epoch
+    mine.leader = leader
 
 
 def another_node(node: int, other: int) -> bool:

@@ -29,9 +29,9 @@ def quorum(name: str, why: str, /, cannot_test: tuple[Untestable, ...] = (), che
 
 
 QUORUM_FAMILIES = (
+    quorum("three", "three voters, two epochs, a record"),
     quorum("one", "one voter, which crashes", nodes=1, first_voters=1, epochs=3, crashes=1, lossy_crashes=1, cannot_test=(ALONE,)),
     quorum("two", "two voters, two records, two crashes", nodes=2, first_voters=2, epochs=3, records=2, crashes=1, lossy_crashes=1),
-    quorum("three", "three voters, two epochs, a record"),
     quorum("pre_votes", "three voters that ask for pre-votes, and a leader that resigns", pre_votes=1, resignations=1),
     quorum("four_epochs", "three voters, four epochs: a batch of an early one waits for its commit", epochs=4),
     quorum("crashes", "three voters, three epochs, two crashes, one of them lossy", epochs=3, crashes=1, lossy_crashes=1),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kafka_spec.spec.decisions.quorum import ControlReader, OwnFlush, is_majority, is_up_to_date
 from kafka_spec.spec.decisions.variants import Checked
-from kafka_spec.spec.language.domain import NONE, append, contains, size, truncate
+from kafka_spec.spec.language.domain import append, contains, size, truncate
 from kafka_spec.spec.quorum.state import MetadataQuorum
 from kafka_spec.spec.vocabulary.table import Constants
 
@@ -115,26 +115,3 @@ def raise_high_watermark(s: MetadataQuorum, k: Constants, leader: int) -> None:
 def knows_high_watermark(s: MetadataQuorum, node: int) -> int:
     """Return 1 if a leader's high watermark is in its own epoch."""
     return 1 if s.nodes[node].high_watermark > s.nodes[node].epoch_start else 0
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# What ends with a role
-
-
-def forget_role(s: MetadataQuorum, k: Constants, node: int) -> None:
-    """Forget what belongs to a role: grants, fetches, and the ends of the others' logs."""
-    mine = s.nodes[node]
-    mine.granted = 0
-    mine.has_fetched = 0
-    mine.epoch_start = 0
-    for other in range(k.nodes):
-        mine.ends[other] = -1
-
-
-def enter_epoch(s: MetadataQuorum, node: int, epoch: int, leader: int) -> None:
-    """Enter an epoch, whose leader is known or NONE; the vote of an epoch before is forgotten."""
-    mine = s.nodes[node]
-    if epoch > mine.epoch:
-        mine.voted = NONE
-    mine.epoch = epoch
-    mine.leader = leader

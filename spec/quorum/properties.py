@@ -2,32 +2,55 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from kafka_spec.spec.language.domain import NONE, including
-from kafka_spec.spec.quorum.logs import has_majority_of, last_epoch, voters_of
+from kafka_spec.spec.quorum.logs import has_majority_of, knows_high_watermark, last_epoch, voters_of
 from kafka_spec.spec.quorum.machines import LEADER
 from kafka_spec.spec.quorum.replication import end_where_logs_part, follows_leader_of_epoch
 from kafka_spec.spec.quorum.state import MetadataQuorum
 from kafka_spec.spec.vocabulary.table import Constants, Property, invariant, reachable, step_invariant
 
 RAFT = "Ongaro and Ousterhout 2014: "
+NO_NODES = 0
 
 
-def same_batch(s: MetadataQuorum, one: int, other: int, offset: int) -> bool:
-    """Two nodes hold the same batch at an offset that both have."""
-    mine, theirs = s.nodes[one].log[offset], s.nodes[other].log[offset]
-    return mine.epoch == theirs.epoch and mine.voters == theirs.voters and mine.losses == theirs.losses
+class ABatch(Protocol):
+    """A batch, in the log of a node or in the history."""
+
+    epoch: int
+    voters: int
+    losses: int
+
+
+class Batches(Protocol):
+    """A sequence of batches, indexed by offset."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, offset: int, /) -> ABatch: ...
+
+
+def same_batch(log: Batches, other: Batches, offset: int) -> bool:
+    """Two sequences have the same batch at an offset that both have."""
+    one, two = log[offset], other[offset]
+    return one.epoch == two.epoch and one.voters == two.voters and one.losses == two.losses
 
 
 def holds_committed(s: MetadataQuorum, node: int, end: int) -> bool:
     """A node holds what was committed, up to an offset."""
-    mine = s.nodes[node]
-    if len(mine.log) < end:
+    if len(s.nodes[node].log) < end:
         return False
-    for offset in range(end):
-        stored, committed = mine.log[offset], s.history.committed[offset]
-        if stored.epoch != committed.epoch or stored.voters != committed.voters or stored.losses != committed.losses:
-            return False
-    return True
+    return all(same_batch(s.nodes[node].log, s.history.committed, offset) for offset in range(end))
+
+
+def majority_holds(s: MetadataQuorum, k: Constants, leader: int, flushed: int) -> bool:
+    """Of the voters in force at a leader, a majority holds what is below its high watermark; if `flushed` is 1, on disk."""
+    end = s.nodes[leader].high_watermark
+    holders = NO_NODES
+    for node in range(k.nodes):
+        if holds_committed(s, node, end) and (flushed == 0 or s.nodes[node].flushed >= end):
+            holders = including(holders, node)
+    return has_majority_of(s, leader, holders)
 
 
 def a_node_leads(s: MetadataQuorum, k: Constants) -> bool:
@@ -54,7 +77,7 @@ def logs_match(s: MetadataQuorum, k: Constants) -> bool:
         for other in range(one):
             equal = 1
             for offset in range(min(len(s.nodes[one].log), len(s.nodes[other].log))):
-                if not same_batch(s, one, other, offset):
+                if not same_batch(s.nodes[one].log, s.nodes[other].log, offset):
                     equal = 0
                 if equal == 0 and s.nodes[one].log[offset].epoch == s.nodes[other].log[offset].epoch:
                     return False
@@ -139,66 +162,54 @@ def no_truncation_below_high_watermark(s: MetadataQuorum, k: Constants) -> bool:
     return True
 
 
-def a_leader_leads_on(before: MetadataQuorum, after: MetadataQuorum, k: Constants) -> bool:
+def leads_before_and_after(before: MetadataQuorum, after: MetadataQuorum, node: int) -> bool:
     """A node leads an epoch before the step and after it."""
-    for node in range(k.nodes):
-        old, new = before.nodes[node], after.nodes[node]
-        if old.role == LEADER and new.role == LEADER and old.epoch == new.epoch:
-            return True
-    return False
+    old, new = before.nodes[node], after.nodes[node]
+    return old.role == LEADER and new.role == LEADER and old.epoch == new.epoch
+
+
+def a_leader_stays(before: MetadataQuorum, after: MetadataQuorum, k: Constants) -> bool:
+    """Some node leads an epoch before the step and after it."""
+    return any(leads_before_and_after(before, after, node) for node in range(k.nodes))
 
 
 def high_watermarks_grow(before: MetadataQuorum, after: MetadataQuorum, k: Constants) -> bool:
     """A leader's high watermark does not decrease in its epoch."""
     for node in range(k.nodes):
-        old, new = before.nodes[node], after.nodes[node]
-        if old.role == LEADER and new.role == LEADER and old.epoch == new.epoch and new.high_watermark < old.high_watermark:
+        if leads_before_and_after(before, after, node) and after.nodes[node].high_watermark < before.nodes[node].high_watermark:
             return False
     return True
 
 
+def commits(before: MetadataQuorum, after: MetadataQuorum, node: int) -> bool:
+    """A node leads, and its high watermark rises."""
+    return after.nodes[node].role == LEADER and after.nodes[node].high_watermark > before.nodes[node].high_watermark
+
+
 def a_leader_commits(before: MetadataQuorum, after: MetadataQuorum, k: Constants) -> bool:
     """A leader's high watermark rises."""
-    for node in range(k.nodes):
-        if after.nodes[node].role == LEADER and after.nodes[node].high_watermark > before.nodes[node].high_watermark:
-            return True
-    return False
+    return any(commits(before, after, node) for node in range(k.nodes))
 
 
 def what_is_committed_is_on_disks(before: MetadataQuorum, after: MetadataQuorum, k: Constants) -> bool:
     """What a leader commits a majority of the voters in force there has, and has flushed."""
     for leader in range(k.nodes):
-        mine = after.nodes[leader]
-        if mine.role == LEADER and mine.high_watermark > before.nodes[leader].high_watermark:
-            holders = 0
-            for node in range(k.nodes):
-                if after.nodes[node].flushed >= mine.high_watermark and holds_committed(after, node, mine.high_watermark):
-                    holders = including(holders, node)
-            if not has_majority_of(after, leader, holders):
-                return False
+        if commits(before, after, leader) and not majority_holds(after, k, leader, 1):
+            return False
     return True
 
 
 def newest_voters_hold_committed(s: MetadataQuorum, k: Constants) -> bool:
     """A majority of the voters in force at a leader has what is below its high watermark."""
     for leader in range(k.nodes):
-        mine = s.nodes[leader]
-        if mine.role == LEADER and mine.high_watermark > 0:
-            holders = 0
-            for node in range(k.nodes):
-                if holds_committed(s, node, mine.high_watermark):
-                    holders = including(holders, node)
-            if not has_majority_of(s, leader, holders):
-                return False
+        if s.nodes[leader].role == LEADER and not majority_holds(s, k, leader, 0):
+            return False
     return True
 
 
 def somebody_commits_in_own_epoch(s: MetadataQuorum, k: Constants) -> bool:
     """A leader has committed a batch of its own epoch."""
-    for node in range(k.nodes):
-        if s.nodes[node].role == LEADER and s.nodes[node].high_watermark > s.nodes[node].epoch_start:
-            return True
-    return False
+    return any(s.nodes[node].role == LEADER and knows_high_watermark(s, node) == 1 for node in range(k.nodes))
 
 
 PROPERTIES: tuple[Property, ...] = (
@@ -256,7 +267,7 @@ PROPERTIES: tuple[Property, ...] = (
         high_watermarks_grow,
         "the high watermark of a leader does not decrease in its epoch",
         "Kafka 4.3 LeaderState.maybeUpdateHighWatermark",
-        when=a_leader_leads_on,
+        when=a_leader_stays,
     ),
     step_invariant(
         "CommittedIsFlushed",

@@ -61,7 +61,7 @@ class CommittedBatch:
     voters: int = field(SetOf(NODES))
     """The voters that it sets; empty if it sets none."""
     losses: int = field(Range(0, LOSSY_CRASHES))
-    """The lossy crashes before it was written. It makes batches of one epoch and offset that differ differ here too."""
+    """The lossy crashes before it was written: it distinguishes batches that were written twice at one epoch and offset."""
 
 
 @dataclass

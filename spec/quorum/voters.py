@@ -7,8 +7,8 @@ Source: Kafka 4.3 AddVoterHandler.java, RemoveVoterHandler.java.
 
 from __future__ import annotations
 
-from kafka_spec.spec.decisions.quorum import change_is_allowed, only_voter
-from kafka_spec.spec.language.domain import contains, excluding, including
+from kafka_spec.spec.decisions.quorum import change_is_allowed
+from kafka_spec.spec.language.domain import contains, excluding, including, singleton
 from kafka_spec.spec.quorum.epochs import NODE, leads, resign
 from kafka_spec.spec.quorum.logs import append_batch, last_change, raise_high_watermark, voters_of
 from kafka_spec.spec.quorum.state import A_NODE, ADDITIONS, REMOVALS, UNKNOWN, MetadataQuorum
@@ -55,10 +55,10 @@ ADD = Rule(
 )
 
 
-def is_removable(s: MetadataQuorum, k: Constants, node: int, voter: int) -> bool:
+def is_removable(s: MetadataQuorum, node: int, voter: int) -> bool:
     """It is a voter, and not the last."""
     voters = voters_of(s, node)
-    return contains(voters, voter) == 1 and not only_voter(voters, voter, k.nodes)
+    return contains(voters, voter) == 1 and voters != singleton(voter)
 
 
 def remove_voter(s: MetadataQuorum, k: Constants, node: int, voter: int) -> None:
