@@ -326,3 +326,14 @@ def test_kafka_disagrees_with_mistakes(mistake: str) -> None:
     done = conformance(subject, "--kafka", version, "--cases", "100", mutation=MUTATIONS[mistake])
     assert done.returncode == 1, done.stdout + done.stderr
     assert "FAILED" in done.stdout
+
+
+@pytest.mark.parametrize("script", ["voters_skipped_after_truncation", "re_elected_leader_remembers", "no_election_after_removal"])
+def test_a_reproduction_without_jars_says_how_to_fetch_them(script: str, tmp_path: Path) -> None:
+    """A script that lacks Kafka's jars prints one line that names them and the cure, and exits with 2."""
+    command = [sys.executable, "-m", f"kafka_spec.conformance.reproductions.{script}"]
+    run = subprocess.run(
+        command, env={**os.environ, "KAFKA_SPEC_JARS": str(tmp_path)}, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert run.returncode == 2, run.stdout + run.stderr
+    assert run.stderr.count("\n") == 1 and "fetch them with `make kafka`" in run.stderr

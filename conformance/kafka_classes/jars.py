@@ -41,7 +41,7 @@ def checked_jars(version: str, folder: Path) -> list[Path]:
             f"{folder} lacks {missing[0]}"
             + (f" and {len(missing) - 1} other jars" if len(missing) > 1 else "")
             + f" of Kafka {version}; "
-            "fetch them with `make kafka`, or name their folder with --jars"
+            f"fetch them with `make kafka`, or set {VARIABLE} to the folder that has one for each version"
         )
     if strange := sorted(set(found) - set(wanted)):
         raise SpecError(f"{folder / strange[0]} is not a jar of Kafka {version}; delete it")

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import signal
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 from kafka_spec.conformance.kafka_classes.jars import checked_jars, folder_of
 from kafka_spec.conformance.kafka_clusters.kafka_processes import KafkaProcesses, NotSeen, ServerProcesses, free_port
 from kafka_spec.conformance.kafka_clusters.kafka_proxy import KafkaProxy
+from kafka_spec.conformance.reproductions.script import run_script
 from kafka_spec.impl.zookeeper.coordination.interface import CoordinationError
 from kafka_spec.impl.zookeeper.coordination.server import ZooKeeperServer
 from kafka_spec.impl.zookeeper.coordination.zookeeper import KazooSession
@@ -133,12 +133,16 @@ class RealCluster(ServersOnLoopback):
         return json.loads(self.session.get(path)[0])
 
 
-def show(finding: Callable[[], bool]) -> None:
-    """Run a finding as a script."""
-    try:
-        seen = finding()
-    except NotSeen as error:
-        print(error)
-        seen = False
-    print("seen" if seen else "not seen")
-    sys.exit(0 if seen else 1)
+def show(finding: Callable[[], bool]) -> NoReturn:
+    """Run a finding as a script: it exits with 0 if it was seen, 1 if not, 2 if something that it needs is missing."""
+
+    def run() -> int:
+        try:
+            seen = finding()
+        except NotSeen as error:
+            print(error)
+            seen = False
+        print("seen" if seen else "not seen")
+        return 0 if seen else 1
+
+    run_script(run)

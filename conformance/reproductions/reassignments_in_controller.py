@@ -15,6 +15,7 @@ from kafka_spec.conformance.kafka_classes.java import Kafka
 from kafka_spec.conformance.kafka_classes.kraft_controller_classes import ControllerClasses
 from kafka_spec.conformance.kafka_classes.kraft_ours import VERSIONS
 from kafka_spec.conformance.reproductions.elr_in_controller import Shown, Telling
+from kafka_spec.conformance.reproductions.script import run_script
 from kafka_spec.spec.decisions.partition_change import RecoveryState
 from kafka_spec.spec.language.domain import NONE
 
@@ -85,4 +86,4 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    run_script(lambda: main(sys.argv[1:]))

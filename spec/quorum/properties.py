@@ -15,8 +15,8 @@ RAFT = "Ongaro and Ousterhout 2014: "
 NO_NODES = 0
 
 
-class ABatch(Protocol):
-    """A batch, in the log of a node or in the history."""
+class BatchFields(Protocol):
+    """What batches are compared by, in the log of a node or in the history."""
 
     epoch: int
     voters: int
@@ -27,7 +27,7 @@ class Batches(Protocol):
     """A sequence of batches, indexed by offset."""
 
     def __len__(self) -> int: ...
-    def __getitem__(self, offset: int, /) -> ABatch: ...
+    def __getitem__(self, offset: int, /) -> BatchFields: ...
 
 
 def same_batch(log: Batches, other: Batches, offset: int) -> bool:
