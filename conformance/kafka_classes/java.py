@@ -10,7 +10,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import jpype
+from kafka_spec.spec.optional_dependencies import needing
+
+with needing("kafka"):
+    import jpype
 
 HEAP = "-Xmx512m"
 EXCEPTION: type[Exception] = jpype.JException
