@@ -49,7 +49,7 @@ Known: TypeAlias = Value | Reference | Constants
 _BITWISE: Mapping[str, Callable[..., Formula]] = {"&": all_of, "|": any_of, "^": exclusive}
 
 
-class Expressions(Loops):
+class SymbolicExpressions(Loops):
     """Evaluates the expressions of one call."""
 
     outer: Formula

@@ -9,7 +9,7 @@ from typing import Any
 
 from kafka_spec.model_check.proof import places
 from kafka_spec.model_check.proof.context import Collected
-from kafka_spec.model_check.proof.expressions import Expressions, Known
+from kafka_spec.model_check.proof.expressions import Known, SymbolicExpressions
 from kafka_spec.model_check.proof.loops import Ending
 from kafka_spec.model_check.proof.places import Reference
 from kafka_spec.model_check.proof.terms import (
@@ -30,7 +30,7 @@ from kafka_spec.spec.language import Function, Source, source_of, tree
 from kafka_spec.spec.vocabulary.table import Constants
 
 
-class SymbolicCall(Expressions):
+class SymbolicCall(SymbolicExpressions):
     """One call of a function: its names, and the paths on which it has returned."""
 
     def __init__(self, context: Collected, source: Source, names: dict[str, Any], outer: Formula) -> None:

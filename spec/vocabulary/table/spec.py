@@ -87,8 +87,7 @@ class Spec:
     reference: str = ""
     fairness: Fairness = "weak"
     """What is assumed of protocol rules that do not say it themselves."""
-    base: Spec | None = field(default=None, compare=False, repr=False)
-    """The spec of which this is a version."""
+    base: Spec | None = field(default=None, compare=False, repr=False)  # the spec of which this is a version
     declared_in: Name = field(init=False, compare=False, repr=False)
     """The module that states it."""
 
