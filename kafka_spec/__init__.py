@@ -110,6 +110,7 @@ if TYPE_CHECKING:
     from kafka_spec.spec.vocabulary.table import fire as fire
     from kafka_spec.spec.vocabulary.table import invariant as invariant
     from kafka_spec.spec.vocabulary.table import leads_to as leads_to
+    from kafka_spec.spec.vocabulary.table import lemma as lemma
     from kafka_spec.spec.vocabulary.table import reachable as reachable
     from kafka_spec.spec.vocabulary.table import recoverable as recoverable
     from kafka_spec.spec.vocabulary.table import step_invariant as step_invariant
@@ -141,7 +142,7 @@ _PLACES = {
     "spec.machines.partition": "PARTITION",
     "spec.machines.replica": "REPLICA REPLICA_0_10",
     "spec.vocabulary.table": "Abstraction Among BoundSet Check Constants Decision ElementOf ItemOf Machine Overlap Property Row "
-    "Rule Spec Symmetric Untestable anywhere eventually eventually_always fire invariant leads_to reachable recoverable "
+    "Rule Spec Symmetric Untestable anywhere eventually eventually_always fire invariant leads_to lemma reachable recoverable "
     "step_invariant",
     "spec.vocabulary.trace": "Action FieldChange Step Trace",
 }

@@ -67,6 +67,13 @@ def _coverage_page(found: Coverage) -> str:
     return coverage_html(found)
 
 
+def _prove(parser: argparse.ArgumentParser) -> None:
+    from kafka_spec.model_check.command.prove import add_prove
+    from kafka_spec.spec.catalogue.models import MODELS
+
+    add_prove(parser, MODELS)
+
+
 def _states(parser: argparse.ArgumentParser) -> None:
     from kafka_spec.model_check.command.states import add_states
     from kafka_spec.spec.catalogue.models import MODELS
@@ -183,6 +190,9 @@ COMMANDS = {
     "trace": Command("show how a property is violated or a goal is reached, step by step", _trace, "check"),
     "what-if": Command(
         "say whether a change of a model is safe: the shortest harm, or what was searched without any", _what_if, "check"
+    ),
+    "prove": Command(
+        "prove invariants for all reachable states: each rule keeps each lemma, also with bounds lifted", _prove, "check"
     ),
     "coverage": Command("show which rules, rows, guards, antecedents and lines a search of a model runs", _coverage, "check"),
     "states": Command("query the states that a Spark search stored", _states, "spark"),

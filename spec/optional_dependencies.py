@@ -16,6 +16,7 @@ EXTRAS = {
     "check": CHECK,
     "draw": (*CHECK, "graphviz", "networkx"),
     "impl": IMPL,
+    "prove": (*CHECK, "z3"),
     "kafka": (*CHECK, *IMPL, "jpype", "kio"),
     "spark": (*CHECK, "pandas", "py4j", "pyarrow", "pyspark"),
 }

@@ -84,7 +84,7 @@ def elect_leader(s: Partition, replica: int) -> None:
 
 
 def leader_and_isr_without(leader: int, isr: int, replica: int) -> tuple[int, int]:
-    """The leader and the ISR without the replica: a last member stays in the ISR, but not as the leader."""
+    """The leader and the ISR without the replica: a last member that leads stays in the ISR, any other leaves it."""
     if leader != replica:
         return leader, excluding(isr, replica)
     if isr == singleton(replica):

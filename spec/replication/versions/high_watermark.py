@@ -5,6 +5,7 @@ committed record (KIP-101, scenario 1), or a follower may keep a record that its
 """
 
 from kafka_spec.spec.replication.families import REPLICATION
+from kafka_spec.spec.replication.lemmas import LEMMAS
 from kafka_spec.spec.replication.properties import PROPERTIES
 from kafka_spec.spec.replication.rules import RULES
 from kafka_spec.spec.replication.state import REPLICAS, Partition
@@ -16,6 +17,7 @@ SPEC = Spec(
     state=Partition,
     rules=RULES,
     properties=PROPERTIES,
+    lemmas=LEMMAS,
     bound_sets=REPLICATION,
     final=anywhere,  # the last leader may fail, and then nobody has anything to do until there is a next leader epoch
     normal_form=(Symmetric(REPLICAS),),

@@ -30,6 +30,7 @@ from kafka_spec.spec.vocabulary.table.properties import (
     eventually_always,
     invariant,
     leads_to,
+    lemma,
     reachable,
     recoverable,
     step_invariant,
@@ -43,6 +44,6 @@ __all__ = [
     "ChoiceTable", "Constants", "Decision", "ElementOf", "Fairness", "ItemOf", "Machine", "Name", "Overlap", "Parameter",
     "Property", "PropertyKind", "Question", "Ranks", "Row", "Rule", "RuleKind", "Spec", "SpecError", "Symmetric",
     "Untestable", "anywhere", "arguments", "beginning_with", "bring_into_form", "call", "check_name", "elements_of",
-    "eventually", "eventually_always", "family", "fire", "first_line", "invariant", "leads_to", "name_of", "numbers_of",
+    "eventually", "eventually_always", "family", "fire", "first_line", "invariant", "leads_to", "lemma", "name_of", "numbers_of",
     "reachable", "recoverable", "step_invariant",
 ]  # fmt: skip

@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from kafka_spec.spec.language import Function, parameters_of, source_of
 from kafka_spec.spec.language.domain import Bound, SpecError
 from kafka_spec.spec.vocabulary.table.former_names import accepts_former_names
-from kafka_spec.spec.vocabulary.table.functions import Name, check_function, check_pure
+from kafka_spec.spec.vocabulary.table.functions import Name, check_function, check_pure, first_line
 from kafka_spec.spec.vocabulary.table.kinds import check_kinds
 
 PropertyKind: TypeAlias = Literal[
@@ -184,6 +184,11 @@ def invariant(
     of each partition by itself: `Name[partition=0]`, `Name[partition=1]`. So it is for the other kinds of properties.
     """
     return Property(name, "invariant", predicate, summary, reference, when, () if each is None else each)
+
+
+def lemma(name: Name, predicate: Function, reference: str = "") -> Property:
+    """Claim an invariant that `kafka-spec prove` needs to prove others by induction; its sentence is that of the predicate."""
+    return Property(name, "invariant", predicate, first_line(predicate), reference)
 
 
 def step_invariant(

@@ -53,9 +53,9 @@ class Spec:
     """A protocol version: its state, rules, machines and properties, and what is left out.
 
     `start` is a rule whose instances, applied to the fresh state, are the initial states. Bounds are collected from the
-    domains; `more_bounds` are those that only guards read. `unreachable_rules` are rules this version never fires. A search of
-    a `reduced` spec compares states by their `normal_form`, whose parts are applied in order; it is refused where a bound of
-    `normal_form_without` is above 0, since what that bound permits has no normal form.
+    domains; `more_bounds` are those that only guards read. `unreachable_rules` are rules this version never fires. `lemmas` are
+    for `prove` alone. A search of a `reduced` spec compares states by their `normal_form`, whose parts are applied in order; it is
+    refused where a bound of `normal_form_without` is above 0: what that bound permits has no normal form.
 
     A state in which no rule can fire is a deadlock, unless `final`, a predicate of `s` and `k`, holds there. Where only a bound
     forbids a step there is none. `final=anywhere` checks no deadlock.
@@ -70,6 +70,7 @@ class Spec:
     state: type
     rules: tuple[Rule, ...]
     properties: tuple[Property, ...] = ()
+    lemmas: tuple[Property, ...] = ()
     start: Rule = field(default_factory=lambda: Rule("Start", "world", "the initial state", "", (_do_nothing,)))
     more_bounds: tuple[Bound, ...] = ()
     decisions: tuple[Decision, ...] = ()
@@ -86,8 +87,7 @@ class Spec:
     reference: str = ""
     fairness: Fairness = "weak"
     """What is assumed of protocol rules that do not say it themselves."""
-    base: Spec | None = field(default=None, compare=False, repr=False)
-    """The spec of which this is a version."""
+    base: Spec | None = field(default=None, compare=False, repr=False)  # the spec of which this is a version
     declared_in: Name = field(init=False, compare=False, repr=False)
     """The module that states it."""
 
@@ -302,11 +302,13 @@ def by_name(parts: Iterable[Any], name: Name, what: str) -> Any:
 def _check_spec(spec: Spec) -> None:
     where = f"spec {spec.name}"
     check_kinds(spec, where, {"name": str, "summary": str, "state": type, "reference": str, "start": Rule})
-    check_tuples(spec, where, {"rules": Rule, "properties": Property, "machines": Machine, "more_bounds": Bound})
+    check_tuples(
+        spec, where, {"rules": Rule, "properties": Property, "machines": Machine, "more_bounds": Bound, "lemmas": Property}
+    )
     check_tuples(
         spec, where, {"decisions": Decision, "abstractions": Abstraction, "bound_sets": BoundSet, "unreachable_rules": str}
     )
-    check_names(spec.rules, spec.properties, spec.machines, where)
+    check_names(spec.rules, (*spec.properties, *spec.lemmas), spec.machines, where)
     check_predicate(spec.final, f"{where}: final", "that holds where the protocol may rest, or anywhere")
     check_predicate(spec.constraint, f"{where}: constraint", "that holds in the states to be explored")
     if spec.start.limits:

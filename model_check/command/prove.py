@@ -1,0 +1,119 @@
+"""The subcommand `prove`: does a property hold in every reachable state, whatever the bounds that are lifted?"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from kafka_spec.model_check.check import check
+from kafka_spec.model_check.command.find import Models
+from kafka_spec.model_check.command.options import (
+    AS_EXPECTED,
+    INCONCLUSIVE,
+    VIOLATED,
+    add_bound_options,
+    add_output_options,
+    asked_bounds,
+    cores,
+    duration,
+    interruptible,
+    outputs,
+    threads,
+    write,
+)
+from kafka_spec.model_check.exploration import Budget, Exploration
+from kafka_spec.model_check.report.escape import plain
+from kafka_spec.model_check.within import reading
+from kafka_spec.spec.optional_dependencies import needing
+from kafka_spec.spec.vocabulary.table import Property, Spec, SpecError
+
+if TYPE_CHECKING:
+    from kafka_spec.model_check.proof.solving import Proof
+
+SECONDS, EACH = 60.0, 20.0
+"""The time of the search, and that of the solver for one obligation, unless options name others."""
+
+
+def add_prove(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec]) -> None:
+    """Add the options of `prove`."""
+    models = Models(catalogue)
+    add = parser.add_argument
+    add("model", metavar="MODEL", help="a model, or module:SPEC")
+    add("--property", action="append", dest="properties", metavar="NAME", help="prove only this, with all lemmas; may be repeated")
+    add_bound_options(parser)
+    add(
+        "--unbounded",
+        type=lambda text: text.split(","),
+        default=[],
+        metavar="BOUND,...",
+        help="bounds to lift: for all their values",
+    )
+    add("--seconds", type=duration, default=SECONDS, metavar="S", help=f"the time of the search before (default: {SECONDS:g})")
+    add("--each", type=duration, default=EACH, metavar="S", help=f"the time for one obligation (default: {EACH:g})")
+    add("--threads", type=threads, default=cores(), metavar="N", help="processes (default: one per core)")
+    add_output_options(parser, ("text", "json"))
+    parser.set_defaults(run=lambda options: run_prove(options, models))
+
+
+def run_prove(options: argparse.Namespace, models: Models) -> int:
+    """Search, prove, write what was found, and return the exit code: 0, 1 or 3."""
+    with needing("prove"):
+        from kafka_spec.model_check.proof.obligations import Induction
+        from kafka_spec.model_check.proof.solving import prove
+    with reading(options.seconds):
+        spec = models.find(options.model)
+    bounds = asked_bounds(options, spec)
+    stated_as = claims_of(spec, options.properties)
+    lifted = lifted_bounds(spec, bounds, options.unbounded)
+    induction = Induction(spec, bounds, spec.claims_at(bounds, stated_as), lifted)
+    induction.tasks  # noqa: B018 - what has no translation is refused before anything is searched
+    judged = dataclasses.replace(spec, properties=stated_as, lemmas=())
+    budget = Budget(options.seconds)
+    with interruptible(budget):
+        searched = check(judged, bounds, threads=options.threads, everything=True, deadlock=False, budget=budget)
+    proof = None if searched.violated else prove(induction, threads=options.threads, milliseconds=int(options.each * 1000))
+    write_proof(options, searched, proof)
+    return VIOLATED if proof is None else AS_EXPECTED if proof.is_complete else INCONCLUSIVE
+
+
+def claims_of(spec: Spec, names: Sequence[str] | None) -> tuple[Property, ...]:
+    """Return what is proved together: the properties asked for, or all invariants, and the lemmas.
+
+    Raises:
+        SpecError: there is no such property, or it is not an invariant.
+    """
+    asked = [spec.property(name) for name in names] if names else [one for one in spec.properties if one.kind == "invariant"]
+    if wrong := [statement for statement in asked if statement.kind != "invariant"]:
+        raise SpecError(f"{wrong[0].name} is of kind {wrong[0].kind}; only an invariant is proved by induction")
+    if not asked:
+        raise SpecError(f"{spec.name} states no invariant to prove; declare one with invariant(...)")
+    return (*asked, *spec.lemmas)
+
+
+def lifted_bounds(spec: Spec, bounds: Mapping[str, int], names: Sequence[str]) -> frozenset[str]:
+    """Return the bounds to lift.
+
+    Raises:
+        SpecError: there is no such bound, or it counts the members of a set, or an array has an item for each.
+    """
+    from kafka_spec.model_check.proof.cells import counting_bounds
+
+    for name in names:
+        if name not in bounds:
+            raise SpecError(f"--unbounded {name}: {spec.name} has no such bound; it has {', '.join(bounds)}")
+        if name in counting_bounds(spec.space(bounds).root):
+            raise SpecError(f"--unbounded {name}: it says how many there are, which a proof needs to know; lift other bounds")
+    return frozenset(names)
+
+
+def write_proof(options: argparse.Namespace, searched: Exploration, proof: Proof | None) -> None:
+    """Write the result in each format; `proof` is None where the search found a violation."""
+    from kafka_spec.model_check.report.proof import json_text, proof_text
+    from kafka_spec.model_check.traces.counterexample import trace_of
+
+    traces = {name: trace for name in searched.violated if (trace := trace_of(searched, name)) is not None}
+    for form, file in outputs(options):
+        text = json_text(searched, proof, traces) if form == "json" else plain(proof_text(searched, proof, traces))
+        write(text, file)

@@ -1,0 +1,307 @@
+"""`kafka-spec prove`: the translation to formulas means what the interpreter does, and a proof fails where it has to."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+from collections.abc import Callable, Iterator, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import z3
+
+from examples.bounded_queue import OVERFULL, QUEUE, QUEUE_THAT_WAKES_ALL, QUEUE_WITH_TWO_CONDITIONS, wake_all
+from examples.philosophers import CARELESS, TABLE
+from examples.two_phase_commit import HASTY, TWO_PHASE_COMMIT
+from kafka_spec.__main__ import main
+from kafka_spec.model_check.exploration import EngineError
+from kafka_spec.model_check.interpreter.interpreter import Interpreter
+from kafka_spec.model_check.proof import terms
+from kafka_spec.model_check.proof.cells import Limits, SequenceCell, constant_cell, fill, terms_of
+from kafka_spec.model_check.proof.context import Collected
+from kafka_spec.model_check.proof.obligations import Induction, SymbolicStep
+from kafka_spec.model_check.proof.places import Reference
+from kafka_spec.model_check.proof.solving import prove
+from kafka_spec.model_check.proof.terms import TRUE, Value, Whole, all_of, as_number, as_truth
+from kafka_spec.model_check.proof.translation import SymbolicCall
+from kafka_spec.model_check.state_graph import graph_of
+from kafka_spec.spec.catalogue.models import MODELS
+from kafka_spec.spec.decisions.log import divergence_offset, end_of_epoch, end_offset_for_epoch, holds_same_prefix, records_in
+from kafka_spec.spec.language import source_of
+from kafka_spec.spec.language.domain import OutOfBound, OutOfDomain, append
+from kafka_spec.spec.vocabulary.table import ItemOf, Property, Spec, SpecError
+
+REPLICATION = [name for name in MODELS if name.startswith("replication/")]
+EXAMPLES = (QUEUE, QUEUE_THAT_WAKES_ALL, QUEUE_WITH_TWO_CONDITIONS, OVERFULL, TWO_PHASE_COMMIT, HASTY, TABLE, CARELESS)
+LIFTED = "log_size,max_records,max_leader_epoch"
+
+
+def _induction(spec: Spec, lifted: Sequence[str] = (), **bounds: int) -> Induction:
+    values = spec.bound_values(bounds)
+    stated = [statement for statement in (*spec.properties, *spec.lemmas) if statement.kind == "invariant"]
+    return Induction(spec, values, spec.claims_at(values, stated), frozenset(lifted))
+
+
+class _At:
+    """The symbolic formulas of a spec, evaluated in one state."""
+
+    def __init__(self, induction: Induction, state: Any) -> None:
+        known = constant_cell(induction.space.root, state, induction.limits)
+        self.pairs = list(zip(terms_of(induction.state), terms_of(known), strict=True))
+
+    def value(self, term: Any, *more: tuple[Any, Any]) -> Any:
+        found = z3.simplify(z3.substitute(term, *self.pairs, *more))
+        if z3.is_bool(found):
+            assert terms.is_true(found) or terms.is_false(found), f"not decided: {found}"
+            return terms.is_true(found)
+        return found.as_long()
+
+
+def _bindings(step: SymbolicStep, state: Any) -> Iterator[tuple[tuple[int, ...], list[tuple[Any, Any]]]]:
+    """Yield the bindings that a step may be about, each with what its unknown parameters are."""
+    wholes = [as_number(value) for value in step.binding.values()]
+    items = [len(getattr(state, one.field)) if isinstance(one, ItemOf) else 0 for one in step.rule.params.values()]
+    ranges = [range(size) if one.known is None else (one.known,) for one, size in zip(wholes, items, strict=True)]
+    for binding in itertools.product(*ranges):
+        pairs = [(one.term, z3.IntVal(given)) for one, given in zip(wholes, binding, strict=True) if one.known is None]
+        yield binding, pairs
+
+
+def _agree(induction: Induction, world: Interpreter, steps: Sequence[SymbolicStep], state: Any) -> int:
+    """Compare all steps out of a state, and all statements in it; return how many steps can be taken."""
+    at, taken = _At(induction, state), 0
+    for statement in induction.statements:
+        assert at.value(induction.stated_as(statement, induction.state, induction.context())) == world.judge(statement, state), (
+            statement.name
+        )
+    for step in steps:
+        enabled = set(world.enabled(step.rule, state))
+        for binding, unknown in _bindings(step, state):
+            where = f"{step.rule.name}{binding} in {state}"
+            bounded = at.value(all_of(step.fires, *step.context.assumed), *unknown)
+            if binding not in enabled or not world.within(step.rule, state, binding):
+                assert not bounded, where
+                continue
+            assert at.value(step.fires, *unknown), where
+            taken += 1
+            executed = at.value(all_of(*(needed.formula for needed in step.context.needed)), *unknown)
+            try:
+                after = world.apply(step.rule, state, binding, beyond=True)
+            except OutOfBound:
+                assert not bounded, where
+                continue
+            except (OutOfDomain, SpecError):
+                assert not executed, where
+                continue
+            assert bounded and executed, where
+            found = world.space.fresh()
+            fill(step.after, found, lambda term, more=unknown: at.value(term, *more))
+            assert world.key(found) == world.key(after), where
+    return taken
+
+
+@pytest.mark.parametrize("spec", [*EXAMPLES, *(MODELS[name] for name in REPLICATION)], ids=lambda spec: spec.name)
+def test_the_translation_is_the_interpreter(spec: Spec) -> None:
+    """In reachable states each rule can fire, and leads to a state, where the interpreter says so; so do statements."""
+    small = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}
+    induction = _induction(spec, **(small if spec.name in REPLICATION else {}))
+    world = Interpreter(spec, induction.bounds)
+    steps = list(induction.steps())
+    states = graph_of(world, 400).states
+    assert (
+        sum(
+            _agree(induction, world, steps, state)
+            for state in states[:: max(1, len(states) // (6 if spec.name in REPLICATION else 25))]
+        )
+        > 5
+    )
+
+
+def test_a_start_is_the_interpreters() -> None:
+    """The initial states of the translation are those of the interpreter."""
+    induction = _induction(TABLE)
+    found = []
+    for step in induction.beginnings():
+        state = induction.space.fresh()
+        fill(step.after, state, lambda term: _At(induction, induction.space.fresh()).value(term))
+        found.append(induction.space.root.freeze(state))
+    world = Interpreter(TABLE, induction.bounds)
+    assert {*found} == {world.key(state) for state in world.initial()}
+
+
+# loops whose end is not known
+
+
+def _logs() -> list[list[tuple[int, int]]]:
+    return [list(log) for size in range(3) for log in itertools.product([(0, 0), (1, 1), (1, 2)], repeat=size)]
+
+
+def _log_cell(log: Sequence[tuple[int, int]]) -> SequenceCell:
+    induction = _induction(MODELS["replication/kip_320"], LIFTED.split(","))
+    state = induction.space.fresh()
+    for record, epoch in log:
+        append(state.replicas[0].log, record=record, epoch=epoch)
+    cell: Any = constant_cell(induction.space.root, state, induction.limits)
+    log_cell: SequenceCell = cell.fields["replicas"].items[0].fields["log"]
+    log_cell.length = Whole(z3.Int("n"), 0, None)
+    return log_cell
+
+
+def _results(function: Callable[..., Any], logs: Sequence[Sequence[tuple[int, int]]], *numbers: int) -> None:
+    """Compare the results of a function whose loops have no known end with those that Python computes."""
+    context = Collected(Limits(), SimpleNamespace())  # type: ignore[arg-type]
+    cells = [_log_cell(log) for log in logs]
+    lengths = []
+    for number, (cell, log) in enumerate(zip(cells, logs, strict=True)):
+        cell.length = Whole(z3.Int(f"n{number}"), 0, None)
+        lengths.append(cell.length.term == len(log))
+    arguments: list[Any] = [Reference(((TRUE, cell),)) for cell in cells]
+    arguments += [Whole(z3.Int(f"a{index}"), None, None) for index in range(len(numbers))]
+    lengths += [z3.Int(f"a{index}") == value for index, value in enumerate(numbers)]
+    source = source_of(function)
+    found: tuple[Value, ...] = SymbolicCall(context, source, dict(zip(source.parameters, arguments, strict=True)), TRUE).run()
+    entries = [[SimpleNamespace(record=record, epoch=epoch) for record, epoch in log] for log in logs]
+    expected = function(*entries, *numbers)
+    defined = [formula for _, formula in context.definitions.values()]
+    for value, right in zip(found, expected if isinstance(expected, tuple) else (expected,), strict=True):
+        wrong = as_truth(value) != z3.BoolVal(right) if isinstance(right, bool) else as_number(value).term != right
+        solver = z3.Solver()
+        solver.add(*lengths, *defined)
+        assert solver.check() == z3.sat
+        solver.add(wrong)
+        assert solver.check() == z3.unsat, f"{function.__name__} of {logs} {numbers} is {expected}"
+
+
+def test_loops_without_a_known_end_are_what_python_computes() -> None:
+    """A search for the same, a search for the first match, and the last match have the results of the loops, on all small logs."""
+    for one, other in itertools.product(_logs()[:8], _logs()[:8]):
+        _results(holds_same_prefix, [one, other], min(len(one), 1))
+        _results(divergence_offset, [one, other])
+        _results(end_offset_for_epoch, [one, other], 1)
+    for log in _logs():
+        _results(end_of_epoch, [log], 1)
+
+
+def test_the_formulas_of_loops_follow_the_rounds() -> None:
+    """By induction over the rounds: one more round makes of the formula for n rounds that for n + 1, whatever the test is."""
+    passes, n, index = z3.Function("passes", z3.IntSort(), z3.BoolSort()), z3.Int("n"), z3.Int("index")
+    first, last, next_first, next_last = z3.Ints("first last next_first next_last")
+
+    def some(end: Any) -> Any:
+        return z3.Exists([index], z3.And(index >= 0, index < end, passes(index)))
+
+    def is_first(found: Any, end: Any) -> Any:
+        earlier = z3.ForAll([index], z3.Implies(z3.And(index >= 0, index < found), z3.Not(passes(index))))
+        return z3.Implies(some(end), z3.And(found >= 0, found < end, passes(found), earlier))
+
+    def is_last(found: Any, end: Any) -> Any:
+        later = z3.ForAll([index], z3.Implies(z3.And(index > found, index < end), z3.Not(passes(index))))
+        return z3.Implies(some(end), z3.And(found >= 0, found < end, passes(found), later))
+
+    rounds = z3.And(
+        z3.Not(some(n + 1) == z3.Or(some(n), passes(n))),
+        n >= 0,
+    )
+    a_first = z3.And(n >= 0, is_first(first, n), next_first == z3.If(some(n), first, n), z3.Not(is_first(next_first, n + 1)))
+    a_last = z3.And(n >= 0, is_last(last, n), next_last == z3.If(passes(n), n, last), z3.Not(is_last(next_last, n + 1)))
+    for wrong in (some(0), rounds, a_first, a_last):
+        solver = z3.Solver()
+        solver.add(wrong)
+        assert solver.check() == z3.unsat
+
+
+# what a proof says
+
+
+def test_a_wrong_translation_is_reported() -> None:
+    """A counterexample to induction that the interpreter does not confirm is an error of the checker, never a result."""
+    induction = _induction(QUEUE_THAT_WAKES_ALL)
+    assert len(induction.tasks) > 3
+    wakes = dataclasses.replace(QUEUE_THAT_WAKES_ALL.rule("PutWaits"), effects=(wake_all,))
+    induction.spec = QUEUE_THAT_WAKES_ALL.replacing("other", "not what was translated", rules=(wakes,))
+    with pytest.raises(EngineError, match="the interpreter disagrees: PutWaits"):
+        prove(induction)
+
+
+def test_what_the_claims_do_not_exclude_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    """A rule that does not keep a statement is named, with a state and what the step changes in it; the exit code is 3."""
+    assert main(["prove", "examples.bounded_queue:QUEUE_THAT_WAKES_ALL", "--threads", "1"]) == 3
+    text = capsys.readouterr().out
+    assert "SomebodyRuns          4  PutWaits (not kept), TakeWaits (not kept)" in text
+    assert "PutWaits(0) does not keep SomebodyRuns\n  in this state, which the statements do not exclude:\n" in text
+    assert "    waiting: {1, 2} -> {0, 1, 2}\n  No such state is reachable at these bounds" in text
+    assert text.endswith("\nnot proved\n")
+
+
+def test_a_proof_without_lemmas(capsys: pytest.CaptureFixture[str]) -> None:
+    """A property that its rules keep by themselves is proved at once, as text and as JSON."""
+    assert main(["prove", "examples.bounded_queue:QUEUE_THAT_WAKES_ALL", "--property", "NeverTooFull", "--threads", "2"]) == 0
+    assert "proved: NeverTooFull\n" in capsys.readouterr().out
+    assert main(["prove", "examples.philosophers:TABLE", "--format", "json", "--threads", "1"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["proved"] and found["searched"]["complete"] and not any(cell["open"] for cell in found["table"])
+
+
+@pytest.mark.parametrize("name", [name for name in REPLICATION if name.rpartition("/")[2] in ("high_watermark", "kip_101")])
+def test_a_false_lemma_is_refuted_by_a_reachable_state(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The search comes first: the designs before KIP-320 violate lemmas, each with a trace from an initial state; exit code 1."""
+    assert main(["prove", name, "--bounds", "small"]) == 1
+    text = capsys.readouterr().out
+    assert "not proved: a statement is violated" in text and "IsrHoldsExposed is violated: a shortest trace" in text
+
+
+@pytest.mark.slow
+def test_kip_320_is_proved_for_logs_of_any_length(capsys: pytest.CaptureFixture[str]) -> None:
+    """StrongIsr and LeaderInIsr hold with two replicas for any number of entries, records and epochs."""
+    asked = ["prove", "replication/kip_320", "--bound", "replicas=2", "--property", "StrongIsr", "--property", "LeaderInIsr"]
+    assert main([*asked, "--unbounded", LIFTED, "--threads", "2"]) == 0
+    text = capsys.readouterr().out
+    assert "for every log_size, max_leader_epoch, max_records" in text and text.endswith("\nproved: StrongIsr, LeaderInIsr\n")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "left_out",
+    [
+        "FollowersHaveAPrefix",
+        "NewestLeaderHasQuorumIsr",
+        "IsrHoldsExposed",
+        "LogsReachHighWatermark",
+        "OldLeadersCannotCommitWithoutIsr",
+    ],
+)
+def test_no_proof_of_kip_320_without_its_lemmas(left_out: str) -> None:
+    """Without one of these lemmas some rule does not keep a statement, at bounds where a state shows it."""
+    spec = MODELS["replication/kip_320"]
+    lemmas = tuple(lemma for lemma in spec.lemmas if lemma.name != left_out)
+    asked: tuple[Property, ...] = (spec.property("StrongIsr"), *lemmas)
+    bounds = spec.bound_values({"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 2})
+    proof = prove(Induction(spec, bounds, spec.claims_at(bounds, asked)), threads=2)
+    assert not proof.is_complete and any(cell.induced is not None for cell in proof.cells.values())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["kraft/fixed"], "proofs do not know this yet; `kafka-spec check` does"),
+        (["replication/kip_320", "--unbounded", "replicas"], "--unbounded replicas: it says how many there are"),
+        (
+            ["replication/kip_320", "--unbounded", "logs"],
+            "--unbounded logs: replication/kip_320 has no such bound; it has replicas",
+        ),
+        (["replication/kip_320", "--property", "Elected"], "Elected is of kind reachable; only an invariant is proved"),
+        (["examples.lease:FENCED"], "lease states no invariant to prove"),
+    ],
+)
+def test_what_cannot_be_proved_is_refused(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What has no translation, or is no question for a proof, is refused before anything is searched, with exit code 2."""
+    assert main(["prove", *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_what_is_not_translated_is_named() -> None:
+    """A loop of more rounds than are written out, and a set without a limit, are refused with their place."""
+    with pytest.raises(SpecError, match=r"decisions/log.py:.* in records_in: .*without a limit"):
+        _results(records_in, [[(0, 0)]])
