@@ -19,11 +19,12 @@ from kafka_spec.__main__ import main
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.proof import terms
-from kafka_spec.model_check.proof.cells import Limits, SequenceCell, constant_cell, fill, terms_of
+from kafka_spec.model_check.proof.cells import Limits, SequenceCell, terms_of
 from kafka_spec.model_check.proof.context import Collected
 from kafka_spec.model_check.proof.obligations import Induction, SymbolicStep
 from kafka_spec.model_check.proof.places import Reference
 from kafka_spec.model_check.proof.solving import prove
+from kafka_spec.model_check.proof.states import constant_cell, fill
 from kafka_spec.model_check.proof.terms import TRUE, Value, Whole, all_of, as_number, as_truth
 from kafka_spec.model_check.proof.translation import SymbolicCall
 from kafka_spec.model_check.state_graph import graph_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +10,7 @@ import z3
 
 from kafka_spec.model_check.proof.cells import Limits
 from kafka_spec.model_check.proof.terms import Formula, Untranslatable, Whole, all_of, implied, is_false, is_true, number
+from kafka_spec.spec.vocabulary.table import Constants
 
 MOST_UNROLLED = 64
 """The most rounds of a loop that are written out."""
@@ -29,7 +30,7 @@ class Collected:
     """Collects; `k` are bounds and decisions, of which those that are lifted cannot be read."""
 
     limits: Limits
-    k: Mapping[str, int]
+    k: Constants
     needed: list[Needed] = field(default_factory=list)
     assumed: list[Formula] = field(default_factory=list)
     """What a bound of the exploration demands: where it does not hold there is no step."""

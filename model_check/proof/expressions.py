@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TypeAlias, assert_never
 
 import z3
 
-from kafka_spec.model_check.proof import places
+from kafka_spec.model_check.proof import places, writers
 from kafka_spec.model_check.proof.loops import Loops
 from kafka_spec.model_check.proof.places import Reference
 from kafka_spec.model_check.proof.terms import (
@@ -37,10 +37,12 @@ from kafka_spec.model_check.proof.terms import (
     merged,
     negation,
     number,
+    shifted,
     singleton,
     span,
 )
 from kafka_spec.spec.language import Function, domain, tree
+from kafka_spec.spec.language.domain import Map
 from kafka_spec.spec.vocabulary.table import Constants
 
 Known: TypeAlias = Value | Reference | Constants
@@ -67,7 +69,7 @@ class SymbolicExpressions(Loops):
                 return self.names[name]  # type: ignore[no-any-return]
             case tree.Field(of, name) if isinstance(self.value(of, path), Constants):
                 return self.context.constant(name)
-            case tree.Field() | tree.Item():
+            case tree.Field() | tree.Item() | tree.Content():
                 return self.place(node, path).each(places.content)
             case tree.Arithmetic(sign, left, right):
                 return self.arithmetic(node, sign, self.simple(left, path), self.simple(right, path), path)
@@ -84,15 +86,24 @@ class SymbolicExpressions(Loops):
                 (result,) = self.called(node, path)
                 return result
             case tree.Length(of):
-                found = self.reference(of, path).each(places.length_of)
-                assert not isinstance(found, Reference)
-                return found
+                return self.reference(of, path).length
+            case tree.Present(option):
+                return Truth(self.of_places(option, path, places.is_present))
+            case tree.Has(elements, given):
+                what = self.given(given, path)
+                return Truth(self.of_places(elements, path, lambda place: writers.has(self.context, place, *what)))
+            case tree.Count(elements, given):
+                what = self.given(given, path)
+                found = self.reference(elements, path).places
+                return places.one_of((when, writers.count(self.context, place, *what)) for when, place in found)
+            case tree.Fire():
+                return Truth(self.fired(node, path))
             case tree.Extreme(largest, parts):
                 return self.extreme(largest, [as_number(self.simple(part, path)) for part in parts])
             case tree.Gathered():
                 return self.gathered(node, path)
-            case tree.Content() | tree.Has() | tree.Count() | tree.Present() | tree.Fire() | tree.Primitive():
-                self.refuse(node, f"{type(node).__name__.lower()}()")
+            case tree.Primitive():
+                self.refuse(node, "a function of the engines")
             case _:
                 assert_never(node)
 
@@ -116,7 +127,7 @@ class SymbolicExpressions(Loops):
                     before = after
                 return all_of(*found)
             case tree.Contained(one, among):
-                return self.contained(self.simple(one, path), among, path)
+                return self.contained(self.value(one, path), among, path)
         return as_truth(self.simple(node, path))
 
     def comparison(self, sign: str, left: Value, right: Value) -> Formula:
@@ -126,15 +137,29 @@ class SymbolicExpressions(Loops):
             return same if sign == "==" else negation(same)
         return compared(sign, as_number(left), as_number(right))
 
-    def contained(self, one: Value, among: tree.Values | tree.Members | tree.Items, path: Formula) -> Formula:
-        """Return whether a value is among others."""
+    def contained(self, one: Any, among: tree.Values | tree.Members | tree.Items, path: Formula) -> Formula:
+        """Return whether a value is among others, a record is in a set, or a key in a map."""
         match among:
             case tree.Values(parts):
                 return any_of(*(equal(one, self.simple(part, path)) for part in parts))
             case tree.Members(of):
                 return has_member(as_set(self.simple(of, path)), as_number(one))
             case tree.Items(of):
-                return self.some_item(self.reference(of, path), path, lambda item: equal(one, item))
+                within = self.reference(of, path)
+                if isinstance(within.places[0][1].type, Map):
+                    return self.of_places(of, path, lambda place: places.has_index(place, as_number(one)))
+                if isinstance(one, Reference):
+                    return self.of_places(of, path, lambda place: writers.has(self.context, place, [one], {}))
+                return self.some_item(within, lambda item: equal(one, item))
+
+    def of_places(self, node: tree.Expression, path: Formula, question: Callable[[places.Place], Formula]) -> Formula:
+        """Return the answer of a question about the place that an expression means."""
+        return any_of(*(all_of(when, question(place)) for when, place in self.reference(node, path).places))
+
+    def given(self, given: tree.Given, path: Formula) -> tuple[writers.Values, writers.Fields]:
+        """Return what a writer or a reader is given: values, and fields by name."""
+        values = [value for node in given.values if not isinstance(value := self.value(node, path), Constants)]
+        return values, {name: self.simple(node, path) for name, node in given.fields}
 
     def junction(self, every: bool, parts: tuple[tree.Expression, ...], path: Formula) -> Value:
         """Return the operand of `and` or `or` that decides."""
@@ -157,11 +182,12 @@ class SymbolicExpressions(Loops):
             shift = as_number(right)
             self.context.need("a shift by 0 or more", compared(">=", shift, number(0)), self.absolute(path))
             return singleton(shift)
-        if sign in _BITWISE and (isinstance(left, MemberTruths) or isinstance(right, MemberTruths)):
+        if sign in _BITWISE:
             return combined(_BITWISE[sign], as_set(left), as_set(right))
-        one, other = as_number(left), as_number(right)
-        if one.known is not None and other.known is not None and sign not in ("//", "%"):
-            return number(_EXACT[sign](one.known, other.known))
+        other = as_number(right)
+        if sign in ("<<", ">>") and other.known is not None and other.known >= 0:
+            return shifted(sign, left, other.known)
+        one = as_number(left)
         if sign in ("+", "-", "*"):
             return _plain(sign, one, other)
         if sign in ("//", "%") and other.known is not None and other.known > 0:
@@ -199,29 +225,23 @@ class SymbolicExpressions(Loops):
 
     # places and calls
 
-    def place(self, node: tree.Field | tree.Item | tree.Expression, path: Formula) -> Reference:
+    def place(self, node: tree.Expression, path: Formula) -> Reference:
         """Return the places that a field or an item may mean."""
         match node:
             case tree.Field(of, name):
                 found = [(when, places.field_of(place, name)) for when, place in self.reference(of, path).places]
                 return Reference(tuple(found))
             case tree.Item(of, index):
-                at = as_number(self.simple(index, path))
-                items: list[tuple[Formula, places.Place]] = []
-                for when, place in self.reference(of, path).places:
-                    self.need_index(at, places.length_of(place), all_of(path, when))
-                    items += [(all_of(when, where), item) for where, item in places.items_at(place, at)]
-                if not items:
-                    self.refuse(node, "an index that is always out of range")
-                return Reference(tuple(items))
+                at, within = as_number(self.simple(index, path)), self.reference(of, path)
+                for when, place in () if self.context.quiet else within.places:
+                    self.context.need("an index in range", places.has_index(place, at), self.absolute(all_of(path, when)))
+                return within.at(at if within.at(at).places else number(0))  # out of range it does not matter which
+            case tree.Content(option):
+                options = self.reference(option, path).places
+                for when, place in options:
+                    self.context.need("a value of an option", places.is_present(place), self.absolute(all_of(path, when)))
+                return Reference(tuple((when, places.option_of(place).items[0]) for when, place in options))
         self.refuse(node, f"{type(node).__name__.lower()}()")
-
-    def need_index(self, index: Whole, length: Whole, path: Formula) -> None:
-        """Note that an index has to be one of a sequence."""
-        if self.context.quiet:
-            return
-        inside = all_of(compared(">=", index, number(0)), compared("<", index, length))
-        self.context.need("an index in range", inside, self.absolute(path))
 
     def reference(self, node: tree.Expression, path: Formula) -> Reference:
         """Return the places that an expression may mean."""
@@ -235,6 +255,10 @@ class SymbolicExpressions(Loops):
         arguments = [self.value(argument, path) for argument in node.arguments]
         known = self.of_members(node.function, arguments, path)
         return (known,) if known is not None else self.inner(node.function, arguments, path)
+
+    @abstractmethod
+    def fired(self, node: tree.Fire, path: Formula) -> Formula:
+        """Change the state of a machine by its table; return whether a row was found."""
 
     @abstractmethod
     def inner(self, function: Function, arguments: list[Known], path: Formula) -> tuple[Value, ...]:
@@ -267,10 +291,7 @@ class SymbolicExpressions(Loops):
         raise Untranslatable(f"{self.source.place_of(node)}: in {self.source.function.__name__}: {what}")
 
 
-_EXACT: Mapping[str, Callable[[int, int], int]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "<<": operator.lshift, ">>": operator.rshift, "&": operator.and_,
-    "|": operator.or_, "^": operator.xor,
-}  # fmt: skip
+_EXACT: Mapping[str, Callable[[int, int], int]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 
 
 def _without(members: MemberTruths, others: MemberTruths) -> MemberTruths:

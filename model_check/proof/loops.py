@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import z3
 
 from kafka_spec.model_check.proof import places
-from kafka_spec.model_check.proof.cells import ArrayCell, SequenceCell
+from kafka_spec.model_check.proof.cells import ArrayCell
 from kafka_spec.model_check.proof.context import MOST_UNROLLED, Collected
 from kafka_spec.model_check.proof.places import Reference
 from kafka_spec.model_check.proof.terms import (
@@ -39,6 +39,7 @@ from kafka_spec.model_check.proof.terms import (
     number,
 )
 from kafka_spec.spec.language import Source, tree
+from kafka_spec.spec.language.domain import Map
 
 
 @dataclass
@@ -120,20 +121,15 @@ class Loops(ABC):
 
     def items(self, of: Reference, node: tree.Node) -> Iterator[tuple[Formula, Any]] | None:
         """Yield the items of an array or a sequence, each with the condition that it is there; None without a limit."""
-        if len(of.places) > 1:
-            self.refuse(node, "a loop over the items of one of several sequences; loop over their places, `range(len(...))`")
-        ((_, place),) = of.places
-        if isinstance(place, ArrayCell):
-            return ((TRUE, places.content(item)) for item in place.items)
-        if not isinstance(place, SequenceCell):
-            self.refuse(node, "a loop over these items")
-        assert isinstance(place, SequenceCell)
-        if place.length.high is None:
+        maps = [place for _, place in of.places if isinstance(place, ArrayCell) and isinstance(place.type, Map)]
+        if maps and len(of.places) > 1:
+            self.refuse(node, "a loop over the keys of one of several maps")
+        if maps:
+            return ((places.is_present(option), number(key)) for key, option in enumerate(maps[0].items))
+        length = of.length
+        if length.high is None:
             return None
-        return (
-            (compared("<", number(at), place.length), places.content(places.Inside(place, number(at), (), place.type.item)))
-            for at in range(place.length.high)
-        )
+        return ((compared("<", number(at), length), of.at(number(at)).each(places.content)) for at in range(length.high))
 
     # loops whose end is not known
 
@@ -264,7 +260,7 @@ class Loops(ABC):
                 taken = all_of(taken, self.truth(test, all_of(path, taken)))
             yield from self.generated(item, tuple(others), path, taken)
 
-    def some_item(self, of: Reference, path: Formula, inner: Callable[[Value], Formula]) -> Formula:
+    def some_item(self, of: Reference, inner: Callable[[Any], Formula]) -> Formula:
         """Return whether a formula holds for an item of a sequence."""
         rounds = self.items(of, self.source.body[0])
         if rounds is None:

@@ -14,18 +14,22 @@ from typing import Any
 
 import z3
 
-from kafka_spec.model_check.proof.cells import Cell, Fresh, Limits, constant_cell, copied
+from kafka_spec.model_check.proof.cells import Cell, Limits, SlotsCell, copied
 from kafka_spec.model_check.proof.context import Collected
-from kafka_spec.model_check.proof.places import Reference
+from kafka_spec.model_check.proof.order import same
+from kafka_spec.model_check.proof.places import Reference, field_of, length_of
+from kafka_spec.model_check.proof.states import Fresh, constant_cell
 from kafka_spec.model_check.proof.terms import (
     TRUE,
     Formula,
     Truth,
-    Untranslatable,
     Value,
     Whole,
     all_of,
+    any_of,
+    as_number,
     as_truth,
+    compared,
     implied,
     is_false,
     negation,
@@ -109,7 +113,7 @@ class Induction:
 
     def context(self) -> Collected:
         """Return a context in which nothing is collected yet."""
-        return Collected(self.limits, self.k)  # type: ignore[arg-type]
+        return Collected(self.limits, self.k)
 
     def stated_as(self, statement: Property, state: Cell, context: Collected) -> Formula:
         """Return that a statement holds in a state."""
@@ -137,10 +141,11 @@ class Induction:
         parameter = rule.params[name]
         unknown = z3.Int(f"{rule.name}.{name}")
         if isinstance(parameter, ItemOf):
-            cell = self.state.fields[parameter.field]  # type: ignore[union-attr]
-            return [Whole(unknown, 0, None if cell.length.high is None else cell.length.high - 1)]  # type: ignore[union-attr]
+            length = length_of(field_of(self.state, parameter.field))
+            return [Whole(unknown, 0, None if length.high is None else length.high - 1)]
         if isinstance(parameter, ElementOf):
-            raise Untranslatable(f"{rule.name}: elements of sets of records as parameters")
+            high = self.elements(parameter, self.state, dict.fromkeys(parameter.names, number(0))).length.high
+            return [number(index) for index in range(high or 0)]
         type_: Any = parameter.at(self.bounds, rule.name)
         high = self.limits.high(type_) if isinstance(type_, Scalar) and not type_.many else type_.high
         if high is None or high - type_.low >= MOST_VALUES:
@@ -150,15 +155,16 @@ class Induction:
     def step(self, rule: Rule, binding: Mapping[str, Value], state: Cell) -> SymbolicStep:
         """Return what a rule does with these parameters."""
         context = self.context()
-        scope = self.scope(state, binding)
         fires = self.admitted(rule, binding, context, state)
+        given = self.arguments(rule, binding, state)
+        scope = self.scope(state, given)
         for guard in rule.guards:
             fires = all_of(fires, self.holds(context, guard, scope, fires))
         for guard in rule.bound_guards:
             if not self.is_lifted(guard):
                 fires = all_of(fires, self.holds(context, guard, scope, fires))
         after = copied(state)
-        scope = self.scope(after, binding)
+        scope = self.scope(after, given)
         if not is_false(fires):
             for effect in rule.effects:
                 self.call(context, effect, scope, fires)
@@ -175,8 +181,9 @@ class Induction:
                 if value.high is not None:
                     found.append(value.term <= value.high)
             if isinstance(parameter, ItemOf):
-                assert isinstance(value, Whole)
-                found.append(value.term < state.fields[parameter.field].length.term)  # type: ignore[union-attr]
+                found.append(compared("<", as_number(value), length_of(field_of(state, parameter.field))))
+            if isinstance(parameter, ElementOf):
+                found.append(self.is_element(parameter, as_number(value), earlier, state))
             if isinstance(parameter, Among):
                 found.append(self.among(rule, name, parameter, value, earlier, context, state, all_of(*found)))
             earlier[name] = value
@@ -189,12 +196,41 @@ class Induction:
         """Return whether the predicate admits a value; of none whether it admits no other."""
 
         def admits(one: Value) -> Formula:
-            return self.holds(context, parameter.that, self.scope(state, {**earlier, name: one}), path)
+            given = self.arguments(rule, {**earlier, name: one}, state)
+            return self.holds(context, parameter.that, self.scope(state, given), path)
 
         if not (parameter.or_none and isinstance(value, Whole) and value.known == NONE):
             return admits(value)
         others = [one for one in self.values(rule, name) if isinstance(one, Whole) and one.known is not None and one.known >= 0]
         return all_of(*(negation(admits(one)) for one in others))
+
+    def elements(self, parameter: ElementOf, state: Cell, earlier: Mapping[str, Value]) -> Reference:
+        """Return the set or bag that a parameter ranges over."""
+        found = Reference(((TRUE, state),))
+        for step in parameter.steps:
+            if isinstance(step, int) or step.startswith("{"):
+                found = found.at(number(step) if isinstance(step, int) else as_number(earlier[step[1:-1]]))
+            else:
+                found = Reference(tuple((when, field_of(place, step)) for when, place in found.places))
+        return found
+
+    def is_element(self, parameter: ElementOf, index: Whole, earlier: Mapping[str, Value], state: Cell) -> Formula:
+        """Return whether there is an element of this number that differs from the one before."""
+        found, at = [], index.known or 0
+        for when, elements in self.elements(parameter, state, earlier).places:
+            assert isinstance(elements, SlotsCell)
+            differs = negation(same(elements.items[at - 1], elements.items[at])) if at else TRUE
+            found.append(all_of(when, compared("<", index, elements.length), differs))
+        return any_of(*found)
+
+    def arguments(self, rule: Rule, binding: Mapping[str, Value], state: Cell) -> dict[str, Any]:
+        """Return what the functions of a rule get for its parameters: numbers, and elements as they are before the step."""
+        found: dict[str, Any] = dict(binding)
+        for name in binding:
+            parameter = rule.params[name]
+            if isinstance(parameter, ElementOf):
+                found[name] = self.elements(parameter, state, binding).at(as_number(binding[name]))
+        return found
 
     def is_lifted(self, guard: Function) -> bool:
         """Whether a predicate only expresses a bound that is lifted."""
@@ -255,7 +291,7 @@ class Induction:
             defined = tuple(formula for _, formula in step.context.definitions.values())
             yield Obligation(step.rule.name, binding, EXECUTED, given, needed.formula, (*needed.known, *defined))
         for statement, before in zip(self.statements, stated_as, strict=True):
-            context = Collected(self.limits, self.k, definitions=dict(step.context.definitions), quiet=True)  # type: ignore[arg-type]
+            context = Collected(self.limits, self.k, definitions=dict(step.context.definitions), quiet=True)
             after = self.stated_as(statement, step.after, context)
             if before is not None and after.eq(before):
                 after = TRUE

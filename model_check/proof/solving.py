@@ -13,8 +13,8 @@ import z3
 
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
-from kafka_spec.model_check.proof.cells import fill, plain
 from kafka_spec.model_check.proof.obligations import EXECUTED, STATES, Induction, Obligation
+from kafka_spec.model_check.proof.states import fill, plain
 from kafka_spec.model_check.proof.terms import Formula, is_true
 from kafka_spec.spec.language.domain import OutOfBound, OutOfDomain, SpecError, show_change, show_path, show_value
 from kafka_spec.spec.vocabulary.table import Property, Spec

@@ -52,7 +52,9 @@ class Whole:
     @property
     def known(self) -> int | None:
         """The number, if it is a constant."""
-        return int(self.term.as_long()) if z3.is_int_value(self.term) else None
+        if self.low is not None and self.low == self.high:
+            return self.low
+        return int(self.term.as_long()) if z3.Z3_is_numeral_ast(self.term.ctx_ref(), self.term.as_ast()) else None
 
 
 @dataclass(frozen=True)
@@ -185,13 +187,25 @@ def as_truth(value: Value) -> Formula:
 
 
 def as_set(value: Value) -> MemberTruths:
-    """Return a value as a set of members; of numbers only constants are sets."""
+    """Return a value as a set of members: the bits of a number."""
     if isinstance(value, MemberTruths):
         return value
-    constant = as_number(value).known
-    if constant is None:
-        raise Untranslatable("a number that is not a constant is used as a set of members")
-    return MemberTruths(tuple(z3.BoolVal(bool(constant >> bit & 1)) for bit in range(constant.bit_length())), constant < 0)
+    whole = as_number(value)
+    if (constant := whole.known) is not None:
+        return MemberTruths(tuple(z3.BoolVal(bool(constant >> bit & 1)) for bit in range(constant.bit_length())), constant < 0)
+    if whole.low is None or whole.low < 0 or whole.high is None:
+        raise Untranslatable("the bits of a number that may be negative or has no limit")
+    return MemberTruths(tuple(whole.term / (1 << bit) % 2 == 1 for bit in range(whole.high.bit_length())))
+
+
+def shifted(sign: str, value: Value, by: int) -> Value:
+    """Return a value shifted by a known number of bits."""
+    if isinstance(value, MemberTruths):
+        bits = (*(FALSE for _ in range(by)), *value.bits) if sign == "<<" else value.bits[by:]
+        return MemberTruths(bits, value.others)
+    whole, factor = as_number(value), 1 << by
+    ends = [None if end is None else end * factor if sign == "<<" else end // factor for end in (whole.low, whole.high)]
+    return Whole(z3.simplify(whole.term * factor if sign == "<<" else whole.term / factor), *ends)
 
 
 def singleton(member: Whole) -> MemberTruths:
@@ -224,10 +238,9 @@ def has_member(members: MemberTruths, member: Whole) -> Formula:
 def equal(left: Value, right: Value) -> Formula:
     """Return whether two values are equal."""
     if isinstance(left, MemberTruths) or isinstance(right, MemberTruths):
-        try:
-            one, other = as_set(left), as_set(right)
-        except Untranslatable:
+        if any(not isinstance(one, MemberTruths) and as_number(one).known is None for one in (left, right)):
             return compared("==", as_number(left), as_number(right))
+        one, other = as_set(left), as_set(right)
         if one.others != other.others:
             return FALSE
         members = range(max(len(one.bits), len(other.bits)))

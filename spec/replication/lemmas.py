@@ -113,6 +113,29 @@ def later_requests_are_of_older_isr(s: Partition, k: Constants) -> bool:
     )
 
 
+def newer_requests_keep_to_older_isr(s: Partition, k: Constants) -> bool:
+    """The ISR of a newer request is within that of a leader, or one of a leader's ISR has left its epoch."""
+    return all(
+        s.replicas[p].leader != p
+        or s.requests[e].isr & ~s.replicas[p].isr == 0
+        or one_is_newer(s, k, s.replicas[p].isr, s.replicas[p].leader_epoch)
+        for p in range(k.replicas)
+        for e in range(s.replicas[p].leader_epoch + 1, len(s.requests))
+    )
+
+
+def later_requests_keep_to_older_isr(s: Partition, k: Constants) -> bool:
+    """The ISR of a newer request is within that of an older one, unless that was applied or has lost a member."""
+    return all(
+        s.requests[e].leader == NONE
+        or s.requests[later].isr & ~s.requests[e].isr == 0
+        or one_is_newer(s, k, s.requests[e].isr, e)
+        or is_applied(s, k, e)
+        for e in range(len(s.requests))
+        for later in range(e + 1, len(s.requests))
+    )
+
+
 def older_leaders_have_lost_a_member(s: Partition, k: Constants) -> bool:
     """Of two leaders, one of the older one's ISR has left its epoch."""
     return all(
@@ -174,6 +197,21 @@ def leaders_to_be_before_another_hold_exposed(s: Partition, k: Constants) -> boo
     )
 
 
+def isr_of_pending_requests_holds_exposed(s: Partition, k: Constants) -> bool:
+    """While a request is pending, the members of its ISR hold what replicas in older epochs have below their high watermark."""
+    return all(
+        s.requests[e].leader == NONE
+        or is_applied(s, k, e)
+        or not contains(s.requests[e].isr, m)
+        or s.replicas[r].leader_epoch >= e
+        or holds_same_prefix(s.replicas[r].log, s.replicas[m].log, s.replicas[r].high_watermark)
+        for m in range(k.replicas)
+        for r in range(k.replicas)
+        if m != r
+        for e in range(len(s.requests))
+    )
+
+
 LEMMAS = (
     *LEMMAS_OF_LOGS,
     lemma("LogsReachHighWatermark", logs_reach_high_watermark),
@@ -183,10 +221,13 @@ LEMMAS = (
     lemma("PendingRequestsCountIsr", pending_requests_count_isr),
     lemma("NewLeadersAreOfOlderIsr", new_leaders_are_of_older_isr),
     lemma("LaterRequestsAreOfOlderIsr", later_requests_are_of_older_isr),
+    lemma("NewerRequestsKeepToOlderIsr", newer_requests_keep_to_older_isr),
+    lemma("LaterRequestsKeepToOlderIsr", later_requests_keep_to_older_isr),
     lemma("OlderLeadersHaveLostAMember", older_leaders_have_lost_a_member),
     lemma("LeadersHoldExposed", leaders_hold_exposed),
     lemma("LeadersToBeHoldExposed", leaders_to_be_hold_exposed),
     lemma("LeadersBeforeAPendingOneHoldExposed", leaders_before_a_pending_one_hold_exposed),
     lemma("LeadersToBeBeforeAnotherHoldExposed", leaders_to_be_before_another_hold_exposed),
+    lemma("IsrOfPendingRequestsHoldsExposed", isr_of_pending_requests_holds_exposed),
 )
 """All lemmas."""

@@ -62,9 +62,7 @@ def fire(s: Any, k: Constants, machine: Machine, entity: tuple[int, ...], trigge
         SpecError: `k` carries no such table; the row waits for something that is not modelled yet.
     """
     root = type(s).__type__
-    if machine.name not in k._tables:
-        raise SpecError(f"machine {machine.name} is fired and k does not carry it; make k with spec.constants, or name it there")
-    machine = k._tables[machine.name]
+    machine = table_of(k, machine)
     holder, place = _machine_place(root, s, machine, entity)
     source = machine.states(holder[place] if isinstance(place, int) else getattr(holder, place))
     scope = {"s": s, "k": k, **dict(zip(machine.entity, entity, strict=True))}
@@ -92,6 +90,17 @@ def fire(s: Any, k: Constants, machine: Machine, entity: tuple[int, ...], trigge
     else:
         as_fired(holder, place, int(target))
     return True
+
+
+def table_of(k: Constants, machine: Machine) -> Machine:
+    """Return the table that `k` carries under the name of a machine.
+
+    Raises:
+        SpecError: it carries none.
+    """
+    if machine.name not in k._tables:
+        raise SpecError(f"machine {machine.name} is fired and k does not carry it; make k with spec.constants, or name it there")
+    return k._tables[machine.name]
 
 
 fire.__fires__ = True  # type: ignore[attr-defined]
