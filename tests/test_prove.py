@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,106 +19,58 @@ from examples.two_phase_commit import HASTY, TWO_PHASE_COMMIT
 from kafka_spec.__main__ import main
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
-from kafka_spec.model_check.proof import terms
-from kafka_spec.model_check.proof.cells import Limits, SequenceCell, terms_of
+from kafka_spec.model_check.proof.cells import Limits, SequenceCell
 from kafka_spec.model_check.proof.context import Collected
-from kafka_spec.model_check.proof.obligations import Induction, SymbolicStep
+from kafka_spec.model_check.proof.obligations import Induction
 from kafka_spec.model_check.proof.places import Reference
 from kafka_spec.model_check.proof.solving import prove
 from kafka_spec.model_check.proof.states import constant_cell, fill
-from kafka_spec.model_check.proof.terms import TRUE, Value, Whole, all_of, as_number, as_truth
+from kafka_spec.model_check.proof.terms import TRUE, Value, Whole
 from kafka_spec.model_check.proof.translation import SymbolicCall
-from kafka_spec.model_check.state_graph import graph_of
+from kafka_spec.model_check.proof.values import as_number, as_truth
 from kafka_spec.spec.catalogue.models import MODELS
 from kafka_spec.spec.decisions.log import divergence_offset, end_of_epoch, end_offset_for_epoch, holds_same_prefix, records_in
 from kafka_spec.spec.language import source_of
-from kafka_spec.spec.language.domain import OutOfBound, OutOfDomain, append
-from kafka_spec.spec.vocabulary.table import ItemOf, Property, Spec, SpecError
+from kafka_spec.spec.language.domain import append
+from kafka_spec.spec.vocabulary.table import Property, Spec, SpecError
+from tests.fuzz.agree import load
+from tests.fuzz.specs import text_of
+from tests.translated import At, compared, induction_of
 
 REPLICATION = [name for name in MODELS if name.startswith("replication/")]
 EXAMPLES = (QUEUE, QUEUE_THAT_WAKES_ALL, QUEUE_WITH_TWO_CONDITIONS, OVERFULL, TWO_PHASE_COMMIT, HASTY, TABLE, CARELESS)
 LIFTED = "log_size,max_records,max_leader_epoch"
 
 
+SMALL = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}
+
+
 def _induction(spec: Spec, lifted: Sequence[str] = (), **bounds: int) -> Induction:
-    values = spec.bound_values(bounds)
-    stated = [statement for statement in (*spec.properties, *spec.lemmas) if statement.kind == "invariant"]
-    return Induction(spec, values, spec.claims_at(values, stated), frozenset(lifted))
-
-
-class _At:
-    """The symbolic formulas of a spec, evaluated in one state."""
-
-    def __init__(self, induction: Induction, state: Any) -> None:
-        known = constant_cell(induction.space.root, state, induction.limits)
-        self.pairs = list(zip(terms_of(induction.state), terms_of(known), strict=True))
-
-    def value(self, term: Any, *more: tuple[Any, Any]) -> Any:
-        found = z3.simplify(z3.substitute(term, *self.pairs, *more))
-        if z3.is_bool(found):
-            assert terms.is_true(found) or terms.is_false(found), f"not decided: {found}"
-            return terms.is_true(found)
-        return found.as_long()
-
-
-def _bindings(step: SymbolicStep, state: Any) -> Iterator[tuple[tuple[int, ...], list[tuple[Any, Any]]]]:
-    """Yield the bindings that a step may be about, each with what its unknown parameters are."""
-    wholes = [as_number(value) for value in step.binding.values()]
-    items = [len(getattr(state, one.field)) if isinstance(one, ItemOf) else 0 for one in step.rule.params.values()]
-    ranges = [range(size) if one.known is None else (one.known,) for one, size in zip(wholes, items, strict=True)]
-    for binding in itertools.product(*ranges):
-        pairs = [(one.term, z3.IntVal(given)) for one, given in zip(wholes, binding, strict=True) if one.known is None]
-        yield binding, pairs
-
-
-def _agree(induction: Induction, world: Interpreter, steps: Sequence[SymbolicStep], state: Any) -> int:
-    """Compare all steps out of a state, and all statements in it; return how many steps can be taken."""
-    at, taken = _At(induction, state), 0
-    for statement in induction.statements:
-        assert at.value(induction.stated_as(statement, induction.state, induction.context())) == world.judge(statement, state), (
-            statement.name
-        )
-    for step in steps:
-        enabled = set(world.enabled(step.rule, state))
-        for binding, unknown in _bindings(step, state):
-            where = f"{step.rule.name}{binding} in {state}"
-            bounded = at.value(all_of(step.fires, *step.context.assumed), *unknown)
-            if binding not in enabled or not world.within(step.rule, state, binding):
-                assert not bounded, where
-                continue
-            assert at.value(step.fires, *unknown), where
-            taken += 1
-            executed = at.value(all_of(*(needed.formula for needed in step.context.needed)), *unknown)
-            try:
-                after = world.apply(step.rule, state, binding, beyond=True)
-            except OutOfBound:
-                assert not bounded, where
-                continue
-            except (OutOfDomain, SpecError):
-                assert not executed, where
-                continue
-            assert bounded and executed, where
-            found = world.space.fresh()
-            fill(step.after, found, lambda term, more=unknown: at.value(term, *more))
-            assert world.key(found) == world.key(after), where
-    return taken
+    return induction_of(spec, spec.bound_values(bounds), lifted)
 
 
 @pytest.mark.parametrize("spec", [*EXAMPLES, *(MODELS[name] for name in REPLICATION)], ids=lambda spec: spec.name)
 def test_the_translation_is_the_interpreter(spec: Spec) -> None:
     """In reachable states each rule can fire, and leads to a state, where the interpreter says so; so do statements."""
-    small = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}
-    induction = _induction(spec, **(small if spec.name in REPLICATION else {}))
-    world = Interpreter(spec, induction.bounds)
-    steps = list(induction.steps())
-    states = graph_of(world, 400).states
-    assert (
-        sum(
-            _agree(induction, world, steps, state)
-            for state in states[:: max(1, len(states) // (6 if spec.name in REPLICATION else 25))]
-        )
-        > 5
-    )
+    few = spec.name in REPLICATION
+    assert compared(spec, spec.bound_values(SMALL if few else {}), most=400, states=6 if few else 25) > 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["zookeeper/fixed", "kraft/fixed", "quorum/fixed"])
+def test_the_translation_of_large_models_is_the_interpreter(name: str) -> None:
+    """The same of the models of Kafka's controllers: with machines, sequences inside sequences, and requests that hold arrays."""
+    assert compared(MODELS[name], MODELS[name].bound_values({}), most=300, states=6) > 20
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_translation_of_random_specs_is_the_interpreter(seed: int, tmp_path: Path) -> None:
+    """The same of random specs, in which every construct of the language occurs; none is refused."""
+    spec: Spec = load(text_of(seed), tmp_path, f"translated_{seed}").SPEC
+    try:
+        compared(spec, spec.bound_values(dict(spec.bound_sets[0].values)), most=40, states=5)
+    except SpecError as error:
+        assert "is not an initial state" in str(error) or "does not meet the constraint" in str(error)
 
 
 def test_a_start_is_the_interpreters() -> None:
@@ -126,7 +79,7 @@ def test_a_start_is_the_interpreters() -> None:
     found = []
     for step in induction.beginnings():
         state = induction.space.fresh()
-        fill(step.after, state, lambda term: _At(induction, induction.space.fresh()).value(term))
+        fill(step.after, state, lambda term: At(induction, induction.space.fresh()).value(term))
         found.append(induction.space.root.freeze(state))
     world = Interpreter(TABLE, induction.bounds)
     assert {*found} == {world.key(state) for state in world.initial()}

@@ -14,16 +14,8 @@ from typing import Any, TypeAlias
 
 import z3
 
-from kafka_spec.model_check.proof.terms import (
-    Formula,
-    MemberTruths,
-    Untranslatable,
-    Value,
-    Whole,
-    as_number,
-    as_set,
-    chosen,
-)
+from kafka_spec.model_check.proof.terms import Formula, MemberTruths, Untranslatable, Value, Whole, chosen
+from kafka_spec.model_check.proof.values import as_number, as_set
 from kafka_spec.spec.language.domain import Array, Record, Scalar, Sequence, Type
 
 Leaf: TypeAlias = tuple[str, ...]

@@ -5,7 +5,6 @@ Each is evaluated under the condition, its *path*, that control reaches it.
 
 from __future__ import annotations
 
-import operator
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TypeAlias, assert_never
@@ -16,6 +15,7 @@ from kafka_spec.model_check.proof import places, writers
 from kafka_spec.model_check.proof.loops import Loops
 from kafka_spec.model_check.proof.places import Reference
 from kafka_spec.model_check.proof.terms import (
+    TRUE,
     Formula,
     MemberTruths,
     Truth,
@@ -24,22 +24,26 @@ from kafka_spec.model_check.proof.terms import (
     Whole,
     all_of,
     any_of,
+    compared,
+    is_false,
+    negation,
+    number,
+)
+from kafka_spec.model_check.proof.values import (
     as_number,
     as_set,
     as_truth,
+    calculated,
     combined,
-    compared,
     complement,
+    divided,
     equal,
     exclusive,
+    extreme,
     has_member,
-    is_false,
     merged,
-    negation,
-    number,
     shifted,
     singleton,
-    span,
 )
 from kafka_spec.spec.language import Function, domain, tree
 from kafka_spec.spec.language.domain import Map
@@ -53,8 +57,6 @@ _BITWISE: Mapping[str, Callable[..., Formula]] = {"&": all_of, "|": any_of, "^":
 
 class SymbolicExpressions(Loops):
     """Evaluates the expressions of one call."""
-
-    outer: Formula
 
     def absolute(self, path: Formula) -> Formula:
         """Return the condition that control is on a path of this call, that of the caller included."""
@@ -99,7 +101,7 @@ class SymbolicExpressions(Loops):
             case tree.Fire():
                 return Truth(self.fired(node, path))
             case tree.Extreme(largest, parts):
-                return self.extreme(largest, [as_number(self.simple(part, path)) for part in parts])
+                return extreme(largest, [(TRUE, as_number(self.simple(part, path))) for part in parts])
             case tree.Gathered():
                 return self.gathered(node, path)
             case tree.Primitive():
@@ -178,46 +180,29 @@ class SymbolicExpressions(Loops):
 
     def arithmetic(self, node: tree.Node, sign: str, left: Value, right: Value, path: Formula) -> Value:
         """Return the result of an operator."""
-        if sign == "<<" and as_number(left).known == 1 and not isinstance(left, MemberTruths):
-            shift = as_number(right)
-            self.context.need("a shift by 0 or more", compared(">=", shift, number(0)), self.absolute(path))
-            return singleton(shift)
         if sign in _BITWISE:
             return combined(_BITWISE[sign], as_set(left), as_set(right))
         other = as_number(right)
-        if sign in ("<<", ">>") and other.known is not None and other.known >= 0:
-            return shifted(sign, left, other.known)
-        one = as_number(left)
+        if sign in ("<<", ">>"):
+            self.context.need("a shift by 0 or more", compared(">=", other, number(0)), self.absolute(path))
+            is_one = sign == "<<" and not isinstance(left, MemberTruths) and as_number(left).known == 1
+            return singleton(other) if is_one else shifted(sign, left, other)
+        if sign in ("//", "%"):
+            self.context.need("a divisor other than 0", compared("!=", other, number(0)), self.absolute(path))
+            return divided(sign, as_number(left), other)
         if sign in ("+", "-", "*"):
-            return _plain(sign, one, other)
-        if sign in ("//", "%") and other.known is not None and other.known > 0:
-            result = one.term / other.term if sign == "//" else one.term % other.term
-            return Whole(z3.simplify(result), 0 if sign == "%" else None, other.known - 1 if sign == "%" else None)
+            return calculated(sign, as_number(left), other)
         self.refuse(node, f"{sign} of these operands")
 
     def signed(self, sign: str, value: Value) -> Value:
         """Return the result of an operator with one operand."""
-        if sign == "~":
-            return complement(as_set(value))
         whole = as_number(value)
-        return whole if sign == "+" else _plain("-", number(0), whole)
-
-    def extreme(self, largest: bool, parts: list[Whole]) -> Whole:
-        """Return the largest or the smallest of some numbers."""
-        result, *others = parts
-        for other in others:
-            closer = compared(">" if largest else "<", other, result)
-            best = as_number(self.merge(closer, other, result))
-            lows, highs = [one.low for one in (result, other)], [one.high for one in (result, other)]
-            known = highs if not largest else lows
-            near = [one for one in known if one is not None]
-            low, high = span((result, other))
-            if not largest:
-                high = min(near) if near else None
-            else:
-                low = max(near) if near else None
-            result = Whole(best.term, low, high)
-        return result
+        if sign == "~":
+            if isinstance(value, MemberTruths):
+                return complement(value)
+            bounded = whole.known is None and whole.low is not None and whole.high is not None
+            return complement(as_set(value)) if bounded else calculated("-", number(-1), whole)
+        return whole if sign == "+" else calculated("-", number(0), whole)
 
     def merge(self, test: Formula, yes: Value, no: Value) -> Value:
         """Return one of two values."""
@@ -235,7 +220,7 @@ class SymbolicExpressions(Loops):
                 at, within = as_number(self.simple(index, path)), self.reference(of, path)
                 for when, place in () if self.context.quiet else within.places:
                     self.context.need("an index in range", places.has_index(place, at), self.absolute(all_of(path, when)))
-                return within.at(at if within.at(at).places else number(0))  # out of range it does not matter which
+                return within.at(at)
             case tree.Content(option):
                 options = self.reference(option, path).places
                 for when, place in options:
@@ -291,21 +276,5 @@ class SymbolicExpressions(Loops):
         raise Untranslatable(f"{self.source.place_of(node)}: in {self.source.function.__name__}: {what}")
 
 
-_EXACT: Mapping[str, Callable[[int, int], int]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
-
-
 def _without(members: MemberTruths, others: MemberTruths) -> MemberTruths:
     return combined(all_of, members, complement(others))
-
-
-def _plain(sign: str, left: Whole, right: Whole) -> Whole:
-    """Return a sum, a difference or a product."""
-    term = {"+": left.term + right.term, "-": left.term - right.term, "*": left.term * right.term}[sign]
-    ends = (left.low, left.high, right.low, right.high)
-    low = high = None
-    if None not in ends:
-        corners = [_EXACT[sign](one, other) for one in ends[:2] for other in ends[2:]]  # type: ignore[arg-type]
-        low, high = min(corners), max(corners)
-    elif sign == "+" and left.low is not None and right.low is not None:
-        low = left.low + right.low
-    return Whole(z3.simplify(term), low, high)

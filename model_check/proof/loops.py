@@ -28,16 +28,14 @@ from kafka_spec.model_check.proof.terms import (
     Whole,
     all_of,
     any_of,
-    as_number,
-    as_set,
     compared,
     implied,
     is_false,
     is_true,
-    merged,
     negation,
     number,
 )
+from kafka_spec.model_check.proof.values import as_number, as_set, extreme, merged
 from kafka_spec.spec.language import Source, tree
 from kafka_spec.spec.language.domain import Map
 
@@ -54,6 +52,7 @@ class Loops(ABC):
     """Loops and generators of one call (`translation.SymbolicCall`)."""
 
     context: Collected
+    outer: Formula
     source: Source
     names: dict[str, Any]
     endings: list[Ending]
@@ -100,8 +99,7 @@ class Loops(ABC):
         """Yield the rounds of a loop, each with the condition that it takes place; None where their end is not known."""
         if isinstance(over, tree.Members):
             members = as_set(self.simple(over.of, path))
-            if members.others:
-                self.refuse(over, "a loop over the complement of a set")
+            self.context.need("a set that ends", negation(members.others), all_of(self.outer, path))
             return ((bit, number(member)) for member, bit in enumerate(members.bits))
         if isinstance(over, tree.Items):
             return self.items(self.reference(over.of, path), over)
@@ -217,8 +215,8 @@ class Loops(ABC):
             width = max((as_number(value).high or 0 for _, value in found), default=0) + 1
             bits = [any_of(*(all_of(t, compared("==", as_number(v), number(bit))) for t, v in found)) for bit in range(width)]
             return MemberTruths(tuple(bits))
-        self.refuse(node, f"{node.how}() of a generator")
-        raise AssertionError
+        self.context.need(f"an item for {node.how}()", any_of(*(takes for takes, _ in found)), all_of(self.outer, path))
+        return extreme(node.how == "max", [(takes, as_number(value)) for takes, value in found])
 
     def quantified(self, every: bool, item: tree.Expression, loops: tuple[tree.Loop, ...], path: Formula) -> Formula:
         """Return whether all items of a generator are true, or one is."""

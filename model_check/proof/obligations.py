@@ -27,8 +27,6 @@ from kafka_spec.model_check.proof.terms import (
     Whole,
     all_of,
     any_of,
-    as_number,
-    as_truth,
     compared,
     implied,
     is_false,
@@ -36,6 +34,7 @@ from kafka_spec.model_check.proof.terms import (
     number,
 )
 from kafka_spec.model_check.proof.translation import SymbolicCall
+from kafka_spec.model_check.proof.values import as_number, as_truth
 from kafka_spec.spec.language import Function, parameters_of, source_of
 from kafka_spec.spec.language.domain import NONE, Scalar
 from kafka_spec.spec.vocabulary.table import Among, ElementOf, ItemOf, Property, Rule, Spec
@@ -142,7 +141,7 @@ class Induction:
         unknown = z3.Int(f"{rule.name}.{name}")
         if isinstance(parameter, ItemOf):
             length = length_of(field_of(self.state, parameter.field))
-            return [Whole(unknown, 0, None if length.high is None else length.high - 1)]
+            return [number(0) if length.high == 1 else Whole(unknown, 0, None if length.high is None else length.high - 1)]
         if isinstance(parameter, ElementOf):
             high = self.elements(parameter, self.state, dict.fromkeys(parameter.names, number(0))).length.high
             return [number(index) for index in range(high or 0)]
@@ -219,7 +218,7 @@ class Induction:
         found, at = [], index.known or 0
         for when, elements in self.elements(parameter, state, earlier).places:
             assert isinstance(elements, SlotsCell)
-            differs = negation(same(elements.items[at - 1], elements.items[at])) if at else TRUE
+            differs = negation(same(elements.items[at - 1], elements.items[at], TRUE)) if at else TRUE
             found.append(all_of(when, compared("<", index, elements.length), differs))
         return any_of(*found)
 

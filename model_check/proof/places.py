@@ -8,7 +8,8 @@ from typing import TypeAlias
 
 import z3
 
-from kafka_spec.model_check.proof.cells import ArrayCell, Cell, Leaf, RecordCell, ScalarCell, SequenceCell, SlotsCell
+from kafka_spec.model_check.proof.cells import ArrayCell, Cell, Leaf, Limits, RecordCell, ScalarCell, SequenceCell, SlotsCell
+from kafka_spec.model_check.proof.states import constant_cell
 from kafka_spec.model_check.proof.terms import (
     TRUE,
     Formula,
@@ -17,13 +18,11 @@ from kafka_spec.model_check.proof.terms import (
     Whole,
     all_of,
     any_of,
-    as_number,
-    as_set,
     compared,
     is_false,
-    merged,
     number,
 )
+from kafka_spec.model_check.proof.values import as_number, as_set, merged
 from kafka_spec.spec.language.domain import Map, Maybe, Record, Scalar, Type
 
 
@@ -102,13 +101,19 @@ def items_at(place: Place, index: Whole) -> list[tuple[Formula, Place]]:
         case ArrayCell(_, items) | SlotsCell(_, items):
             if isinstance(place.type, Map):
                 items = [option_of(item).items[0] for item in items]
-            if index.known is not None:
-                return [(TRUE, items[index.known])] if 0 <= index.known < len(items) else []
+            if index.known is not None and 0 <= index.known < len(items):
+                return [(TRUE, items[index.known])]
             found = [(compared("==", index, number(position)), item) for position, item in enumerate(items)]
-            return [(when, item) for when, item in found if not is_false(when)]
+            return [(when, item) for when, item in found if not is_false(when)] or [(TRUE, _no_item(place.type))]
         case SequenceCell(type_):
             return [(TRUE, Inside(place, index, (), type_.item))]
     raise Untranslatable("an item of what is neither an array nor a sequence")
+
+
+def _no_item(type_: Type) -> Place:
+    """Return what stands at an index that is always out of range, which is noted elsewhere."""
+    item: Type = type_.item.item if isinstance(type_, Map) else type_.item  # type: ignore[union-attr]
+    return constant_cell(item, item.fresh(), Limits())
 
 
 def option_of(place: Place) -> SlotsCell:

@@ -19,8 +19,9 @@ from kafka_spec.model_check.proof.cells import (
     SlotsCell,
     leaves,
 )
-from kafka_spec.model_check.proof.order import ordered
+from kafka_spec.model_check.proof.order import comes_before, same
 from kafka_spec.model_check.proof.terms import (
+    FALSE,
     TRUE,
     Formula,
     MemberTruths,
@@ -29,12 +30,12 @@ from kafka_spec.model_check.proof.terms import (
     Whole,
     all_of,
     any_of,
-    as_number,
-    as_set,
     compared,
     implied,
+    negation,
     number,
 )
+from kafka_spec.model_check.proof.values import as_number, as_set
 from kafka_spec.spec.language.domain import Array, Collection, Record, Scalar, Sequence, Type, items_of
 
 
@@ -72,13 +73,13 @@ class Fresh:
         held = [compared("<", number(index), length) for index in range(capacity)]
         cell = SlotsCell(type_, [self.cell(type_.item, f"{name}[{index}]", when) for index, when in enumerate(held)], length)
         for index in range(1, capacity if isinstance(type_, Collection) else 0):
-            less, equal = ordered(cell.items[index - 1], cell.items[index])
-            in_order = any_of(less, equal) if isinstance(type_, Collection) and type_.repeats else less
-            self.typed.append(implied(held[index], in_order))
+            before, item = cell.items[index - 1], cell.items[index]
+            repeated = same(before, item, TRUE) if isinstance(type_, Collection) and type_.repeats else FALSE
+            self.typed.append(implied(held[index], any_of(comes_before(before, item, TRUE), repeated)))
         if type_.distinct:
             for index in range(capacity):
-                same = any_of(*(ordered(cell.items[index], cell.items[earlier])[1] for earlier in range(index)))
-                self.typed.append(implied(held[index], z3.Not(same)))
+                again = any_of(*(same(cell.items[index], cell.items[earlier], TRUE) for earlier in range(index)))
+                self.typed.append(implied(held[index], negation(again)))
         return cell
 
     def sequence(self, type_: Sequence, name: str, length: Whole) -> SequenceCell:

@@ -23,15 +23,13 @@ from kafka_spec.model_check.proof.terms import (
     Whole,
     all_of,
     any_of,
-    as_number,
-    as_truth,
     compared,
     is_false,
     is_true,
-    merged,
     negation,
     number,
 )
+from kafka_spec.model_check.proof.values import as_number, as_truth, merged
 from kafka_spec.spec.language import Function, Source, source_of, tree
 from kafka_spec.spec.language.domain import Map, machine_paths
 from kafka_spec.spec.vocabulary.table import Constants, Machine, Row

@@ -8,7 +8,7 @@ import z3
 
 from kafka_spec.model_check.proof.cells import Cell, RecordCell, SequenceCell, SlotsCell, leaves
 from kafka_spec.model_check.proof.context import Collected
-from kafka_spec.model_check.proof.order import ordered, same
+from kafka_spec.model_check.proof.order import comes_before, same
 from kafka_spec.model_check.proof.places import (
     Place,
     Reference,
@@ -32,13 +32,11 @@ from kafka_spec.model_check.proof.terms import (
     Whole,
     all_of,
     any_of,
-    as_number,
-    as_set,
     compared,
-    equal,
     negation,
     number,
 )
+from kafka_spec.model_check.proof.values import as_number, as_set, equal
 from kafka_spec.spec.language.domain import Collection, Scalar
 from kafka_spec.spec.language.domain import Sequence as SequenceType
 
@@ -58,7 +56,7 @@ def fitting(context: Collected, type_: Scalar, value: Value, when: Formula) -> V
     if type_.many:
         members = as_set(value)
         width = type_.high.bit_length()
-        beyond = any_of(z3.BoolVal(members.others), *members.bits[width:])
+        beyond = any_of(members.others, *members.bits[width:])
         context.need(f"a set within {type_.show(type_.high)}", negation(beyond), when)
         return MemberTruths(tuple(members.bit(member) for member in range(width)))
     whole, high = as_number(value), context.limits.high(type_)
@@ -115,7 +113,7 @@ def _need_tag(context: Collected, type_: SequenceType, item: RecordCell, when: F
         if name == tag:
             continue
         used = [equal(content(item.fields[tag]), number(kind)) for kind, names in members.items() if name in names]  # type: ignore[arg-type]
-        initial = same(item.fields[name], constant_cell(field, field.fresh(), context.limits))
+        initial = same(item.fields[name], constant_cell(field, field.fresh(), context.limits), TRUE)
         context.need(f"{type_.place}: {name} has a meaning", any_of(initial, *used), when)
 
 
@@ -197,7 +195,7 @@ def _held(elements: SlotsCell, index: int) -> Formula:
 
 def _copies(elements: SlotsCell, item: Cell) -> Value:
     """Return how often an item is there."""
-    found = [as_number(Truth(all_of(_held(elements, index), same(slot, item)))).term for index, slot in enumerate(elements.items)]
+    found = [as_number(Truth(same(slot, item, _held(elements, index)))).term for index, slot in enumerate(elements.items)]
     return Whole(z3.simplify(z3.Sum([z3.IntVal(0), *found])), 0, len(found))
 
 
@@ -211,7 +209,7 @@ def has(context: Collected, place: Place, values: Values, fields: Fields) -> For
     """Return whether an element is in a set or a bag."""
     elements, type_ = _elements(place)
     item = item_given(context, type_, values, fields, None)
-    return any_of(*(all_of(_held(elements, index), same(slot, item)) for index, slot in enumerate(elements.items)))
+    return any_of(*(same(slot, item, _held(elements, index)) for index, slot in enumerate(elements.items)))
 
 
 def add(context: Collected, place: Place, values: Values, fields: Fields, when: Formula) -> None:
@@ -219,10 +217,10 @@ def add(context: Collected, place: Place, values: Values, fields: Fields, when: 
     elements, type_ = _elements(place)
     item = item_given(context, type_, values, fields, when)
     if not type_.repeats:
-        there = (all_of(_held(elements, index), same(slot, item)) for index, slot in enumerate(elements.items))
+        there = (same(slot, item, _held(elements, index)) for index, slot in enumerate(elements.items))
         when = all_of(when, negation(any_of(*there)))
     _room(context, elements, when)
-    earlier = [all_of(_held(elements, index), ordered(slot, item)[0]) for index, slot in enumerate(elements.items)]
+    earlier = [comes_before(slot, item, _held(elements, index)) for index, slot in enumerate(elements.items)]
     for index in reversed(range(len(elements.items))):
         after = earlier[index - 1] if index else TRUE  # all before this one come before the item
         overwrite(elements.items[index], item, all_of(when, negation(earlier[index]), after))
@@ -237,7 +235,7 @@ def remove(context: Collected, place: Place, values: Values, fields: Fields, whe
     item = item_given(context, type_, values, fields, None)
     passed, found = FALSE, []
     for index, slot in enumerate(elements.items):
-        passed = any_of(passed, all_of(_held(elements, index), same(slot, item)))
+        passed = any_of(passed, same(slot, item, _held(elements, index)))
         found.append(passed)
     context.need("an element to remove", passed, when)
     for index, following in enumerate(elements.items[1:]):

@@ -212,6 +212,87 @@ def isr_of_pending_requests_holds_exposed(s: Partition, k: Constants) -> bool:
     )
 
 
+def leaders_hold_what_older_expose(s: Partition, k: Constants) -> bool:
+    """A leader holds what replicas in older epochs have below their high watermark."""
+    return all(s.replicas[q].leader != q or holds_older(s, k, q, s.replicas[q].leader_epoch) for q in range(k.replicas))
+
+
+def holds_older(s: Partition, k: Constants, q: int, epoch: int) -> bool:
+    """Whether a replica holds what others in epochs older than this one have below their high watermark."""
+    for r in range(k.replicas):
+        if r != q and s.replicas[r].leader_epoch < epoch:
+            if not holds_same_prefix(s.replicas[r].log, s.replicas[q].log, s.replicas[r].high_watermark):
+                return False
+    return True
+
+
+def request_has_older(s: Partition, k: Constants, request: int, epoch: int) -> bool:
+    """Whether a member of a request's ISR is in an older epoch."""
+    return any(contains(s.requests[request].isr, m) and s.replicas[m].leader_epoch < epoch for m in range(k.replicas))
+
+
+def leaders_hold_what_is_exposed_before_pending_requests(s: Partition, k: Constants) -> bool:
+    """A leader holds what is exposed before a pending request while a member of that one's ISR is older than the leader."""
+    return all(
+        s.replicas[q].leader != q
+        or s.requests[e].leader == NONE
+        or is_applied(s, k, e)
+        or not request_has_older(s, k, e, s.replicas[q].leader_epoch)
+        or holds_older(s, k, q, e)
+        for q in range(k.replicas)
+        for e in range(s.replicas[q].leader_epoch + 1, len(s.requests))
+    )
+
+
+def leaders_to_be_hold_what_is_exposed_before_pending_requests(s: Partition, k: Constants) -> bool:
+    """So does the leader of a request that is pending itself."""
+    return all(
+        s.requests[e].leader != q
+        or s.replicas[q].leader_epoch >= e
+        or s.requests[later].leader == NONE
+        or is_applied(s, k, later)
+        or not request_has_older(s, k, later, e)
+        or holds_older(s, k, q, later)
+        for q in range(k.replicas)
+        for e in range(len(s.requests))
+        for later in range(e + 1, len(s.requests))
+    )
+
+
+def leader_has_older(s: Partition, k: Constants, p: int, epoch: int) -> bool:
+    """Whether a member of a leader's ISR is in an older epoch."""
+    return any(contains(s.replicas[p].isr, m) and s.replicas[m].leader_epoch < epoch for m in range(k.replicas))
+
+
+def older_leaders_hold_what_newer_expose(s: Partition, k: Constants) -> bool:
+    """A leader holds what a newer one exposes while a member of the newer one's ISR is older than both."""
+    return all(
+        s.replicas[p].leader != p
+        or s.replicas[q].leader != q
+        or s.replicas[q].leader_epoch >= s.replicas[p].leader_epoch
+        or not leader_has_older(s, k, p, s.replicas[q].leader_epoch)
+        or holds_same_prefix(s.replicas[p].log, s.replicas[q].log, s.replicas[p].high_watermark)
+        for p in range(k.replicas)
+        for q in range(k.replicas)
+        if p != q
+    )
+
+
+def older_leaders_to_be_hold_what_newer_expose(s: Partition, k: Constants) -> bool:
+    """So does the leader of a request that is pending."""
+    return all(
+        s.replicas[p].leader != p
+        or s.requests[e].leader != q
+        or s.replicas[q].leader_epoch >= e
+        or not leader_has_older(s, k, p, e)
+        or holds_same_prefix(s.replicas[p].log, s.replicas[q].log, s.replicas[p].high_watermark)
+        for p in range(k.replicas)
+        for q in range(k.replicas)
+        if p != q
+        for e in range(s.replicas[p].leader_epoch)
+    )
+
+
 LEMMAS = (
     *LEMMAS_OF_LOGS,
     lemma("LogsReachHighWatermark", logs_reach_high_watermark),
@@ -229,5 +310,10 @@ LEMMAS = (
     lemma("LeadersBeforeAPendingOneHoldExposed", leaders_before_a_pending_one_hold_exposed),
     lemma("LeadersToBeBeforeAnotherHoldExposed", leaders_to_be_before_another_hold_exposed),
     lemma("IsrOfPendingRequestsHoldsExposed", isr_of_pending_requests_holds_exposed),
+    lemma("LeadersHoldWhatOlderExpose", leaders_hold_what_older_expose),
+    lemma("LeadersHoldWhatIsExposedBeforePendingRequests", leaders_hold_what_is_exposed_before_pending_requests),
+    lemma("LeadersToBeHoldWhatIsExposedBeforePendingRequests", leaders_to_be_hold_what_is_exposed_before_pending_requests),
+    lemma("OlderLeadersHoldWhatNewerExpose", older_leaders_hold_what_newer_expose),
+    lemma("OlderLeadersToBeHoldWhatNewerExpose", older_leaders_to_be_hold_what_newer_expose),
 )
 """All lemmas."""
