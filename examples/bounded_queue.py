@@ -5,6 +5,7 @@
     kafka-spec check examples.bounded_queue:QUEUE_THAT_WAKES_ALL              holds
     kafka-spec check examples.bounded_queue:QUEUE_WITH_TWO_CONDITIONS         holds
     kafka-spec check examples.bounded_queue:OVERFULL                          violated: NeverTooFull
+    kafka-spec prove examples.bounded_queue:QUEUE_PROVED --unbounded capacity proved: SomebodyRuns, NeverTooFull
 
 The puzzle of T. Cargill and others ("Challenge 14", c2 wiki); it deadlocks if and only if there are more threads than twice the
 capacity (M. Kuppe, "BlockingQueue").
@@ -28,6 +29,7 @@ from kafka_spec import (
     field,
     including,
     invariant,
+    lemma,
 )
 
 REFERENCE = "Kuppe, BlockingQueue"
@@ -130,6 +132,16 @@ def never_too_full(s: Buffer, k: Constants) -> bool:
     return s.size <= k.capacity
 
 
+def consumers_run(s: Buffer, k: Constants) -> bool:
+    """While the queue holds something, no consumer sleeps."""
+    return all(is_empty(s) or puts(thread, k) or runs(s, thread) for thread in range(k.threads))
+
+
+def producers_run(s: Buffer, k: Constants) -> bool:
+    """While the queue has room, no producer sleeps."""
+    return all(is_full(s, k) or takes(thread, k) or runs(s, thread) for thread in range(k.threads))
+
+
 THREAD = {"thread": A_THREAD}
 AND_WOKEN = {**THREAD, "woken": Among(A_THREAD, sleeps, or_none=True)}
 WHO = "{thread}"
@@ -159,6 +171,11 @@ PUT_AND_WAKE_ALL = Rule("Put", WHO, f"{WHO} puts, and wakes all", REFERENCE, (pu
 TAKE_AND_WAKE_ALL = Rule("Take", WHO, f"{WHO} takes, and wakes all", REFERENCE, (take, wake_all), THREAD, TAKE_GUARDS)
 QUEUE_THAT_WAKES_ALL = QUEUE.replacing(
     "bounded_queue_that_wakes_all", "each step wakes all waiters", rules=(PUT_AND_WAKE_ALL, TAKE_AND_WAKE_ALL)
+)
+QUEUE_PROVED = QUEUE_THAT_WAKES_ALL.replacing(
+    "bounded_queue_proved",
+    "each step wakes all waiters; with the lemmas that prove it",
+    lemmas=(lemma("ConsumersRun", consumers_run), lemma("ProducersRun", producers_run)),
 )
 OVERFULL = QUEUE_THAT_WAKES_ALL.replacing(
     "overfull_queue", "producers that do not look whether there is room", rules=(PUT_AND_WAKE_ALL.without_guard("is_not_full"),)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kafka_spec.model_check.check import check
@@ -52,6 +53,7 @@ def add_prove(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec]) ->
     )
     add("--seconds", type=duration, default=SECONDS, metavar="S", help=f"the time of the search before (default: {SECONDS:g})")
     add("--each", type=duration, default=EACH, metavar="S", help=f"the time for one obligation (default: {EACH:g})")
+    add("--smtlib", type=Path, metavar="FOLDER", help="also write each obligation there, for other solvers; unsat means proved")
     add("--threads", type=threads, default=cores(), metavar="N", help="processes (default: one per core)")
     add_output_options(parser, ("text", "json"))
     parser.set_defaults(run=lambda options: run_prove(options, models))
@@ -69,11 +71,14 @@ def run_prove(options: argparse.Namespace, models: Models) -> int:
     lifted = lifted_bounds(spec, bounds, options.unbounded)
     induction = Induction(spec, bounds, spec.claims_at(bounds, stated_as), lifted)
     induction.tasks  # noqa: B018 - what has no translation is refused before anything is searched
+    if options.smtlib is not None:
+        options.smtlib.mkdir(parents=True, exist_ok=True)
     judged = dataclasses.replace(spec, properties=stated_as, lemmas=())
     budget = Budget(options.seconds)
     with interruptible(budget):
         searched = check(judged, bounds, threads=options.threads, everything=True, deadlock=False, budget=budget)
-    proof = None if searched.violated else prove(induction, threads=options.threads, milliseconds=int(options.each * 1000))
+    each = int(options.each * 1000)
+    proof = None if searched.violated else prove(induction, threads=options.threads, milliseconds=each, smtlib=options.smtlib)
     write_proof(options, searched, proof)
     return VIOLATED if proof is None else AS_EXPECTED if proof.is_complete else INCONCLUSIVE
 

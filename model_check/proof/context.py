@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,10 +27,11 @@ class Needed:
 
 @dataclass
 class Collected:
-    """Collects; `k` are bounds and decisions, of which those that are lifted cannot be read."""
+    """Collects; `k` are bounds and decisions, and `least` the least values of bounds."""
 
     limits: Limits
     k: Constants
+    least: Mapping[str, int] = field(default_factory=dict)
     needed: list[Needed] = field(default_factory=list)
     assumed: list[Formula] = field(default_factory=list)
     """What a bound of the exploration demands: where it does not hold there is no step."""
@@ -58,9 +59,9 @@ class Collected:
         return z3.ForAll(list(self.bound), formula) if self.bound and not is_true(formula) else formula
 
     def constant(self, name: str) -> Whole:
-        """Return a bound or a decision."""
+        """Return a bound or a decision; a bound that is lifted is any number from its least value on."""
         if name in self.limits.lifted:
-            raise Untranslatable(f"k.{name} is read, a bound that is lifted")
+            return Whole(z3.Int(f"k.{name}"), self.least[name], None)
         return number(getattr(self.k, name))
 
     def variable(self) -> z3.ArithRef:

@@ -17,7 +17,7 @@ import z3
 from kafka_spec.model_check.proof.cells import Cell, Limits, SlotsCell, copied
 from kafka_spec.model_check.proof.context import Collected
 from kafka_spec.model_check.proof.order import same
-from kafka_spec.model_check.proof.places import Reference, field_of, length_of
+from kafka_spec.model_check.proof.places import Reference, field_of, length_of, store, value_at
 from kafka_spec.model_check.proof.states import Fresh, constant_cell
 from kafka_spec.model_check.proof.terms import (
     TRUE,
@@ -34,7 +34,7 @@ from kafka_spec.model_check.proof.terms import (
     number,
 )
 from kafka_spec.model_check.proof.translation import SymbolicCall
-from kafka_spec.model_check.proof.values import as_number, as_truth
+from kafka_spec.model_check.proof.values import as_number, as_truth, calculated
 from kafka_spec.spec.language import Function, parameters_of, source_of
 from kafka_spec.spec.language.domain import NONE, Scalar
 from kafka_spec.spec.vocabulary.table import Among, ElementOf, ItemOf, Property, Rule, Spec
@@ -92,7 +92,9 @@ class Induction:
         self.space = self.spec.space(self.bounds)
         fresh = Fresh(self.limits)
         self.state = fresh.cell(self.space.root, "s")
-        self.typed = fresh.typed
+        self.least = {name: self.spec.bounds[name].low for name in self.lifted}
+        self.lifts = [z3.Int(f"k.{name}") >= low for name, low in sorted(self.least.items())]
+        self.typed = [*fresh.typed, *self.lifts]
 
     # formulas
 
@@ -112,7 +114,7 @@ class Induction:
 
     def context(self) -> Collected:
         """Return a context in which nothing is collected yet."""
-        return Collected(self.limits, self.k)
+        return Collected(self.limits, self.k, self.least)
 
     def stated_as(self, statement: Property, state: Cell, context: Collected) -> Formula:
         """Return that a statement holds in a state."""
@@ -162,12 +164,16 @@ class Induction:
         for guard in rule.bound_guards:
             if not self.is_lifted(guard):
                 fires = all_of(fires, self.holds(context, guard, scope, fires))
+        for limit in rule.limits:
+            if limit.name not in self.lifted:
+                spent = value_at(field_of(field_of(state, "spent"), limit.name))
+                fires = all_of(fires, compared("<", as_number(spent), number(self.bounds[limit.name])))
         after = copied(state)
         scope = self.scope(after, given)
         if not is_false(fires):
             for effect in rule.effects:
                 self.call(context, effect, scope, fires)
-            self.count(rule, after, context, fires)
+            self.count(rule, after, fires)
         return SymbolicStep(rule, binding, fires, after, context)
 
     def admitted(self, rule: Rule, binding: Mapping[str, Value], context: Collected, state: Cell) -> Formula:
@@ -236,14 +242,11 @@ class Induction:
         text = source_of(guard).text
         return any(f"k.{name}" in text for name in self.lifted)
 
-    def count(self, rule: Rule, after: Any, context: Collected, fires: Formula) -> None:
+    def count(self, rule: Rule, after: Cell, fires: Formula) -> None:
         """Count a firing for the bounds that limit the rule."""
         for limit in rule.limits:
-            cell = after.fields["spent"].fields[limit.name]
-            more = Whole(z3.simplify(cell.value.term + 1), 0, None)
-            if limit.name not in self.lifted:
-                context.assume(more.term <= self.bounds[limit.name], fires)
-            cell.value = Whole(more.term, 0, cell.value.high)
+            cell = field_of(field_of(after, "spent"), limit.name)
+            store(cell, calculated("+", as_number(value_at(cell)), number(1)), fires)
 
     def steps(self) -> Iterator[SymbolicStep]:
         """Yield the steps of all rules."""
@@ -279,7 +282,7 @@ class Induction:
         given = (*self.typed, *stated_as, *defined)
         yield lambda: (Obligation(STATES, (), EXECUTED, given, needed.formula) for needed in context.needed)
         for step in self.beginnings():
-            yield functools.partial(self.of_step, step, (), [None] * len(self.statements))
+            yield functools.partial(self.of_step, step, tuple(self.lifts), [None] * len(self.statements))
         for step in self.steps():
             yield functools.partial(self.of_step, step, given, stated_as)
 
@@ -290,7 +293,8 @@ class Induction:
             defined = tuple(formula for _, formula in step.context.definitions.values())
             yield Obligation(step.rule.name, binding, EXECUTED, given, needed.formula, (*needed.known, *defined))
         for statement, before in zip(self.statements, stated_as, strict=True):
-            context = Collected(self.limits, self.k, definitions=dict(step.context.definitions), quiet=True)
+            context = self.context()
+            context.definitions, context.quiet = dict(step.context.definitions), True
             after = self.stated_as(statement, step.after, context)
             if before is not None and after.eq(before):
                 after = TRUE

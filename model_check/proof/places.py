@@ -85,6 +85,13 @@ def content(place: Place) -> Reference | Value:
     return Reference(((TRUE, place),))
 
 
+def value_at(place: Place) -> Value:
+    """Return the number or set at a place."""
+    found = content(place)
+    assert not isinstance(found, Reference)
+    return found
+
+
 def field_of(place: Place, name: str) -> Place:
     """Return the place of a field of a record."""
     match place:
@@ -180,9 +187,7 @@ def overwrite(target: Place, source: Place | None, when: Formula) -> None:
                 overwrite(field_of(target, name), None if source is None else field_of(source, name), when)
         case _:
             assert isinstance(target.type, Scalar)
-            value = number(target.type.initial) if source is None else content(source)
-            assert not isinstance(value, Reference)
-            store(target, value, when)
+            store(target, number(target.type.initial) if source is None else value_at(source), when)
 
 
 def merged_column(when: Formula, new: z3.ArrayRef, old: z3.ArrayRef) -> z3.ArrayRef:
@@ -199,5 +204,5 @@ def resize(sequence: SlotsCell | SequenceCell, length: Whole, when: Formula) -> 
 
 __all__ = [
     "Inside", "Place", "Reference", "content", "field_of", "has_index", "is_present", "items_at", "length_of", "one_of",
-    "option_of", "overwrite", "resize", "store",
+    "option_of", "overwrite", "resize", "store", "value_at",
 ]  # fmt: skip

@@ -5,15 +5,16 @@ from __future__ import annotations
 import dataclasses
 import multiprocessing
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import z3
 
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
-from kafka_spec.model_check.proof.obligations import EXECUTED, STATES, Induction, Obligation
+from kafka_spec.model_check.proof.obligations import EXECUTED, STATES, Induction, Obligation, shown_binding
 from kafka_spec.model_check.proof.states import fill, plain
 from kafka_spec.model_check.proof.terms import Formula, is_true
 from kafka_spec.spec.language.domain import OutOfBound, OutOfDomain, SpecError, show_change, show_path, show_value
@@ -125,24 +126,38 @@ def decide(obligation: Obligation, milliseconds: int) -> tuple[Answer, Any]:
     return "proved", None
 
 
-def prove(induction: Induction, *, threads: int = 1, milliseconds: int = 20_000) -> Proof:
-    """Prove that all statements hold in every reachable state, as far as the solver can."""
+def prove(induction: Induction, *, threads: int = 1, milliseconds: int = 20_000, smtlib: Path | None = None) -> Proof:
+    """Prove that all statements hold in every reachable state, as far as the solver can.
+
+    With `smtlib`, each obligation is also written to a file of that folder; it is proved if a solver says `unsat`.
+    """
     began = time.perf_counter()
     proof = Proof(induction.spec, induction.bounds, induction.lifted, induction.statements)
-    for decided in _decided(induction, induction.tasks, threads, milliseconds):
+    work = Work(induction, induction.tasks, milliseconds, smtlib)
+    for decided in _decided(work, threads):
         for place, answer, seconds, induced in decided:
             proof.cells.setdefault(place, Standing()).add(answer, seconds, induced)
     proof.seconds = time.perf_counter() - began
     return proof
 
 
-_work: list[Any] = []
+@dataclass(frozen=True)
+class Work:
+    """What is to be proved, in parts, in how much time for each obligation, and where they are written."""
+
+    induction: Induction
+    tasks: Sequence[Callable[[], Iterator[Obligation]]]
+    milliseconds: int
+    smtlib: Path | None
+
+
+_work: list[Work] = []
 """What forked processes work on."""
 
 
-def _decided(induction: Induction, tasks: Sequence[Any], threads: int, milliseconds: int) -> Iterator[list[Decided]]:
-    _work[:] = [induction, tasks, milliseconds]
-    numbers = range(len(tasks))
+def _decided(work: Work, threads: int) -> Iterator[list[Decided]]:
+    _work[:] = [work]
+    numbers = range(len(work.tasks))
     if threads == 1:
         yield from map(_decide, numbers)
         return
@@ -151,14 +166,24 @@ def _decided(induction: Induction, tasks: Sequence[Any], threads: int, milliseco
 
 
 def _decide(number: int) -> list[Decided]:
-    induction, tasks, milliseconds = _work
+    (work,) = _work
     found: list[Decided] = []
-    for obligation in tasks[number]():
+    for place, obligation in enumerate(work.tasks[number]()):
         began = time.perf_counter()
-        answer, model = decide(obligation, milliseconds)
-        induced = induced_by(induction, obligation, model) if answer == "not proved" else None
+        if work.smtlib is not None and not is_true(obligation.goal):
+            _write(obligation, work.smtlib / f"{number:04}-{place:04}.smt2")
+        answer, model = decide(obligation, work.milliseconds)
+        induced = induced_by(work.induction, obligation, model) if answer == "not proved" else None
         found.append(((obligation.rule, obligation.statement), answer, time.perf_counter() - began, induced))
     return found
+
+
+def _write(obligation: Obligation, file: Path) -> None:
+    """Write an obligation as SMT-LIB 2."""
+    solver = z3.Solver()
+    solver.add(*obligation.refuted_by)
+    step = f"{obligation.rule}{shown_binding(obligation.binding)}"
+    file.write_text(f"; {step} keeps: {obligation.statement}\n(set-logic ALL)\n{solver.to_smt2()}", encoding="utf-8")
 
 
 def induced_by(induction: Induction, obligation: Obligation, model: Any) -> Induced | None:

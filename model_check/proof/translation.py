@@ -204,7 +204,7 @@ class SymbolicCall(SymbolicExpressions):
         machine = table_of(self.context.k, node.machine)
         entity = [as_number(self.simple(index, path)) for index in node.entity]
         state = self.machine_state(node.state, machine, entity, path)
-        source = as_number(places.one_of((when, places.content(place)) for when, place in state.places))  # type: ignore[misc]
+        source = as_number(places.one_of((when, places.value_at(place)) for when, place in state.places))
         scope: dict[str, Known] = {"s": self.value(node.state, path), "k": self.value(node.constants, path)}
         scope |= dict(zip(machine.entity, entity, strict=True))
         rows = machine.rows_of(node.trigger)

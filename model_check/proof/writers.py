@@ -12,13 +12,13 @@ from kafka_spec.model_check.proof.order import comes_before, same
 from kafka_spec.model_check.proof.places import (
     Place,
     Reference,
-    content,
     field_of,
     is_present,
     option_of,
     overwrite,
     resize,
     store,
+    value_at,
 )
 from kafka_spec.model_check.proof.states import constant_cell
 from kafka_spec.model_check.proof.terms import (
@@ -112,7 +112,7 @@ def _need_tag(context: Collected, type_: SequenceType, item: RecordCell, when: F
     for name, field in item.type.fields.items():
         if name == tag:
             continue
-        used = [equal(content(item.fields[tag]), number(kind)) for kind, names in members.items() if name in names]  # type: ignore[arg-type]
+        used = [equal(value_at(item.fields[tag]), number(kind)) for kind, names in members.items() if name in names]
         initial = same(item.fields[name], constant_cell(field, field.fresh(), context.limits), TRUE)
         context.need(f"{type_.place}: {name} has a meaning", any_of(initial, *used), when)
 
@@ -137,9 +137,7 @@ def append(context: Collected, place: Place, values: Values, fields: Fields, whe
             part: Place = item
             for name in leaf:
                 part = field_of(part, name)
-            value = content(part)
-            assert not isinstance(value, Reference)
-            place.write(leaf, scalar, place.length, value, when)
+            place.write(leaf, scalar, place.length, value_at(part), when)
     resize(place, _more(place.length, 1), when)
 
 

@@ -186,7 +186,7 @@ ControllerElectLeader(replica) ==
 \* ZooKeeper names the replica as leader or in the ISR.
 ReplicaMattersToQuorum(s, replica) == s.quorum.leader = replica \/ replica \in s.quorum.isr
 
-\* The leader and the ISR without the replica: a last member stays in the ISR, but not as the leader.
+\* The leader and the ISR without the replica: a last member that leads stays in the ISR, any other leaves it.
 LeaderAndIsrWithout(leader, isr, replica) ==
   IF leader # replica THEN <<leader, isr \ {replica}>>
   ELSE IF isr = {replica} THEN <<NONE, isr>>
