@@ -62,11 +62,6 @@ def is_applied(s: Partition, k: Constants, request: int) -> bool:
     return any(s.requests[request].leader == m and s.replicas[m].leader_epoch >= request for m in range(k.replicas))
 
 
-def isr_has_older(s: Partition, k: Constants, epoch: int) -> bool:
-    """Whether a member of ZooKeeper's ISR is in an older epoch."""
-    return any(contains(s.quorum.isr, m) and s.replicas[m].leader_epoch < epoch for m in range(k.replicas))
-
-
 def old_leaders_cannot_commit_without_isr(s: Partition, k: Constants) -> bool:
     """A leader counts all of ZooKeeper's ISR, or one of its own ISR has left its epoch."""
     return all(
@@ -146,54 +141,6 @@ def older_leaders_have_lost_a_member(s: Partition, k: Constants) -> bool:
         for p in range(k.replicas)
         for q in range(k.replicas)
         if p != q
-    )
-
-
-def leaders_hold_exposed(s: Partition, k: Constants) -> bool:
-    """A leader holds what is exposed while one of ZooKeeper's ISR is in an epoch older than its own."""
-    return all(
-        s.replicas[q].leader != q or not isr_has_older(s, k, s.replicas[q].leader_epoch) or holds_exposed(s, k, q)
-        for q in range(k.replicas)
-    )
-
-
-def leaders_to_be_hold_exposed(s: Partition, k: Constants) -> bool:
-    """So does the leader of a request that it has not applied yet, while one of ZooKeeper's ISR is older than the request."""
-    return all(
-        s.replicas[q].leader_epoch >= e or s.requests[e].leader != q or not isr_has_older(s, k, e) or holds_exposed(s, k, q)
-        for q in range(k.replicas)
-        for e in range(len(s.requests))
-    )
-
-
-def leaders_before_a_pending_one_hold_exposed(s: Partition, k: Constants) -> bool:
-    """So does a leader, while another is to lead by a newer request that it has not applied since it was in an older epoch."""
-    return all(
-        s.replicas[q].leader != q
-        or s.requests[e].leader != p
-        or s.replicas[p].leader_epoch >= s.replicas[q].leader_epoch
-        or not isr_has_older(s, k, e)
-        or holds_exposed(s, k, q)
-        for p in range(k.replicas)
-        for q in range(k.replicas)
-        if p != q
-        for e in range(s.replicas[q].leader_epoch + 1, len(s.requests))
-    )
-
-
-def leaders_to_be_before_another_hold_exposed(s: Partition, k: Constants) -> bool:
-    """So does the leader of a request that is pending, while another pending one is to follow it."""
-    return all(
-        s.requests[e].leader != q
-        or s.replicas[q].leader_epoch >= e
-        or s.requests[later].leader != p
-        or s.replicas[p].leader_epoch >= e
-        or not isr_has_older(s, k, later)
-        or holds_exposed(s, k, q)
-        for p in range(k.replicas)
-        for q in range(k.replicas)
-        for e in range(len(s.requests))
-        for later in range(e + 1, len(s.requests))
     )
 
 
@@ -305,10 +252,6 @@ LEMMAS = (
     lemma("NewerRequestsKeepToOlderIsr", newer_requests_keep_to_older_isr),
     lemma("LaterRequestsKeepToOlderIsr", later_requests_keep_to_older_isr),
     lemma("OlderLeadersHaveLostAMember", older_leaders_have_lost_a_member),
-    lemma("LeadersHoldExposed", leaders_hold_exposed),
-    lemma("LeadersToBeHoldExposed", leaders_to_be_hold_exposed),
-    lemma("LeadersBeforeAPendingOneHoldExposed", leaders_before_a_pending_one_hold_exposed),
-    lemma("LeadersToBeBeforeAnotherHoldExposed", leaders_to_be_before_another_hold_exposed),
     lemma("IsrOfPendingRequestsHoldsExposed", isr_of_pending_requests_holds_exposed),
     lemma("LeadersHoldWhatOlderExpose", leaders_hold_what_older_expose),
     lemma("LeadersHoldWhatIsExposedBeforePendingRequests", leaders_hold_what_is_exposed_before_pending_requests),
