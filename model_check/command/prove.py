@@ -24,7 +24,7 @@ from kafka_spec.model_check.command.options import (
     threads,
     write,
 )
-from kafka_spec.model_check.exploration import Budget, Exploration
+from kafka_spec.model_check.exploration import Budget, EngineError, Exploration
 from kafka_spec.model_check.report.escape import plain
 from kafka_spec.model_check.within import reading
 from kafka_spec.spec.optional_dependencies import needing
@@ -53,6 +53,7 @@ def add_prove(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec]) ->
     )
     add("--seconds", type=duration, default=SECONDS, metavar="S", help=f"the time of the search before (default: {SECONDS:g})")
     add("--each", type=duration, default=EACH, metavar="S", help=f"the time for one obligation (default: {EACH:g})")
+    add("--anyway", action="store_true", help="try the induction even if the search finds a violation: which rule keeps what")
     add("--smtlib", type=Path, metavar="FOLDER", help="also write each obligation there, for other solvers; unsat means proved")
     add("--threads", type=threads, default=cores(), metavar="N", help="processes (default: one per core)")
     add_output_options(parser, ("text", "json"))
@@ -78,9 +79,12 @@ def run_prove(options: argparse.Namespace, models: Models) -> int:
     with interruptible(budget):
         searched = check(judged, bounds, threads=options.threads, everything=True, deadlock=False, budget=budget)
     each = int(options.each * 1000)
-    proof = None if searched.violated else prove(induction, threads=options.threads, milliseconds=each, smtlib=options.smtlib)
+    refuted = bool(searched.violated) and not options.anyway
+    proof = None if refuted else prove(induction, threads=options.threads, milliseconds=each, smtlib=options.smtlib)
+    if searched.violated and proof is not None and proof.is_complete:
+        raise EngineError(f"the search violates {', '.join(searched.violated)}, and the solver says that every rule keeps it")
     write_proof(options, searched, proof)
-    return VIOLATED if proof is None else AS_EXPECTED if proof.is_complete else INCONCLUSIVE
+    return VIOLATED if searched.violated else AS_EXPECTED if proof is not None and proof.is_complete else INCONCLUSIVE
 
 
 def claims_of(spec: Spec, names: Sequence[str] | None) -> tuple[Property, ...]:

@@ -267,36 +267,42 @@ class Induction:
     # obligations
 
     @cached_property
+    def supposed(self) -> tuple[Collected, list[Formula]]:
+        """The statements about any state, and what their translation collects."""
+        context = self.context()
+        return context, [self.stated_as(statement, self.state, context) for statement in self.statements]
+
+    @cached_property
+    def given(self) -> tuple[Formula, ...]:
+        """What is given of the state before a step: its types and all statements."""
+        context, supposed = self.supposed
+        return (*self.typed, *supposed, *(formula for _, formula in context.definitions.values()))
+
+    @cached_property
     def tasks(self) -> Sequence[Callable[[], Iterator[Obligation]]]:
         """All that has to be proved, in parts that can be worked on side by side.
 
         Raises:
             Untranslatable: the spec has something that has no translation.
         """
-        return list(self._tasks())
+        context, _ = self.supposed
+        steps = [functools.partial(self.of_step, step) for step in (*self.beginnings(), *self.steps())]
+        return [lambda: (Obligation(STATES, (), EXECUTED, self.given, needed.formula) for needed in context.needed), *steps]
 
-    def _tasks(self) -> Iterator[Callable[[], Iterator[Obligation]]]:
-        context = self.context()
-        stated_as = [self.stated_as(statement, self.state, context) for statement in self.statements]
-        defined = tuple(formula for _, formula in context.definitions.values())
-        given = (*self.typed, *stated_as, *defined)
-        yield lambda: (Obligation(STATES, (), EXECUTED, given, needed.formula) for needed in context.needed)
-        for step in self.beginnings():
-            yield functools.partial(self.of_step, step, tuple(self.lifts), [None] * len(self.statements))
-        for step in self.steps():
-            yield functools.partial(self.of_step, step, given, stated_as)
-
-    def of_step(self, step: SymbolicStep, given: tuple[Formula, ...], stated_as: Sequence[Formula | None]) -> Iterator[Obligation]:
-        """Yield what has to be proved of one step."""
+    def of_step(self, step: SymbolicStep) -> Iterator[Obligation]:
+        """Yield what has to be proved of one step, or of an initial state."""
+        given, supposed = self.given, self.supposed[1]
+        if step.rule is self.spec.start:
+            given, supposed = tuple(self.lifts), [TRUE] * len(supposed)
         binding = tuple(step.binding.items())
         for needed in step.context.needed:
             defined = tuple(formula for _, formula in step.context.definitions.values())
             yield Obligation(step.rule.name, binding, EXECUTED, given, needed.formula, (*needed.known, *defined))
-        for statement, before in zip(self.statements, stated_as, strict=True):
+        for statement, before in zip(self.statements, supposed, strict=True):
             context = self.context()
             context.definitions, context.quiet = dict(step.context.definitions), True
             after = self.stated_as(statement, step.after, context)
-            if before is not None and after.eq(before):
+            if after.eq(before):
                 after = TRUE
             defined = tuple(formula for _, formula in context.definitions.values())
             also = (step.fires, *step.context.assumed, *defined)

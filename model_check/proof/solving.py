@@ -34,6 +34,8 @@ class Induced:
     statement: str
     before: tuple[tuple[str, str], ...]
     """Every field of the state, as a person reads it."""
+    initial: tuple[str, ...] = ()
+    """The fields that have their initial value."""
     changed: tuple[tuple[str, str, str], ...] = ()
     """The fields that the step changes, before and after."""
     why: str = ""
@@ -211,7 +213,9 @@ def _confirmed(induction: Induction, world: Interpreter, obligation: Obligation,
     """Return a counterexample, replayed by the interpreter."""
     what = f"{obligation.rule}{binding} and {obligation.statement}"
     fields = tuple((show_path(one.path), show_value(one.type, one.before)) for one in world.space.fields(state))
-    found = Induced(obligation.rule, binding, obligation.statement, fields)
+    special = {show_path(one.path) for one in world.space.changes(world.space.fresh(), state)}
+    initial = tuple(path for path, _ in fields if path not in special)
+    found = Induced(obligation.rule, binding, obligation.statement, fields, initial)
     try:
         after = _replayed(induction, world, obligation, binding, state)
     except OutOfBound as error:

@@ -23,11 +23,12 @@ def _lines(searched: Exploration, proof: Proof | None, traces: Mapping[str, Trac
     bounds = ", ".join(f"{name}={value}" for name, value in searched.bounds.items())
     extent = "all" if searched.complete else f"not all ({searched.stopped})"
     yield f"{spec.name}: searched {searched.distinct:,} states at {bounds}, {extent} of them"
+    for trace in traces.values():
+        yield ""
+        yield trace_text(trace, spec)
     if proof is None:
+        yield ""
         yield "not proved: a statement is violated"
-        for trace in traces.values():
-            yield ""
-            yield trace_text(trace, spec)
         return
     fixed = ", ".join(f"{name}={value}" for name, value in proof.bounds.items() if name not in proof.lifted)
     every = f", for every {', '.join(sorted(proof.lifted))}" if proof.lifted else ""
@@ -38,12 +39,12 @@ def _lines(searched: Exploration, proof: Proof | None, traces: Mapping[str, Trac
         of_claim = {rule: cell for (rule, statement), cell in proof.cells.items() if statement == name}
         opened = ", ".join(f"{rule} ({_why(cell)})" for rule, cell in of_claim.items() if cell.open or cell.undecided)
         yield f"  {name:<{width}}  {sum(cell.proved for cell in of_claim.values()):>6}  {opened or '-'}"
-    for cell in proof.cells.values():
-        if cell.induced is not None:
-            yield ""
-            yield from _induced_lines(cell.induced, searched.complete)
+    shown = {cell.induced.statement: cell.induced for cell in reversed(proof.cells.values()) if cell.induced is not None}
+    for found in reversed(shown.values()):  # of each statement the first
+        yield ""
+        yield from _induced_lines(found, searched.complete)
     yield ""
-    yield _verdict(proof)
+    yield "not proved: a statement is violated" if traces else _verdict(proof)
 
 
 def _why(cell: Standing) -> str:
@@ -54,6 +55,8 @@ def _verdict(proof: Proof) -> str:
     stated = [statement.name for statement in proof.statements if statement not in proof.spec.lemmas]
     if proof.is_complete:
         return f"proved: {', '.join(stated)}"
+    if not any(cell.open or cell.undecided for (_, statement), cell in proof.cells.items() if statement != EXECUTED):
+        return f"kept by every step that can be executed: {', '.join(stated)}; not proved, since that is open"
     shown = any(cell.induced is not None for cell in proof.cells.values())
     hint = "; no state is shown where a bound is lifted: leave --unbounded out to see one" if proof.lifted and not shown else ""
     return f"not proved{hint}"
@@ -64,7 +67,8 @@ def _induced_lines(found: Induced, complete: bool) -> Iterator[str]:
     given = ", ".join(map(str, found.binding))
     yield f"{found.rule}({given}) does not keep {found.statement}" if found.rule != STATES else "a statement cannot be executed"
     yield "  in this state, which the statements do not exclude:"
-    yield from (f"    {path} = {value}" for path, value in found.before)
+    yield from (f"    {path} = {value}" for path, value in found.before if path not in found.initial)
+    yield from ("    all other fields have their initial value" for _ in found.initial[:1])
     yield f"  {found.why}" if found.why else "  after the step:"
     yield from (f"    {path}: {before} -> {after}" for path, before, after in found.changed)
     if complete:

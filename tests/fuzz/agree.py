@@ -27,6 +27,7 @@ from kafka_spec.model_check.record.fingerprint import VERIFY_SEED
 from kafka_spec.model_check.search import embedded, frontier
 from kafka_spec.model_check.traces.counterexample import trace_of
 from kafka_spec.spec.vocabulary.table import Spec, SpecError
+from tests import translated
 from tests.fuzz.search import Independent
 
 EACH = 5
@@ -50,6 +51,8 @@ class Tally:
     """What explores on Spark, if it takes part."""
     on_spark: int = 0
     """The searches that Spark made too."""
+    translated: int = 0
+    """The steps on which the translation to formulas (`kafka-spec prove`) agrees with the interpreter."""
 
     def reported(self) -> str:
         """Return what was compared, in a sentence."""
@@ -57,7 +60,8 @@ class Tally:
         return (
             f"{self.specs:,} specs of {self.seeds:,} seeds, {self.searches:,} searches by six readings, "
             f"{self.complete:,} of them complete, {self.faulty:,} of what cannot be executed; "
-            f"{self.states:,} states; {self.on_spark:,} searches on Spark, too; verdicts: {verdicts}"
+            f"{self.states:,} states; {self.on_spark:,} searches on Spark, too; {self.translated:,} steps of formulas; "
+            f"verdicts: {verdicts}"
         )
 
 
@@ -167,6 +171,8 @@ def differs(spec: Spec, bounds: Mapping[str, int], everything: bool, tally: Tall
             return f"{part} of the oracle: {ours}, of the independent search: {other}"
     for name in first.findings:
         trace_of(first, name)
+    if everything and tally.searches % EACH == 1:
+        tally.translated += translated.compared(spec, bounds, most=40, states=4)
     return ""
 
 
