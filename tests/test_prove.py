@@ -259,6 +259,7 @@ def _answer_of_cvc5(file: Path) -> str:
     solver, symbols = cvc5.Solver(terms), cvc5.SymbolManager(terms)
     solver.setOption("tlimit-per", "60000")
     solver.setOption("enum-inst", "true")  # it instantiates quantifiers for which it has no pattern
+    solver.setOption("fresh-binders", "true")
     parser = cvc5.InputParser(solver, symbols)
     parser.setFileInput(cvc5.InputLanguage.SMT_LIB_2_6, str(file))
     answers = []

@@ -82,22 +82,15 @@ class SymbolicExpressions(Loops):
             case tree.Choice(test, yes, no):
                 when = self.truth(test, path)
                 return self.merge(when, self.simple(yes, all_of(path, when)), self.simple(no, all_of(path, negation(when))))
-            case tree.Not() | tree.Comparison() | tree.Contained():
+            case tree.Not() | tree.Comparison() | tree.Contained() | tree.Present():
                 return Truth(self.truth(node, path))
             case tree.Call():
                 (result,) = self.called(node, path)
                 return result
             case tree.Length(of):
                 return self.reference(of, path).length
-            case tree.Present(option):
-                return Truth(self.of_places(option, path, places.is_present))
-            case tree.Has(elements, given):
-                what = self.given(given, path)
-                return Truth(self.of_places(elements, path, lambda place: writers.has(self.context, place, *what)))
-            case tree.Count(elements, given):
-                what = self.given(given, path)
-                found = self.reference(elements, path).places
-                return places.one_of((when, writers.count(self.context, place, *what)) for when, place in found)
+            case tree.Has(elements, given) | tree.Count(elements, given):
+                return self.of_elements(isinstance(node, tree.Has), self.reference(elements, path), self.given(given, path))
             case tree.Fire():
                 return Truth(self.fired(node, path))
             case tree.Extreme(largest, parts):
@@ -130,6 +123,8 @@ class SymbolicExpressions(Loops):
                 return all_of(*found)
             case tree.Contained(one, among):
                 return self.contained(self.value(one, path), among, path)
+            case tree.Present(option):
+                return self.of_places(option, path, places.is_present)
         return as_truth(self.simple(node, path))
 
     def comparison(self, sign: str, left: Value, right: Value) -> Formula:
@@ -153,6 +148,12 @@ class SymbolicExpressions(Loops):
                 if isinstance(one, Reference):
                     return self.of_places(of, path, lambda place: writers.has(self.context, place, [one], {}))
                 return self.some_item(within, lambda item: equal(one, item))
+
+    def of_elements(self, has: bool, elements: Reference, given: tuple[writers.Values, writers.Fields]) -> Value:
+        """Return whether an element is in a set or a bag, or how often."""
+        if has:
+            return Truth(any_of(*(all_of(w, writers.has(self.context, place, *given)) for w, place in elements.places)))
+        return places.one_of((when, writers.count(self.context, place, *given)) for when, place in elements.places)
 
     def of_places(self, node: tree.Expression, path: Formula, question: Callable[[places.Place], Formula]) -> Formula:
         """Return the answer of a question about the place that an expression means."""

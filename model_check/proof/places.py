@@ -118,7 +118,7 @@ def items_at(place: Place, index: Whole) -> list[tuple[Formula, Place]]:
 
 
 def _no_item(type_: Type) -> Place:
-    """Return what stands at an index that is always out of range, which is noted elsewhere."""
+    """Return an item for an index that is always out of range, which is noted elsewhere."""
     item: Type = type_.item.item if isinstance(type_, Map) else type_.item  # type: ignore[union-attr]
     return constant_cell(item, item.fresh(), Limits())
 

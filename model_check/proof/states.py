@@ -1,4 +1,4 @@
-"""Cells of states that are unknown, and of states of Python; and the way back to these."""
+"""Cells of states that are unknown, and of states of Python; and states of Python from cells."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ from kafka_spec.model_check.proof.terms import (
     any_of,
     compared,
     implied,
-    negation,
     number,
 )
 from kafka_spec.model_check.proof.values import as_number, as_set
@@ -76,10 +75,6 @@ class Fresh:
             before, item = cell.items[index - 1], cell.items[index]
             repeated = same(before, item, TRUE) if isinstance(type_, Collection) and type_.repeats else FALSE
             self.typed.append(implied(held[index], any_of(comes_before(before, item, TRUE), repeated)))
-        if type_.distinct:
-            for index in range(capacity):
-                again = any_of(*(same(cell.items[index], cell.items[earlier], TRUE) for earlier in range(index)))
-                self.typed.append(implied(held[index], negation(again)))
         return cell
 
     def sequence(self, type_: Sequence, name: str, length: Whole) -> SequenceCell:
