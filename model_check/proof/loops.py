@@ -29,6 +29,7 @@ from kafka_spec.model_check.proof.terms import (
     all_of,
     any_of,
     compared,
+    folded,
     implied,
     is_false,
     is_true,
@@ -210,7 +211,7 @@ class Loops(ABC):
         found = list(self.generated(node.item, node.loops, path))
         if node.how == "sum":
             terms = [z3.If(takes, as_number(value).term, 0) for takes, value in found]
-            return Whole(z3.simplify(z3.Sum([z3.IntVal(0), *terms])), None, None)
+            return Whole(folded(z3.Sum([z3.IntVal(0), *terms])), None, None)
         if node.how == "set_of":
             width = max((as_number(value).high or 0 for _, value in found), default=0) + 1
             bits = [any_of(*(all_of(t, compared("==", as_number(v), number(bit))) for t, v in found)) for bit in range(width)]

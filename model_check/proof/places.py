@@ -19,6 +19,7 @@ from kafka_spec.model_check.proof.terms import (
     all_of,
     any_of,
     compared,
+    folded,
     is_false,
     number,
 )
@@ -139,7 +140,7 @@ def length_of(place: Place) -> Whole:
     match place:
         case ArrayCell(Map(), items):
             lengths = [option_of(item).length.term for item in items]
-            return Whole(z3.simplify(z3.Sum([z3.IntVal(0), *lengths])), 0, len(items))
+            return Whole(folded(z3.Sum([z3.IntVal(0), *lengths])), 0, len(items))
         case ArrayCell(_, items):
             return number(len(items))
         case SequenceCell() | SlotsCell():

@@ -133,6 +133,11 @@ def chosen(test: Formula, yes: Any, no: Any) -> Any:
     return z3.If(test, yes, no)
 
 
+def folded(term: z3.ArithRef) -> z3.ArithRef:
+    """Return a term, as a number if its parts are; to simplify more takes as long as the term is large."""
+    return z3.simplify(term) if all(map(z3.is_int_value, term.children())) else term
+
+
 def compared(sign: str, left: Whole, right: Whole) -> Formula:
     """Return the comparison of two numbers."""
     if sign in (">", ">="):

@@ -20,6 +20,7 @@ from kafka_spec.model_check.proof.terms import (
     any_of,
     chosen,
     compared,
+    folded,
     is_false,
     is_true,
     negation,
@@ -39,7 +40,10 @@ def as_number(value: Value) -> Whole:
             parts = [chosen(bit, z3.IntVal(1 << member), z3.IntVal(0)) for member, bit in enumerate(bits)]
             beyond = chosen(others, z3.IntVal(-1 << len(bits)), z3.IntVal(0))
             low = 0 if is_false(others) else -1 << len(bits)
-            return Whole(z3.simplify(z3.Sum([beyond, *parts])), low, -1 if is_true(others) else (1 << len(bits)) - 1)
+            high = -1 if is_true(others) else (1 << len(bits)) - 1
+            if all(map(z3.is_int_value, (beyond, *parts))):
+                return number(sum(part.as_long() for part in (beyond, *parts)))
+            return Whole(z3.Sum([beyond, *parts]), low, high)
 
 
 def as_truth(value: Value) -> Formula:
@@ -99,11 +103,12 @@ def has_member(members: MemberTruths, member: Whole) -> Formula:
 
 
 def shifted(sign: str, value: Value, by: Whole) -> Value:
-    """Return a value shifted by a number of bits that is not negative."""
+    """Return a value shifted by a number of bits; where that is negative, which is an error, the result has no meaning."""
     if by.high is None:
         raise Untranslatable("a shift by a number without a limit")
-    result = _shifted(sign, value, by.high)
-    for count in reversed(range(max(0, by.low or 0), by.high)):
+    most = max(0, by.high)
+    result = _shifted(sign, value, most)
+    for count in reversed(range(max(0, by.low or 0), most)):
         result = merged(compared("==", by, number(count)), _shifted(sign, value, count), result)
     return result
 
@@ -114,7 +119,7 @@ def _shifted(sign: str, value: Value, by: int) -> Value:
         return MemberTruths(bits, value.others)
     whole, factor = as_number(value), 1 << by
     ends = [None if end is None else end * factor if sign == "<<" else end // factor for end in (whole.low, whole.high)]
-    return Whole(z3.simplify(whole.term * factor if sign == "<<" else whole.term / factor), *ends)
+    return Whole(folded(whole.term * factor if sign == "<<" else whole.term / factor), *ends)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -125,7 +130,11 @@ _EXACT: Mapping[str, Callable[[int, int], int]] = {"+": operator.add, "-": opera
 
 def calculated(sign: str, left: Whole, right: Whole) -> Whole:
     """Return a sum, a difference or a product."""
-    term = _EXACT[sign](left.term, right.term)
+    if left.known is not None and right.known is not None:
+        return number(_EXACT[sign](left.known, right.known))
+    if right.known == 0 and sign != "*":
+        return left
+    term = _EXACT[sign](left.term, right.term)  # not simplified: that takes as long as the term is large
     ends = (left.low, left.high, right.low, right.high)
     low = high = None
     if None not in ends:
@@ -133,7 +142,7 @@ def calculated(sign: str, left: Whole, right: Whole) -> Whole:
         low, high = min(corners), max(corners)
     elif sign == "+" and left.low is not None and right.low is not None:
         low = left.low + right.low
-    return Whole(z3.simplify(term), low, high)
+    return Whole(term, low, high)
 
 
 def divided(sign: str, left: Whole, right: Whole) -> Whole:
@@ -145,10 +154,10 @@ def divided(sign: str, left: Whole, right: Whole) -> Whole:
         quotient, remainder = (z3.If(right.term == 0, 0, one) for one in (quotient, remainder))
     if sign == "%":
         far = None if right.high is None else max(0, right.high - 1)
-        return Whole(z3.simplify(remainder), None if right.low is None else min(0, right.low + 1), far)
+        return Whole(folded(remainder), None if right.low is None else min(0, right.low + 1), far)
     ends = [left.low, left.high]
     largest = None if None in ends else max(abs(end) for end in ends if end is not None)
-    return Whole(z3.simplify(quotient), None if largest is None else -largest, largest)
+    return Whole(folded(quotient), None if largest is None else -largest, largest)
 
 
 def extreme(largest: bool, parts: Sequence[tuple[Formula, Whole]]) -> Whole:

@@ -33,6 +33,7 @@ from kafka_spec.model_check.proof.terms import (
     all_of,
     any_of,
     compared,
+    folded,
     negation,
     number,
 )
@@ -143,7 +144,7 @@ def append(context: Collected, place: Place, values: Values, fields: Fields, whe
 
 def _more(length: Whole, count: int) -> Whole:
     high = None if length.high is None else length.high + count
-    return Whole(z3.simplify(length.term + count), 0, high)
+    return Whole(folded(length.term + count), 0, high)
 
 
 def truncate(context: Collected, place: Place, offset: Whole, when: Formula) -> None:
@@ -194,7 +195,7 @@ def _held(elements: SlotsCell, index: int) -> Formula:
 def _copies(elements: SlotsCell, item: Cell) -> Value:
     """Return how often an item is there."""
     found = [as_number(Truth(same(slot, item, _held(elements, index)))).term for index, slot in enumerate(elements.items)]
-    return Whole(z3.simplify(z3.Sum([z3.IntVal(0), *found])), 0, len(found))
+    return Whole(folded(z3.Sum([z3.IntVal(0), *found])), 0, len(found))
 
 
 def count(context: Collected, place: Place, values: Values, fields: Fields) -> Value:
