@@ -139,6 +139,17 @@ def test_loops_without_a_known_end_are_what_python_computes() -> None:
         _results(end_of_epoch, [log], 1)
 
 
+def test_definitions_of_two_translations_have_names_of_their_own() -> None:
+    """The number that a loop defines has one name wherever its formula is the same, and another one where it is another."""
+
+    def defined(key: Any) -> Any:
+        context = Collected(Limits(), SimpleNamespace())  # type: ignore[arg-type]
+        return context.defined("first", key, lambda number: number >= 0)
+
+    one, other = z3.Bools("one other")
+    assert defined(one).eq(defined(one)) and not defined(one).eq(defined(other))
+
+
 def test_the_formulas_of_loops_follow_the_rounds() -> None:
     """By induction over the rounds: one more round makes of the formula for n rounds that for n + 1, whatever the test is."""
     passes, n, index = z3.Function("passes", z3.IntSort(), z3.BoolSort()), z3.Int("n"), z3.Int("index")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -89,7 +90,8 @@ class Collected:
         name = f"{what} {z3.ForAll(list(self.bound), key).sexpr() if self.bound else key.sexpr()}"
         if name not in self.definitions:
             sorts = [z3.IntSort() for _ in self.bound]
-            function = z3.Function(f"{what}{len(self.definitions)}", *sorts, z3.IntSort())
+            digest = hashlib.sha256(name.encode()).hexdigest()[:16]  # other definitions are never of the same name
+            function = z3.Function(f"{what} {digest}", *sorts, z3.IntSort())
             term = function(*self.bound)
             before = len(self.needed)
             self.definitions[name] = function, self.closed(fixing(term))

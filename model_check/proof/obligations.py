@@ -140,7 +140,7 @@ class Induction:
     def values(self, rule: Rule, name: str) -> Sequence[Value]:
         """Return the values that a parameter can have."""
         parameter = rule.params[name]
-        unknown = z3.Int(f"{rule.name}.{name}")
+        unknown = z3.Int(f"{rule.name}({name})")
         if isinstance(parameter, ItemOf):
             length = length_of(field_of(self.state, parameter.field))
             return [number(0) if length.high == 1 else Whole(unknown, 0, None if length.high is None else length.high - 1)]

@@ -60,7 +60,7 @@ class Fresh:
             case Record():
                 return RecordCell(type_, {part: self.cell(inner, f"{name}.{part}", when) for part, inner in type_.fields.items()})
             case Sequence():
-                length = Whole(z3.Int(f"{name}.length"), 0, self.limits.capacity(type_))
+                length = Whole(z3.Int(f"#{name}"), 0, self.limits.capacity(type_))
                 self.typed.append(length.term >= 0)
                 if length.high is None:
                     return self.sequence(type_, name, length)
