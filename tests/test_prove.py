@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,6 +23,7 @@ from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.proof.cells import Limits, SequenceCell
 from kafka_spec.model_check.proof.context import Collected
+from kafka_spec.model_check.proof.lifting import says_more_than_ends
 from kafka_spec.model_check.proof.obligations import Induction
 from kafka_spec.model_check.proof.places import Reference
 from kafka_spec.model_check.proof.solving import decide, induced_by, prove
@@ -32,8 +34,8 @@ from kafka_spec.model_check.proof.values import as_number, as_truth
 from kafka_spec.spec.catalogue.models import MODELS
 from kafka_spec.spec.decisions.log import divergence_offset, end_of_epoch, end_offset_for_epoch, holds_same_prefix, records_in
 from kafka_spec.spec.language import source_of
-from kafka_spec.spec.language.domain import append
-from kafka_spec.spec.vocabulary.table import Property, Spec, SpecError, invariant
+from kafka_spec.spec.language.domain import Bound, Range, append, field
+from kafka_spec.spec.vocabulary.table import Among, BoundSet, Property, Rule, Spec, SpecError, invariant
 from tests.fuzz.agree import load
 from tests.fuzz.specs import text_of
 from tests.translated import At, compared, induction_of
@@ -43,6 +45,7 @@ EXAMPLES = (QUEUE, QUEUE_THAT_WAKES_ALL, QUEUE_WITH_TWO_CONDITIONS, OVERFULL, TW
 LIFTED = "log_size,max_records,max_leader_epoch"
 
 
+LIMIT = Bound("limit", 1, 8, "a level")
 SMALL = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}
 
 
@@ -346,6 +349,8 @@ def test_no_proof_of_kip_320_without_its_lemmas(left_out: str) -> None:
             "arrays in the items of a sequence whose bound is lifted: proofs do not know this yet",
         ),
         (["replication/kip_320", "--unbounded", "replicas"], "--unbounded replicas: it says how many there are"),
+        (["quorum/fixed", "--unbounded", "epochs"], "--unbounded epochs: it says how many there are"),
+        (["zookeeper/fixed", "--unbounded", "partitions"], "--unbounded partitions: it says how many there are"),
         (
             ["replication/kip_320", "--unbounded", "logs"],
             "--unbounded logs: replication/kip_320 has no such bound; it has replicas",
@@ -358,6 +363,41 @@ def test_what_cannot_be_proved_is_refused(arguments: list[str], message: str, ca
     """What has no translation, or is no question for a proof, is refused before anything is searched, with exit code 2."""
     assert main(["prove", *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+@dataclass
+class Level:
+    """One number, which begins where a bound says."""
+
+    now: int = field(Range(0, LIMIT, initial=LIMIT))
+
+
+def is_left(s: Level, taken: int) -> bool:
+    """So many are left."""
+    return taken <= s.now
+
+
+def take(s: Level, taken: int) -> None:
+    """Take so many, if there are any."""
+    s.now -= max(0, taken)
+
+
+TAKE = Rule("Take", "somebody", "{taken} are taken", "none", (take,), {"taken": Among(Range(0, LIMIT), is_left, or_none=True)})
+LEVELS = Spec("levels", "a level", Level, (TAKE,), (), bound_sets=(BoundSet("small", {"limit": 2}, "small"),))
+
+
+def test_a_bound_that_says_where_a_field_begins_is_not_lifted() -> None:
+    """Raising it changes the initial state, so a proof at one value is not one for all; the same of arrays and of `each`."""
+    assert says_more_than_ends(LEVELS, LEVELS.bound_values({}), "limit")
+    kip_320 = MODELS["replication/kip_320"]
+    values = kip_320.bound_values({})
+    assert [name for name in values if says_more_than_ends(kip_320, values, name)] == ["replicas"]
+
+
+def test_one_of_many_numbers_or_none_is_refused() -> None:
+    """Where the numbers have no limit, "none of them is admitted" has no translation yet; to leave the case out would be wrong."""
+    with pytest.raises(SpecError, match="Take: taken: one of more than 64 numbers, or none"):
+        _ = _induction(LEVELS, ["limit"]).tasks
 
 
 def test_what_is_not_translated_is_named() -> None:

@@ -17,7 +17,7 @@ from kafka_spec.model_check.proof.terms import all_of
 from kafka_spec.model_check.proof.values import as_number
 from kafka_spec.model_check.state_graph import graph_of
 from kafka_spec.spec.language.domain import OutOfBound, OutOfDomain
-from kafka_spec.spec.vocabulary.table import ItemOf, Spec, SpecError
+from kafka_spec.spec.vocabulary.table import ItemOf, Rule, Spec, SpecError
 
 
 def induction_of(spec: Spec, bounds: Mapping[str, int], lifted: Sequence[str] = ()) -> Induction:
@@ -68,17 +68,20 @@ def agree(induction: Induction, world: Interpreter, steps: Sequence[SymbolicStep
         except (OutOfDomain, SpecError):
             judged = None
         assert judged == (holds if executed else None), statement.name
+    found = {rule.name: _enabled(world, rule, state) for rule in world.spec.rules}
+    missed = {name: set(enabled or ()) for name, enabled in found.items()}
     for step in steps:
-        enabled = _enabled(world, step, state)
         for binding, unknown in bindings_of(step, state):
-            taken += _agrees(induction, world, step, state, at, binding, unknown, enabled)
+            missed[step.rule.name].discard(binding)
+            taken += _agrees(induction, world, step, state, at, binding, unknown, found[step.rule.name])
+    assert not any(missed.values()), f"steps of the interpreter that the translation lacks: {missed} in {state}"
     return taken
 
 
-def _enabled(world: Interpreter, step: SymbolicStep, state: Any) -> set[tuple[int, ...]] | None:
+def _enabled(world: Interpreter, rule: Rule, state: Any) -> set[tuple[int, ...]] | None:
     """Return the bindings for which a rule can fire; None if a guard cannot be executed."""
     try:
-        return {binding for binding in world.enabled(step.rule, state) if world.within(step.rule, state, binding)}
+        return {binding for binding in world.enabled(rule, state) if world.within(rule, state, binding)}
     except (OutOfDomain, SpecError):
         return None
 

@@ -130,19 +130,6 @@ def copied(cell: Cell) -> Cell:
             return SequenceCell(sequence, dict(columns), length, limits)
 
 
-def counting_bounds(type_: Type) -> frozenset[str]:
-    """Return the bounds that count the members of sets and the items of arrays."""
-    match type_:
-        case Scalar():
-            return frozenset({type_.members} - {""})
-        case Array():
-            return frozenset({type_.members} - {""}) | counting_bounds(type_.item)
-        case Record():
-            return frozenset().union(*map(counting_bounds, type_.fields.values()))
-        case Sequence():
-            return counting_bounds(type_.item)
-
-
 def terms_of(cell: Cell) -> Iterator[Any]:
     """Yield the unknown terms of a cell, in a fixed order."""
     match cell:
@@ -161,6 +148,5 @@ def terms_of(cell: Cell) -> Iterator[Any]:
 
 
 __all__ = [
-    "ArrayCell", "Cell", "Leaf", "Limits", "RecordCell", "ScalarCell", "SequenceCell", "SlotsCell", "copied", "counting_bounds",
-    "leaves", "terms_of",
+    "ArrayCell", "Cell", "Leaf", "Limits", "RecordCell", "ScalarCell", "SequenceCell", "SlotsCell", "copied", "leaves", "terms_of",
 ]  # fmt: skip

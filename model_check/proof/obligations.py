@@ -22,7 +22,7 @@ from kafka_spec.model_check.proof.states import Fresh, constant_cell
 from kafka_spec.model_check.proof.terms import (
     TRUE,
     Formula,
-    Truth,
+    Untranslatable,
     Value,
     Whole,
     all_of,
@@ -204,7 +204,9 @@ class Induction:
             given = self.arguments(rule, {**earlier, name: one}, state)
             return self.holds(context, parameter.that, self.scope(state, given), path)
 
-        if not (parameter.or_none and isinstance(value, Whole) and value.known == NONE):
+        if parameter.or_none and as_number(value).known is None:
+            raise Untranslatable(f"{rule.name}: {name}: one of more than {MOST_VALUES} numbers, or none")
+        if not (parameter.or_none and as_number(value).known == NONE):
             return admits(value)
         others = [one for one in self.values(rule, name) if isinstance(one, Whole) and one.known is not None and one.known >= 0]
         return all_of(*(negation(admits(one)) for one in others))
@@ -315,4 +317,4 @@ def shown_binding(binding: tuple[tuple[str, Any], ...]) -> str:
     return f"({', '.join(known)})" if known else ""
 
 
-__all__ = ["EXECUTED", "STATES", "Induction", "Obligation", "SymbolicStep", "Truth", "shown_binding"]
+__all__ = ["EXECUTED", "STATES", "Induction", "Obligation", "SymbolicStep", "shown_binding"]
