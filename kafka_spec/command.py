@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from kafka_spec.model_check.coverage import Coverage
     from kafka_spec.spec.vocabulary.table import Spec
+    from kafka_spec.spec.vocabulary.trace import Trace
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ def _trace(parser: argparse.ArgumentParser) -> None:
     from kafka_spec.model_check.command.check import add_trace
     from kafka_spec.spec.catalogue.models import MODELS
 
-    add_trace(parser, MODELS, CHARTS)
+    add_trace(parser, MODELS, {**CHARTS, "java": _kafka_test})
 
 
 def _what_if(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +52,13 @@ def _what_if(parser: argparse.ArgumentParser) -> None:
     from kafka_spec.model_check.command.what_if import add_what_if
     from kafka_spec.spec.catalogue.models import MODELS
 
-    add_what_if(parser, MODELS, CHARTS)
+    add_what_if(parser, MODELS, {**CHARTS, "java": _kafka_test})
+
+
+def _kafka_test(trace: Trace, spec: Spec) -> str:
+    from kafka_spec.conformance.kafka_tests.controller_test import controller_test
+
+    return controller_test(trace, spec)
 
 
 def _coverage(parser: argparse.ArgumentParser) -> None:

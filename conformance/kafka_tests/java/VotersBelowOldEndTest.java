@@ -56,7 +56,7 @@ final class VotersBelowOldEndTest {
         appendVoters(two, NEXT_EPOCH);
         partitionState.updateState();
 
-        assertEquals(two, partitionState.lastVoterSet());
+        assertEquals(two, partitionState.lastVoterSet(), "voters-skipped-after-truncation");
     }
 
     private static VoterSet voters(int... ids) {

@@ -1,0 +1,107 @@
+"""Which findings have a test in Kafka's idiom: one that a command writes from a trace, or one by hand; and the fix of each."""
+
+from __future__ import annotations
+
+import functools
+import re
+import subprocess
+import sys
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kafka_spec.conformance.kafka_tests.fixes import FIXES, Fix
+from kafka_spec.conformance.kafka_tests.release import Release
+from kafka_spec.spec.vocabulary.table import SpecError
+
+JAVA = Path(__file__).parent / "java"
+MANAGER_TEST = "org.apache.kafka.controller.ReplicationControlManagerTest"
+MANAGER_FILE = f"{MANAGER_TEST.replace('.', '/')}.java"
+
+
+@dataclass(frozen=True)
+class KafkaTest:
+    """The test of a finding.
+
+    `command` is the command line of kafka-spec that writes a method of ReplicationControlManagerTest; without one, `files` are in
+    java/: the classes of a test, of which the last is run, or a method, whose file has no class.
+    """
+
+    finding: str
+    command: str = ""
+    files: tuple[str, ...] = ()
+
+    @property
+    def fix(self) -> Fix | None:
+        """The candidate fix."""
+        return FIXES.get(self.finding)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What the deciding assertion names: the finding, or the property that its command asks for."""
+        return (self.finding, *re.findall(r"--property (\w+)", self.command))
+
+    @property
+    def is_method(self) -> bool:
+        """Whether the test is a method of ReplicationControlManagerTest."""
+        return bool(self.command) or "class " not in self.text(self.files[-1])
+
+    @staticmethod
+    def text(file: str) -> str:
+        """Return a file of java/."""
+        return (JAVA / f"{file}.java").read_text(encoding="utf-8")
+
+    @functools.cache  # noqa: B019 - one for each test of a process
+    def method(self) -> str:
+        """Return the method.
+
+        Raises:
+            SpecError: the command does not write it.
+        """
+        if not self.command:
+            return self.text(self.files[-1])
+        done = subprocess.run([sys.executable, "-m", "kafka_spec", *self.command.split(), "-q"], capture_output=True, text=True, check=False)
+        if "@Test" not in done.stdout:
+            raise SpecError(f"kafka-spec {self.command}: {done.stderr.strip()}")
+        return done.stdout
+
+    def sources(self, release: Release) -> tuple[Mapping[str, str], str]:
+        """Return the sources to compile on a release, and the test to run, as JUnit selects it."""
+        if not self.is_method:
+            (package,) = re.findall(r"^package ([\w.]+);", self.text(self.files[-1]), re.MULTILINE)
+            return {f"{file}.java": release.adapted(self.text(file)) for file in self.files}, f"{package}.{self.files[-1]}"
+        method = self.method()
+        (name,) = re.findall(r"public void (\w+)\(", method)
+        holder = release.source("kafka-metadata", MANAGER_FILE, "test-sources").rstrip().removesuffix("}")
+        return {MANAGER_FILE: f"{holder}\n{textwrap.indent(method, '    ')}}}\n"}, f"{MANAGER_TEST}#{name}"
+
+
+PARTITION = "LeadingPartition"
+
+TESTS = (
+    KafkaTest("proposal-dropped-at-known-epoch", files=(PARTITION, "PendingProposalTest")),
+    KafkaTest("high-watermark-waits-after-rollback", files=(PARTITION, "RolledBackProposalTest")),
+    KafkaTest("re-elected-leader-remembers", files=(PARTITION, "ReElectedLeaderTest")),
+    KafkaTest(
+        "elr-outside-replicas",
+        "trace kraft/elr-outside-replicas-reassign-and-fence --property CandidatesHoldCommitted --format java",
+    ),
+    KafkaTest(
+        "stale-reassignment-lists",
+        "trace kraft/stale-reassignment-lists-three-reassign --property ReassignmentEndsAtTarget --format java",
+    ),
+    KafkaTest(
+        "cancellation-elects-cleanly", "trace kraft/cancellation-elects-cleanly-cancel --property Committed --format java"
+    ),
+    # two brokers are added, since from 4.3 on the reassignment of one completes before it can be cancelled (KAFKA-19975)
+    KafkaTest(
+        "cancellation-below-min-isr",
+        "what-if kraft/fixed --decision cancellation_keeps_min_isr=NO --decision reassignment_completion=ADDED_IF_MANY"
+        " --bounds cancel_below_min_isr --bound brokers=4 --bound spares=2 --property ReassignmentKeepsCandidates --format java",
+    ),
+    KafkaTest("reassignment-waits-after-election", files=("ReassignmentAfterElection",)),
+    KafkaTest("voters-skipped-after-truncation", files=("VotersBelowOldEndTest",)),
+    KafkaTest("removed-voter-ends-leader", files=("LateAnswerOfRemovedVoterTest",)),
+)
+"""The tests, in the order of FINDINGS.md."""
