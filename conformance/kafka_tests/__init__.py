@@ -1,1 +1,1 @@
-"""Tests of findings in Kafka's own idiom: written from traces or by hand, run on released Kafka with and without a candidate fix."""
+"""Findings as tests in Kafka's own idiom, from traces or by hand; they run on released Kafka, with and without a candidate fix."""

@@ -49,7 +49,8 @@ def alter_partition(s: KRaft, binding: Binding) -> Lines:
     return [
         "ctx.replay(ctx.replicationControl.alterPartition(",
         "    anonymousContextFor(ApiKeys.ALTER_PARTITION),",
-        f"    new AlterPartitionRequestData().setBrokerId({leader}).setBrokerEpoch({_epoch(leader, request.broker_epoch)}).setTopics(",
+        f"    new AlterPartitionRequestData().setBrokerId({leader})"
+        f".setBrokerEpoch({_epoch(leader, request.broker_epoch)}).setTopics(",
         "        List.of(new TopicData().setTopicId(topicId).setPartitions(List.of(new PartitionData().setPartitionIndex(0)",
         f"            .setLeaderEpoch({request.leader_epoch}).setPartitionEpoch({request.partition_epoch})",
         "            .setNewIsrWithEpochs(List.of(",
@@ -72,7 +73,7 @@ def _epoch(broker: int, epoch: int) -> str:
 def fence(s: KRaft, binding: Binding) -> Lines:
     """Fence a broker: of all brokers those that are fenced afterwards are named."""
     fenced = [b for b, held in enumerate(s.controller.registrations) if b in binding or held.state == BrokerState.FENCED]
-    return [f"ctx.fenceBrokers({numbers(fenced)});"]
+    return [f"ctx.fenceBrokers(Set.of({numbers(fenced)}));"]
 
 
 def unfence(_: KRaft, binding: Binding) -> Lines:
@@ -118,7 +119,10 @@ def created(s: KRaft, min_isr: int, unclean: bool, elr: bool) -> Lines:
     brokers, partition = range(len(s.brokers)), s.controller.partition
     isr = list(BrokerSet(partition.isr))
     others = [broker for broker in brokers if broker not in isr]
-    settings = [("MIN_IN_SYNC_REPLICAS_CONFIG", str(min_isr)), *([("UNCLEAN_LEADER_ELECTION_ENABLE_CONFIG", "true")] if unclean else [])]
+    settings = [
+        ("MIN_IN_SYNC_REPLICAS_CONFIG", str(min_isr)),
+        *([("UNCLEAN_LEADER_ELECTION_ENABLE_CONFIG", "true")] if unclean else []),
+    ]
     builder = "new ReplicationControlTestContext.Builder()" + (".setIsElrEnabled(true)" if elr else "") + ".build()"
     return [
         f"ReplicationControlTestContext ctx = {builder};",
@@ -128,4 +132,3 @@ def created(s: KRaft, min_isr: int, unclean: bool, elr: bool) -> Lines:
         *(f'ctx.alterTopicConfig("{TOPIC}", TopicConfig.{name}, "{value}");' for name, value in settings),
         *([f"ctx.unfenceBrokers({numbers(others)});"] if others else []),
     ]
-

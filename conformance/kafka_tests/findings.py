@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kafka_spec.conformance.kafka_tests.fixes import FIXES, Fix
+from kafka_spec.conformance.kafka_tests.candidate import Fix
 from kafka_spec.conformance.kafka_tests.release import Release
 from kafka_spec.spec.vocabulary.table import SpecError
 
@@ -34,8 +34,9 @@ class KafkaTest:
 
     @property
     def fix(self) -> Fix | None:
-        """The candidate fix."""
-        return FIXES.get(self.finding)
+        """The candidate fix, if there is one."""
+        found = Fix(self.finding)
+        return found if found.diffs else None
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -61,7 +62,9 @@ class KafkaTest:
         """
         if not self.command:
             return self.text(self.files[-1])
-        done = subprocess.run([sys.executable, "-m", "kafka_spec", *self.command.split(), "-q"], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-m", "kafka_spec", *self.command.split(), "-q"], capture_output=True, text=True, check=False
+        )
         if "@Test" not in done.stdout:
             raise SpecError(f"kafka-spec {self.command}: {done.stderr.strip()}")
         return done.stdout
@@ -73,10 +76,34 @@ class KafkaTest:
             return {f"{file}.java": release.adapted(self.text(file)) for file in self.files}, f"{package}.{self.files[-1]}"
         method = self.method()
         (name,) = re.findall(r"public void (\w+)\(", method)
-        holder = release.source("kafka-metadata", MANAGER_FILE, "test-sources").rstrip().removesuffix("}")
-        return {MANAGER_FILE: f"{holder}\n{textwrap.indent(method, '    ')}}}\n"}, f"{MANAGER_TEST}#{name}"
+        return {
+            MANAGER_FILE: with_method(release.source("kafka-metadata", MANAGER_FILE, "test-sources"), method)
+        }, f"{MANAGER_TEST}#{name}"
 
 
+def with_method(holder: str, method: str) -> str:
+    """Return Kafka's test class with a method at its end, and with the imports that the method needs.
+
+    A release whose test context knows no ELR has none.
+    """
+    if "setIsElrEnabled" not in holder:
+        method = method.replace(".setIsElrEnabled(true)", "")
+    missing = [f"import {name};\n" for name in NEEDED if f"import {name};" not in holder and name.rpartition(".")[2] in method]
+    package, semicolon, rest = holder.rstrip().removesuffix("}").partition(";\n")
+    return f"{package}{semicolon}{''.join(missing)}{rest}\n{textwrap.indent(method, '    ')}}}\n"
+
+
+NEEDED = (
+    "java.util.List",
+    "java.util.Set",
+    "org.apache.kafka.common.ElectionType",
+    "org.apache.kafka.common.config.TopicConfig",
+    "org.apache.kafka.common.message.ElectLeadersRequestData",
+    "org.apache.kafka.metadata.LeaderRecoveryState",
+    "org.apache.kafka.metadata.PartitionRegistration",
+    "org.apache.kafka.metadata.Replicas",
+)
+"""The classes that a method uses and a release's test class may not import."""
 PARTITION = "LeadingPartition"
 
 TESTS = (
@@ -91,9 +118,7 @@ TESTS = (
         "stale-reassignment-lists",
         "trace kraft/stale-reassignment-lists-three-reassign --property ReassignmentEndsAtTarget --format java",
     ),
-    KafkaTest(
-        "cancellation-elects-cleanly", "trace kraft/cancellation-elects-cleanly-cancel --property Committed --format java"
-    ),
+    KafkaTest("cancellation-elects-cleanly", "trace kraft/cancellation-elects-cleanly-cancel --property IsrIsActive --format java"),
     # two brokers are added, since from 4.3 on the reassignment of one completes before it can be cancelled (KAFKA-19975)
     KafkaTest(
         "cancellation-below-min-isr",

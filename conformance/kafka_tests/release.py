@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kafka_spec.conformance.kafka_tests.fixes import Fix
+from kafka_spec.conformance.kafka_tests.candidate import Fix, numbers
 from kafka_spec.spec.vocabulary.table import SpecError
 
 MODULES = ("kafka_2.13", "kafka-metadata", "kafka-raft", "kafka-server-common", "kafka-storage", "kafka-clients")
@@ -53,7 +53,9 @@ class Release:
         """
         published = [(f"org.apache.kafka:{module}", self.version, "") for module in MODULES]
         tests = [(f"org.apache.kafka:{module}", self.tests_of, "test") for module in MODULES]
-        sources = [(f"org.apache.kafka:{module}", self.tests_of, kind) for module in WITH_SOURCES for kind in ("sources", "test-sources")]
+        sources = [
+            (f"org.apache.kafka:{module}", self.tests_of, kind) for module in WITH_SOURCES for kind in ("sources", "test-sources")
+        ]
         others = [(name, version, "") for name, version in OTHERS.items()]
         fetch(self.jars, f"Kafka {self.version} with its tests", [*published, *tests, *sources, *others])
 
@@ -69,11 +71,12 @@ class Release:
 
     def adapted(self, source: str) -> str:
         """Return a source that was written for 4.3 with the names of this release: 4.3 and 4.4 have moved classes."""
-        number = tuple(map(int, self.version.split(".")))
-        if number < (4, 3):
+        if numbers(self.version) < (4, 3):
             source = source.replace("org.apache.kafka.common.record.internal.", "org.apache.kafka.common.record.")
-        if number >= (4, 4):
-            source = source.replace("org.apache.kafka.common.utils.LogContext", "org.apache.kafka.common.utils.internals.LogContext")
+        if numbers(self.version) >= (4, 4):
+            source = source.replace(
+                "org.apache.kafka.common.utils.LogContext", "org.apache.kafka.common.utils.internals.LogContext"
+            )
         return source
 
     def run(self, sources: dict[str, str], chosen: Sequence[str], fix: Fix | None = None) -> list[Outcome]:
@@ -84,7 +87,7 @@ class Release:
         """
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            fixed = {} if fix is None else fix.applied(self.source)
+            fixed = {} if fix is None else fix.applied(self.version, self.source)
             self._compile(folder, {**sources, **fixed})
             return self._junit(folder, chosen)
 
@@ -154,15 +157,26 @@ def fetch(folder: Path, what: str, artifacts: Iterable[tuple[str, str, str]]) ->
         return
     for program in ("mvn", "javac"):
         if shutil.which(program) is None:
-            raise SpecError(f"{program} is not installed; on Debian: apt-get install --no-install-recommends maven default-jdk-headless")
+            raise SpecError(
+                f"{program} is not installed; on Debian: apt-get install --no-install-recommends maven default-jdk-headless"
+            )
     folder.mkdir(parents=True, exist_ok=True)
     about = "<groupId>kafka-spec</groupId><artifactId>kafka-tests</artifactId><version>1</version><packaging>pom</packaging>"
     depends = "\n".join(_dependency(*one) for one in artifacts)
     pom = folder / "pom.xml"
     pom.write_text(
-        f"<project><modelVersion>4.0.0</modelVersion>{about}<dependencies>\n{depends}\n</dependencies></project>\n", encoding="utf-8"
+        f"<project><modelVersion>4.0.0</modelVersion>{about}<dependencies>\n{depends}\n</dependencies></project>\n",
+        encoding="utf-8",
     )
-    command = ["mvn", "-q", "-B", "-f", str(pom), f"{DEPENDENCY_PLUGIN}:copy-dependencies", f"-DoutputDirectory={folder.absolute()}"]
+    command = [
+        "mvn",
+        "-q",
+        "-B",
+        "-f",
+        str(pom),
+        f"{DEPENDENCY_PLUGIN}:copy-dependencies",
+        f"-DoutputDirectory={folder.absolute()}",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
     if done.returncode:
         said = next((line for line in done.stdout.splitlines() if "ERROR" in line), "no message")
@@ -174,6 +188,5 @@ def _dependency(name: str, version: str, classifier: str) -> str:
     group, _, artifact = name.partition(":")
     kind = f"<classifier>{classifier}</classifier>" if classifier else ""
     alone = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>" if classifier else ""
-    return (
-        f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>{kind}{alone}</dependency>"
-    )
+    named = f"<groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>"
+    return f"<dependency>{named}{kind}{alone}</dependency>"

@@ -1,7 +1,7 @@
 """Runs the tests of findings on releases of Kafka, with and without the candidate fix: which release has which finding.
 
-A finding is seen only if the assertion fails that decides: it names the finding. A test that fails elsewhere, or does not compile, says
-nothing about its release.
+A finding is seen only if the assertion fails that decides: it names the finding. A test that fails elsewhere, or does not compile,
+says nothing about its release.
 
     python -m kafka_spec.conformance.kafka_tests.versions --kafka 4.3.1 4.4.0
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import enum
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,14 +18,15 @@ from pathlib import Path
 from textwrap import shorten
 
 from kafka_spec.conformance.kafka_classes.jars import folder_of
+from kafka_spec.conformance.kafka_tests.candidate import Fix
 from kafka_spec.conformance.kafka_tests.findings import TESTS, KafkaTest
 from kafka_spec.conformance.kafka_tests.release import Outcome, Release
 from kafka_spec.conformance.reproductions.script import run_script
 from kafka_spec.spec.vocabulary.table import SpecError
 
-VERSIONS = (
-    "3.3.2", "3.5.2", "3.6.2", "3.7.2", "3.8.1", "3.9.1", "4.0.0", "4.0.2", "4.1.0", "4.1.2", "4.2.0", "4.2.1", "4.3.0", "4.3.1", "4.4.0",
-)  # fmt: skip
+VERSIONS = ("3.5.2", "3.6.2", "3.7.2", "3.8.1", "3.9.1", "4.0.0", "4.0.2", "4.1.0", "4.1.2", "4.2.0", "4.2.1", "4.3.0", "4.3.1", "4.4.0")
+    ["3.5.2", "3.6.2", "3.7.2", "3.8.1", "3.9.1", "4.0.0", "4.0.2", "4.1.0", "4.1.2", "4.2.0", "4.2.1", "4.3.0", "4.3.1", "4.4.0"]
+)
 """The releases whose test classes Maven has; of 4.4.0 only the classes, which are tested with the test classes of 4.3.1."""
 NEWEST_WITH_TESTS = "4.3.1"
 SHOWN = 120
@@ -57,9 +59,13 @@ class Judged:
 
     def line(self) -> str:
         """Return the judgement as a line."""
-        fixed = {None: f"; with the fix: open ({self.why_fix})" if self.why_fix else "", True: "; passes with the fix", False: f"; WITH THE FIX: {self.why_fix}"}
-        shown = self.seen == Seen.YES
-        return f"{self.version:6} {self.test.finding:36} {self.seen.value:8} {self.why}{fixed[self.passes_with_fix] if shown else ''}"
+        return f"{self.version:6} {self.test.finding:36} {self.seen.value:8} {self.why}{self.with_fix()}"
+
+    def with_fix(self) -> str:
+        """Return how the test ends with the fix, in words; nothing if there is none to try."""
+        if self.passes_with_fix is None:
+            return f"; with the fix: open ({self.why_fix})" if self.why_fix else ""
+        return "; passes with the fix" if self.passes_with_fix else f"; FAILS WITH THE FIX: {self.why_fix}"
 
 
 def judged(test: KafkaTest, release: Release) -> Judged:
@@ -72,10 +78,10 @@ def judged(test: KafkaTest, release: Release) -> Judged:
     if seen != Seen.YES or test.fix is None:
         return Judged(test, release.version, seen, why)
     try:
-        after, why_fix = ending(test, release.run(dict(sources), [chosen], test.fix))
+        after, why_with = ending(test, release.run(dict(sources), [chosen], test.fix))
     except SpecError as error:
         return Judged(test, release.version, seen, why, None, str(error))
-    return Judged(test, release.version, seen, why, after == Seen.NO, why_fix)
+    return Judged(test, release.version, seen, why, after == Seen.NO, why_with)
 
 
 def ending(test: KafkaTest, outcomes: Sequence[Outcome]) -> tuple[Seen, str]:
@@ -91,53 +97,56 @@ def ending(test: KafkaTest, outcomes: Sequence[Outcome]) -> tuple[Seen, str]:
     return Seen.OPEN, shorten(f"fails before the assertion that decides: {failure}", SHOWN)
 
 
-def own_tests(test: KafkaTest, release: Release) -> tuple[int, list[str]]:
-    """Return how many of Kafka's own tests of what a fix changes ran, and those that fail with the fix and pass without."""
-    if test.fix is None:
-        return 0, []
-    before = {one.test for one in release.run({}, test.fix.tests) if not one.failure}
-    after = [one for one in release.run({}, test.fix.tests, test.fix) if one.failure and one.test in before]
-    return len(before), sorted({one.test for one in after})
+@dataclass(frozen=True)
+class OwnTests:
+    """Kafka's own tests of what a fix changes: how many pass without the fix, and which of them fail with it."""
+
+    test: KafkaTest
+    ran: int
+    broken: tuple[str, ...]
 
 
-def page(results: Sequence[Judged], own: Sequence[tuple[KafkaTest, int, list[str]]]) -> Iterator[str]:
-    """Yield the lines of the page: findings by releases, then the fixes."""
+def own_tests(test: KafkaTest, fix: Fix, release: Release) -> OwnTests:
+    """Run Kafka's own tests without the fix and with it."""
+    before = [one.test for one in release.run({}, fix.own_tests) if not one.failure]
+    passing = {one.test for one in release.run({}, fix.own_tests, fix) if not one.failure}
+    return OwnTests(test, len(before), tuple(sorted(set(before) - passing)))
+
+
+def table_of_releases(results: Sequence[Judged]) -> Iterator[str]:
+    """Yield the lines of the table of findings by releases."""
     versions = list(dict.fromkeys(one.version for one in results))
-    cells = {(one.test.finding, one.version): one for one in results}
-    yield from TOP
+    cells = {(one.test.finding, one.version): IN_TABLE[one.seen] for one in results}
     yield f"| finding | {' | '.join(versions)} |"
     yield f"|---|{'---|' * len(versions)}"
     for test in dict.fromkeys(one.test for one in results):
-        row = [{Seen.YES: "seen", Seen.NO: "no", Seen.OPEN: ""}[cells[test.finding, version].seen] for version in versions]
-        yield f"| [{test.finding}]({test.finding}.md) | {' | '.join(row)} |"
-    yield from FIX_TOP
-    for test, ran, broken in own:
-        passing = [one.version for one in results if one.test == test and one.passes_with_fix]
-        kept = f"all {ran} pass" if not broken else f"{len(broken)} of {ran} fail: {', '.join(broken)}"
-        yield f"| {test.finding} | {', '.join(passing)} | {kept} |"
+        row = " | ".join(cells[test.finding, version] for version in versions)
+        yield f"| [{test.finding}](../findings/{test.finding}.md) | {row} |"
 
 
-TOP = (
-    "# Which release has which finding",
-    "",
-    "Each finding of KRaft is a test in Kafka's own idiom, which was compiled against the published jars and run. *seen*: the assertion that",
-    "decides fails. *no*: the test passes. An empty cell: the test does not compile with that release's test classes, or needs a feature that",
-    "it lacks, so that the release was not judged this way; each finding's page says what was seen on running clusters. The tests set the",
-    "features they need: eligible leader replicas are a preview before 4.0, and off for new clusters before 4.1.",
-    "",
-    "`make kafka-versions` runs everything again and writes this page; `make kafka-tests` takes three releases.",
-    "",
-)  # fmt: skip
-FIX_TOP = (
-    "",
-    "## Candidate fixes",
-    "",
-    "Each fix is a small edit of Kafka's source, compiled over the released jar. *passes*: the releases on which the test of the finding passes",
-    f"with it. The last column has Kafka's own tests of the changed classes, of {NEWEST_WITH_TESTS}, that pass without the fix.",
-    "",
-    "| finding | passes with the fix | Kafka's own tests with the fix |",
-    "|---|---|---|",
-)
+IN_TABLE = {Seen.YES: "seen", Seen.NO: "no", Seen.OPEN: ""}
+
+
+def table_of_fixes(results: Sequence[Judged], own: Sequence[OwnTests]) -> Iterator[str]:
+    """Yield the lines of the table of fixes."""
+    yield "| fix of | passes with the fix | Kafka's own tests with the fix |"
+    yield "|---|---|---|"
+    for one in own:
+        passing = ", ".join(result.version for result in results if result.test == one.test and result.passes_with_fix)
+        kept = f"all {one.ran} pass" if not one.broken else f"{len(one.broken)} of {one.ran} fail: {', '.join(one.broken)}"
+        yield f"| [{one.test.finding}](../findings/{one.test.finding}.md#fix) | {passing} | {kept} |"
+
+
+def with_tables(page: str, tables: Sequence[Iterator[str]]) -> str:
+    """Return a page with other tables in place of its own, in their order.
+
+    Raises:
+        SpecError: it has another number of tables.
+    """
+    pieces = re.split(r"^(?:\|.*\n)+", page, flags=re.MULTILINE)
+    if len(pieces) != len(tables) + 1:
+        raise SpecError(f"the page has {len(pieces) - 1} tables, and not {len(tables)}")
+    return pieces[0] + "".join("\n".join(table) + "\n" + piece for table, piece in zip(tables, pieces[1:], strict=True))
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -148,28 +157,42 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--finding", nargs="+", default=names, choices=names, help="the findings (default: all that have a test)")
     parser.add_argument("--own-tests", action="store_true", help=f"also run Kafka's own tests of {NEWEST_WITH_TESTS} with each fix")
     parser.add_argument("--jars", type=Path, help="the folder with Kafka's jars (default: .kafka)")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="write the page")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="put the tables into this page")
     options = parser.parse_args(arguments)
     versions = VERSIONS if "all" in options.kafka else options.kafka
     tests = [test for test in TESTS if test.finding in options.finding]
     folder = folder_of("tests", options.jars)
-    results = []
+    results = list(judged_on(versions, tests, folder))
+    own = list(own_tests_of(tests, folder)) if options.own_tests else []
+    if options.write:
+        tables = [table_of_releases(results), table_of_fixes(results, own)]
+        options.write.write_text(with_tables(options.write.read_text(encoding="utf-8"), tables), encoding="utf-8")
+    return 1 if any(one.is_wrong for one in results) or any(one.broken for one in own) else 0
+
+
+def judged_on(versions: Sequence[str], tests: Sequence[KafkaTest], folder: Path) -> Iterator[Judged]:
+    """Judge each finding on each release, and print what comes out."""
     for version in versions:
         release = Release(version, folder)
         release.fetch()
         for test in tests:
-            results.append(judged(test, release))
-            print(results[-1].line(), flush=True)
-    own = []
-    if options.own_tests:
-        release = Release(NEWEST_WITH_TESTS, folder)
-        release.fetch()
-        for test in tests:
-            own.append((test, *own_tests(test, release)))
-            print(f"{test.finding}: {own[-1][1]} of Kafka's own tests, of which {len(own[-1][2])} fail with the fix: {own[-1][2]}", flush=True)
-    if options.write:
-        options.write.write_text("\n".join(page(results, own)) + "\n", encoding="utf-8")
-    return 1 if any(one.is_wrong for one in results) or any(broken for _, _, broken in own) else 0
+            result = judged(test, release)
+            print(result.line(), flush=True)
+            yield result
+
+
+def own_tests_of(tests: Sequence[KafkaTest], folder: Path) -> Iterator[OwnTests]:
+    """Run Kafka's own tests with each fix, and print what comes out."""
+    release = Release(NEWEST_WITH_TESTS, folder)
+    release.fetch()
+    for test in tests:
+        if test.fix is not None:
+            result = own_tests(test, test.fix, release)
+            broken = (
+                f", of which these fail with the fix: {', '.join(result.broken)}" if result.broken else ", all pass with the fix"
+            )
+            print(f"{NEWEST_WITH_TESTS:6} {test.finding:36} {result.ran} of Kafka's own tests{broken}", flush=True)
+            yield result
 
 
 if __name__ == "__main__":

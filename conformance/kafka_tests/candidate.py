@@ -1,0 +1,106 @@
+"""Candidate fixes: small diffs of Kafka's source in fixes/, which is compiled over the released jar. Each is a decision of `fixed`.
+
+A diff was made for 4.3.1 and is applied by its text, so line numbers do not matter. FINDING.since-4.3.diff is for 4.3 and later.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kafka_spec.spec.vocabulary.table import SpecError
+
+FOLDER = Path(__file__).parent / "fixes"
+MODULES = {"core": "kafka_2.13", "metadata": "kafka-metadata", "raft": "kafka-raft"}
+"""The artifacts by the folder of Kafka's repository."""
+CONTROLLER = "org.apache.kafka.controller"
+OWN_TESTS: Mapping[str, tuple[str, ...]] = {
+    "core": ("kafka.cluster.PartitionTest",),
+    "metadata": tuple(
+        f"{CONTROLLER}.{name}Test"
+        for name in (
+            "ReplicationControlManager",
+            "PartitionChangeBuilder",
+            "PartitionReassignmentReplicas",
+            "PartitionReassignmentRevert",
+        )
+    ),
+    "raft": tuple(
+        f"org.apache.kafka.raft.{name}Test"
+        for name in ("internals.KRaftControlRecordStateMachine", "LeaderState", "KafkaRaftClient", "KafkaRaftClientReconfig")
+    ),
+}
+"""Kafka's own tests of what fixes change, by the folder of Kafka's repository."""
+FILE = re.compile(r"^\+\+\+ b/((\w+)/src/main/\w+/(.*))$", re.MULTILINE)
+HUNK = re.compile(r"^@@ .*\n((?:[ +-].*\n|\n)+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Hunk:
+    """A part of a file that is replaced: `module` is the artifact whose sources have the file."""
+
+    module: str
+    file: str
+    old: str
+    new: str
+
+    def applied(self, source: str) -> str:
+        """Return the source with the change.
+
+        Raises:
+            SpecError: the source does not have the old text exactly once.
+        """
+        if (times := source.count(self.old)) != 1:
+            raise SpecError(f"the fix does not apply to this release: {self.file} has {times} times {self.old.strip()!r}")
+        return source.replace(self.old, self.new)
+
+
+class Fix:
+    """A candidate fix, in one diff or two."""
+
+    def __init__(self, finding: str) -> None:
+        self.diffs = {path: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob(f"{finding}.*diff"))}
+
+    def text(self) -> str:
+        """Return the diffs with the sentences above them."""
+        return "\n".join(self.diffs.values())
+
+    @property
+    def own_tests(self) -> tuple[str, ...]:
+        """Kafka's own tests of what it changes."""
+        return OWN_TESTS[FILE.findall(self.text())[0][1]]
+
+    def hunks(self, version: str) -> Iterator[Hunk]:
+        """Yield the changes for a release."""
+        for path, diff in self.diffs.items():
+            since = re.search(r"\.since-([\d.]+)\.diff$", path.name)
+            if since is None or numbers(version) >= numbers(since[1]):
+                yield from hunks(diff)
+
+    def applied(self, version: str, source_of: Callable[[str, str], str]) -> Mapping[str, str]:
+        """Return the changed sources by file; `source_of` takes an artifact and a file.
+
+        Raises:
+            SpecError: a source does not have the old text exactly once.
+        """
+        changed: dict[str, str] = {}
+        for hunk in self.hunks(version):
+            changed[hunk.file] = hunk.applied(changed.get(hunk.file) or source_of(hunk.module, hunk.file))
+        return changed
+
+
+def hunks(diff: str) -> Iterator[Hunk]:
+    """Yield the changes of a unified diff."""
+    _, *files = re.split(r"^--- .*\n", diff, flags=re.MULTILINE)
+    for text in files:
+        (named,) = FILE.findall(text)
+        for hunk in HUNK.findall(text):
+            old, new = ("".join(f"{line[1:]}\n" for line in hunk.splitlines() if line[:1] in signs) for signs in ("- ", "+ "))
+            yield Hunk(MODULES[named[1]], named[2], old, new)
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """Return a release as numbers, so that releases can be compared."""
+    return tuple(map(int, version.split(".")))
