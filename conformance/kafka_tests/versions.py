@@ -24,8 +24,9 @@ from kafka_spec.conformance.kafka_tests.release import Outcome, Release
 from kafka_spec.conformance.reproductions.script import run_script
 from kafka_spec.spec.vocabulary.table import SpecError
 
-VERSIONS = ("3.5.2", "3.6.2", "3.7.2", "3.8.1", "3.9.1", "4.0.0", "4.0.2", "4.1.0", "4.1.2", "4.2.0", "4.2.1", "4.3.0", "4.3.1", "4.4.0")
-    ["3.5.2", "3.6.2", "3.7.2", "3.8.1", "3.9.1", "4.0.0", "4.0.2", "4.1.0", "4.1.2", "4.2.0", "4.2.1", "4.3.0", "4.3.1", "4.4.0"]
+VERSIONS = (
+    *("3.5.2", "3.6.2", "3.7.2", "3.8.1", "3.9.1"),
+    *("4.0.0", "4.0.2", "4.1.0", "4.1.2", "4.2.0", "4.2.1", "4.3.0", "4.3.1", "4.4.0"),
 )
 """The releases whose test classes Maven has; of 4.4.0 only the classes, which are tested with the test classes of 4.3.1."""
 NEWEST_WITH_TESTS = "4.3.1"
