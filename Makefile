@@ -11,7 +11,8 @@
 # make fuzz    random specs on which all readings must agree: make fuzz SECONDS=600, and SEED=N to repeat one
 # make kafka   compares with Kafka's own classes of 2.8 to 4.4, fetched by Maven (which it installs, or says how), leads real brokers, and
 #              holds advice to a real cluster
-# make kafka-tests  compiles and runs the tests of findings in Kafka's idiom (conformance/kafka_tests); they fail until Kafka has the fix
+# make kafka-tests  runs the tests of findings in Kafka's idiom (conformance/kafka_tests) on three releases of Kafka, without and with the fixes;
+#                   make kafka-versions on all releases, with Kafka's own tests, and writes docs/kafka/versions.md (half an hour)
 # make soak    kills drivers, executors and workers of the Spark engine, and lets runs race, some twenty minutes on two cores
 # make soak-operations  runs 500 seeds of a cluster under all operations and the usual faults, some ten minutes of one core
 # make mutants breaks the checker in many ways and shows which test notices each; some ten minutes
@@ -26,7 +27,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # the tests start hundreds of processes: each would compile every module anew
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: check test long kafka kafka-tests lint fmt golden gallery tested reference docs system fuzz mutants spec-mutants log-mutations log-mutations-replay bench soak soak-operations clean FORCE
+.PHONY: check test long kafka kafka-tests kafka-versions lint fmt golden gallery tested reference docs system fuzz mutants spec-mutants log-mutations log-mutations-replay bench soak soak-operations clean FORCE
 
 check: $(VENV)/.check
 	$(BIN)/kafka-spec check --traces
@@ -124,11 +125,15 @@ $(JARS)/%: conformance/kafka_classes/kafka-%.xml | system
 	mvn -q -B -f $< $(DEPENDENCY_PLUGIN):copy-dependencies -DoutputDirectory=$(abspath $@) || { rm -rf $@; exit 2; }
 	@touch $@
 
-# tests of findings in Kafka's idiom, with its own test classes; they fail until Kafka has the fix
-kafka-tests: PROGRAMS := javac mvn
-kafka-tests: PACKAGES := default-jdk-headless maven
-kafka-tests: system
-	mvn -q -B -f conformance/kafka_tests/pom.xml test
+# tests of findings in Kafka's idiom, with its own test classes: each fails without the fix, and passes with it
+FINDINGS_ON := $(BIN)/python -m kafka_spec.conformance.kafka_tests.versions --jars $(JARS)/tests
+kafka-tests kafka-versions: PROGRAMS := javac mvn
+kafka-tests kafka-versions: PACKAGES := default-jdk-headless maven
+kafka-tests: system $(VENV)/.check
+	$(FINDINGS_ON) --kafka 4.1.2 4.3.1 4.4.0
+
+kafka-versions: system $(VENV)/.check
+	$(FINDINGS_ON) --kafka all --own-tests --write docs/kafka/versions.md
 
 SECONDS := 60
 fuzz: $(VENV)/.test

@@ -64,8 +64,8 @@ class Fix:
         self.diffs = {path: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob(f"{finding}.*diff"))}
 
     def text(self) -> str:
-        """Return the diffs with the sentences above them."""
-        return "\n".join(self.diffs.values())
+        """Return the diffs, without the sentence above each."""
+        return "".join(diff[diff.index("--- ") :] for diff in self.diffs.values())
 
     @property
     def own_tests(self) -> tuple[str, ...]:

@@ -69,6 +69,12 @@ class KafkaTest:
             raise SpecError(f"kafka-spec {self.command}: {done.stderr.strip()}")
         return done.stdout
 
+    def shown(self) -> str:
+        """Return what a reader has to see of the test: the method, or the class without its imports."""
+        if self.is_method:
+            return self.method()
+        return re.sub(r"\A.*?(?=^/\*\*)", "", self.text(self.files[-1]), flags=re.DOTALL | re.MULTILINE)
+
     def sources(self, release: Release) -> tuple[Mapping[str, str], str]:
         """Return the sources to compile on a release, and the test to run, as JUnit selects it."""
         if not self.is_method:

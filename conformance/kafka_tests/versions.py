@@ -157,12 +157,12 @@ def main(arguments: Sequence[str]) -> int:
     names = [test.finding for test in TESTS]
     parser.add_argument("--finding", nargs="+", default=names, choices=names, help="the findings (default: all that have a test)")
     parser.add_argument("--own-tests", action="store_true", help=f"also run Kafka's own tests of {NEWEST_WITH_TESTS} with each fix")
-    parser.add_argument("--jars", type=Path, help="the folder with Kafka's jars (default: .kafka)")
+    parser.add_argument("--jars", type=Path, help="the folder of the jars, with a folder for each release (default: .kafka/tests)")
     parser.add_argument("--write", type=Path, metavar="FILE", help="put the tables into this page")
     options = parser.parse_args(arguments)
     versions = VERSIONS if "all" in options.kafka else options.kafka
     tests = [test for test in TESTS if test.finding in options.finding]
-    folder = folder_of("tests", options.jars)
+    folder = options.jars or folder_of("tests")
     results = list(judged_on(versions, tests, folder))
     own = list(own_tests_of(tests, folder)) if options.own_tests else []
     if options.write:
