@@ -15,8 +15,8 @@ from kafka_spec.command import run
 from kafka_spec.conformance.kafka_classes.jars import folder_of
 from kafka_spec.conformance.kafka_tests import candidate, controller_test, findings, release, versions
 from kafka_spec.conformance.kafka_tests.controller_requests import REQUESTS
-from kafka_spec.conformance.kafka_tests.release import Outcome, Release
-from kafka_spec.conformance.kafka_tests.versions import Judged, Seen
+from kafka_spec.conformance.kafka_tests.release import JUnitOutcome, KafkaRelease
+from kafka_spec.conformance.kafka_tests.versions import JudgedRelease, Sighting
 from kafka_spec.model_check.check import check
 from kafka_spec.model_check.traces.counterexample import trace_of
 from kafka_spec.spec.catalogue.models import MODELS
@@ -26,7 +26,7 @@ from kafka_spec.spec.vocabulary.trace import Trace
 
 ELR = next(test for test in findings.TESTS if test.finding == "elr-outside-replicas")
 REPORT = """<testsuite><testcase name="passes()"/>
-<testcase name="asserts()"><failure type="org.opentest4j.AssertionFailedError" message="elr-outside-replicas ==&gt; 1&#10;2"/></testcase>
+<testcase name="asserts()"><failure type="org.opentest4j.AssertionFailedError" message="a ==&gt; 1&#10;2"/></testcase>
 <testcase name="throws(int)[1]"><error type="java.lang.NoSuchMethodError" message="gone"/></testcase>
 <testcase name="left()"><skipped/></testcase></testsuite>"""
 
@@ -134,40 +134,40 @@ def test_a_model_of_another_world_exits_with_2(capsys: pytest.CaptureFixture[str
 def test_a_report_is_read_without_skipped_tests() -> None:
     """Each test has the type and the first line of its failure; parameters are left out of the name."""
     assert list(release.outcomes(REPORT)) == [
-        Outcome("passes"),
-        Outcome("asserts", "AssertionFailedError: elr-outside-replicas ==> 1"),
-        Outcome("throws", "NoSuchMethodError: gone"),
+        JUnitOutcome("passes"),
+        JUnitOutcome("asserts", "AssertionFailedError: a ==> 1"),
+        JUnitOutcome("throws", "NoSuchMethodError: gone"),
     ]
 
 
 @pytest.mark.parametrize(
     ("failure", "seen"),
     [
-        ("", Seen.NO),
-        ("AssertionFailedError: elr-outside-replicas ==> expected: <[]> but was: <[1]>", Seen.YES),
-        ("AssertionFailedError: CandidatesHoldCommitted ==> expected: <[]> but was: <[1]>", Seen.YES),
-        ("AssertionFailedError: expected: <[0, 1]> but was: <[0]>", Seen.OPEN),
-        ("AssertionFailedError: elr-outside-replicas-2 ==> expected: 1", Seen.OPEN),
-        ("NoSuchMethodError: elr-outside-replicas ==> gone", Seen.OPEN),
-        ("NullPointerException: ", Seen.OPEN),
+        ("", Sighting.NOT_SEEN),
+        ("AssertionFailedError: elr-outside-replicas ==> expected: <[]> but was: <[1]>", Sighting.SEEN),
+        ("AssertionFailedError: CandidatesHoldCommitted ==> expected: <[]> but was: <[1]>", Sighting.SEEN),
+        ("AssertionFailedError: expected: <[0, 1]> but was: <[0]>", Sighting.OPEN),
+        ("AssertionFailedError: elr-outside-replicas-2 ==> expected: 1", Sighting.OPEN),
+        ("NoSuchMethodError: elr-outside-replicas ==> gone", Sighting.OPEN),
+        ("NullPointerException: ", Sighting.OPEN),
     ],
 )
-def test_only_the_assertion_that_names_the_finding_shows_it(failure: str, seen: Seen) -> None:
+def test_only_the_assertion_that_names_the_finding_shows_it(failure: str, seen: Sighting) -> None:
     """A failure anywhere else, or of another kind, says nothing about the release."""
-    assert versions.ending(ELR, [Outcome("test", failure)])[0] == seen
+    assert versions.ending(ELR, [JUnitOutcome("test", failure)])[0] == seen
 
 
 @pytest.mark.parametrize("count", [0, 2])
 def test_a_test_that_did_not_run_says_nothing(count: int) -> None:
     """JUnit reports exactly the one test that was selected, or the release is not judged."""
-    assert versions.ending(ELR, [Outcome("test")] * count)[0] == Seen.OPEN
+    assert versions.ending(ELR, [JUnitOutcome("test")] * count)[0] == Sighting.OPEN
 
 
 def test_a_test_that_fails_with_its_fix_ends_with_1() -> None:
     """Only a test that passes with its fix is right; a fix that does not apply leaves that open."""
-    assert Judged(ELR, "4.3.1", Seen.YES, "", passes_with_fix=False, why_fix="expected").is_wrong
-    assert not Judged(ELR, "4.3.1", Seen.YES, "", passes_with_fix=True).is_wrong
-    assert "open (it does not apply)" in Judged(ELR, "3.5.2", Seen.YES, "", None, "it does not apply").line()
+    assert JudgedRelease(ELR, "4.3.1", Sighting.SEEN, "", passes_with_fix=False, why_fix="expected").is_wrong
+    assert not JudgedRelease(ELR, "4.3.1", Sighting.SEEN, "", passes_with_fix=True).is_wrong
+    assert "open (it does not apply)" in JudgedRelease(ELR, "3.5.2", Sighting.SEEN, "", None, "it does not apply").line()
 
 
 def test_tables_are_replaced_in_their_order() -> None:
@@ -201,7 +201,7 @@ def test_every_file_belongs_to_a_finding() -> None:
     """No test and no fix is left over; each deciding assertion of a test by hand names its finding."""
     by_hand = {file for test in findings.TESTS for file in test.files}
 
-    assert {path.stem for path in findings.JAVA.glob("*.java")} == by_hand
+    assert {path.name.partition(".")[0] for path in findings.JAVA.glob("*.java")} == by_hand
     assert {path.name.partition(".")[0] for path in candidate.FOLDER.glob("*.diff")} <= {test.finding for test in findings.TESTS}
     for test in findings.TESTS:
         if not test.command:
@@ -267,7 +267,7 @@ def test_maven_that_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("PATH", str(tmp_path))
 
     with pytest.raises(SpecError, match="mvn is not installed; on Debian: apt-get install"):
-        Release("4.3.1", tmp_path).fetch()
+        KafkaRelease("4.3.1", tmp_path).fetch()
 
 
 FETCHED = folder_of("tests") / "4.3.1"
@@ -279,6 +279,6 @@ FETCHED = folder_of("tests") / "4.3.1"
 def test_a_finding_is_seen_on_released_kafka_and_its_fix_ends_it(finding: str) -> None:
     """On 4.3.1 the assertion that decides fails, and passes with the fix compiled over the jar."""
     (test,) = (test for test in findings.TESTS if test.finding == finding)
-    result = versions.judged(test, Release("4.3.1", (ROOT / FETCHED).parent))
+    result = versions.judged(test, KafkaRelease("4.3.1", (ROOT / FETCHED).parent))
 
-    assert (result.seen, result.passes_with_fix) == (Seen.YES, True), result.line()
+    assert (result.seen, result.passes_with_fix) == (Sighting.SEEN, True), result.line()

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kafka_spec.conformance.kafka_tests.candidate import Fix
-from kafka_spec.conformance.kafka_tests.release import Release
+from kafka_spec.conformance.kafka_tests.candidate import Fix, numbers
+from kafka_spec.conformance.kafka_tests.release import KafkaRelease
 from kafka_spec.spec.vocabulary.table import SpecError
 
 JAVA = Path(__file__).parent / "java"
@@ -49,8 +49,11 @@ class KafkaTest:
         return bool(self.command) or "class " not in self.text(self.files[-1])
 
     @staticmethod
-    def text(file: str) -> str:
-        """Return a file of java/."""
+    def text(file: str, version: str = "") -> str:
+        """Return a file of java/: for a release before V that of FILE.before-V.java, if there is one."""
+        for former in JAVA.glob(f"{file}.before-*.java"):
+            if version and numbers(version) < numbers(former.stem.partition(".before-")[2]):
+                return former.read_text(encoding="utf-8")
         return (JAVA / f"{file}.java").read_text(encoding="utf-8")
 
     @functools.cache  # noqa: B019 - one for each test of a process
@@ -75,11 +78,13 @@ class KafkaTest:
             return self.method()
         return re.sub(r"\A.*?(?=^/\*\*)", "", self.text(self.files[-1]), flags=re.DOTALL | re.MULTILINE)
 
-    def sources(self, release: Release) -> tuple[Mapping[str, str], str]:
+    def sources(self, release: KafkaRelease) -> tuple[Mapping[str, str], str]:
         """Return the sources to compile on a release, and the test to run, as JUnit selects it."""
         if not self.is_method:
             (package,) = re.findall(r"^package ([\w.]+);", self.text(self.files[-1]), re.MULTILINE)
-            return {f"{file}.java": release.adapted(self.text(file)) for file in self.files}, f"{package}.{self.files[-1]}"
+            return {
+                f"{file}.java": release.adapted(self.text(file, release.version)) for file in self.files
+            }, f"{package}.{self.files[-1]}"
         method = self.method()
         (name,) = re.findall(r"public void (\w+)\(", method)
         return {

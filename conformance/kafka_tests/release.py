@@ -31,14 +31,14 @@ SECONDS = 600.0
 
 
 @dataclass(frozen=True)
-class Outcome:
+class JUnitOutcome:
     """How a test ended: it passed, or `failure` is the first line of what it reports."""
 
     test: str
     failure: str = ""
 
 
-class Release:
+class KafkaRelease:
     """A release of Kafka in a folder, which has its jars as `jars`."""
 
     def __init__(self, version: str, folder: Path) -> None:
@@ -79,7 +79,7 @@ class Release:
             )
         return source
 
-    def run(self, sources: dict[str, str], chosen: Sequence[str], fix: Fix | None = None) -> list[Outcome]:
+    def run(self, sources: dict[str, str], chosen: Sequence[str], fix: Fix | None = None) -> list[JUnitOutcome]:
         """Compile sources, by the path of the file, and run tests: classes, or `class#method`.
 
         Raises:
@@ -121,7 +121,7 @@ class Release:
         fetch(folder, f"scala-{version}", [("org.scala-lang:scala-compiler", version, "")])
         return ["java", "-Xss8m", "-cp", os.pathsep.join(map(str, folder.glob("*.jar"))), "scala.tools.nsc.Main"]
 
-    def _junit(self, folder: Path, chosen: Sequence[str]) -> list[Outcome]:
+    def _junit(self, folder: Path, chosen: Sequence[str]) -> list[JUnitOutcome]:
         console = next(self.jars.glob("junit-platform-console-standalone-*.jar"))
         options = [part for one in chosen for part in (("-m", one) if "#" in one else ("-c", one))]
         path = self.classpath(folder / "classes")
@@ -133,13 +133,13 @@ class Release:
         return list(outcomes(report.read_text(encoding="utf-8")))
 
 
-def outcomes(report: str) -> Iterable[Outcome]:
+def outcomes(report: str) -> Iterable[JUnitOutcome]:
     """Yield the outcomes that a report of JUnit lists, without tests that were skipped."""
     for case in ElementTree.fromstring(report).iter("testcase"):
         name = re.sub(r"\(.*", "", case.attrib["name"])
         failed = next((part for part in (*case.iter("failure"), *case.iter("error"))), None)
         if case.find("skipped") is None:
-            yield Outcome(name, "" if failed is None else _first_line(failed))
+            yield JUnitOutcome(name, "" if failed is None else _first_line(failed))
 
 
 def _first_line(failed: ElementTree.Element) -> str:

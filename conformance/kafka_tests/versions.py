@@ -20,7 +20,7 @@ from textwrap import shorten
 from kafka_spec.conformance.kafka_classes.jars import folder_of
 from kafka_spec.conformance.kafka_tests.candidate import Fix
 from kafka_spec.conformance.kafka_tests.findings import TESTS, KafkaTest
-from kafka_spec.conformance.kafka_tests.release import Outcome, Release
+from kafka_spec.conformance.kafka_tests.release import JUnitOutcome, KafkaRelease
 from kafka_spec.conformance.reproductions.script import run_script
 from kafka_spec.spec.vocabulary.table import SpecError
 
@@ -34,21 +34,21 @@ SHOWN = 120
 """The most characters of a failure that are shown."""
 
 
-class Seen(enum.Enum):
+class Sighting(enum.Enum):
     """What a test says about a release."""
 
-    YES = "seen"
-    NO = "not seen"
+    SEEN = "seen"
+    NOT_SEEN = "not seen"
     OPEN = "open"
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedRelease:
     """What the test of a finding says about a release, and how it ends with the fix: True if it passes, None if that is open."""
 
     test: KafkaTest
     version: str
-    seen: Seen
+    seen: Sighting
     why: str
     passes_with_fix: bool | None = None
     why_fix: str = ""
@@ -69,33 +69,33 @@ class Judged:
         return "; passes with the fix" if self.passes_with_fix else f"; FAILS WITH THE FIX: {self.why_fix}"
 
 
-def judged(test: KafkaTest, release: Release) -> Judged:
+def judged(test: KafkaTest, release: KafkaRelease) -> JudgedRelease:
     """Run the test of a finding on a release, and with its fix if the finding is seen."""
     try:
         sources, chosen = test.sources(release)
         seen, why = ending(test, release.run(dict(sources), [chosen]))
     except (SpecError, KeyError) as error:
-        return Judged(test, release.version, Seen.OPEN, str(error))
-    if seen != Seen.YES or test.fix is None:
-        return Judged(test, release.version, seen, why)
+        return JudgedRelease(test, release.version, Sighting.OPEN, str(error))
+    if seen != Sighting.SEEN or test.fix is None:
+        return JudgedRelease(test, release.version, seen, why)
     try:
         after, why_with = ending(test, release.run(dict(sources), [chosen], test.fix))
     except SpecError as error:
-        return Judged(test, release.version, seen, why, None, str(error))
-    return Judged(test, release.version, seen, why, after == Seen.NO, why_with)
+        return JudgedRelease(test, release.version, seen, why, None, str(error))
+    return JudgedRelease(test, release.version, seen, why, after == Sighting.NOT_SEEN, why_with)
 
 
-def ending(test: KafkaTest, outcomes: Sequence[Outcome]) -> tuple[Seen, str]:
+def ending(test: KafkaTest, outcomes: Sequence[JUnitOutcome]) -> tuple[Sighting, str]:
     """Return what the outcome of a test says, and why: only a failure of the assertion that names the finding shows it."""
     if len(outcomes) != 1:
-        return Seen.OPEN, f"{len(outcomes)} tests ran"
+        return Sighting.OPEN, f"{len(outcomes)} tests ran"
     failure = outcomes[0].failure
     if not failure:
-        return Seen.NO, "passes"
+        return Sighting.NOT_SEEN, "passes"
     for label in test.labels:
         if failure.startswith(f"AssertionFailedError: {label} ==> "):
-            return Seen.YES, shorten(failure.partition(" ==> ")[2], SHOWN)
-    return Seen.OPEN, shorten(f"fails before the assertion that decides: {failure}", SHOWN)
+            return Sighting.SEEN, shorten(failure.partition(" ==> ")[2], SHOWN)
+    return Sighting.OPEN, shorten(f"fails before the assertion that decides: {failure}", SHOWN)
 
 
 @dataclass(frozen=True)
@@ -107,14 +107,14 @@ class OwnTests:
     broken: tuple[str, ...]
 
 
-def own_tests(test: KafkaTest, fix: Fix, release: Release) -> OwnTests:
+def own_tests(test: KafkaTest, fix: Fix, release: KafkaRelease) -> OwnTests:
     """Run Kafka's own tests without the fix and with it."""
     before = [one.test for one in release.run({}, fix.own_tests) if not one.failure]
     passing = {one.test for one in release.run({}, fix.own_tests, fix) if not one.failure}
     return OwnTests(test, len(before), tuple(sorted(set(before) - passing)))
 
 
-def table_of_releases(results: Sequence[Judged]) -> Iterator[str]:
+def table_of_releases(results: Sequence[JudgedRelease]) -> Iterator[str]:
     """Yield the lines of the table of findings by releases."""
     versions = list(dict.fromkeys(one.version for one in results))
     cells = {(one.test.finding, one.version): IN_TABLE[one.seen] for one in results}
@@ -125,10 +125,10 @@ def table_of_releases(results: Sequence[Judged]) -> Iterator[str]:
         yield f"| [{test.finding}](../findings/{test.finding}.md) | {row} |"
 
 
-IN_TABLE = {Seen.YES: "seen", Seen.NO: "no", Seen.OPEN: ""}
+IN_TABLE = {Sighting.SEEN: "seen", Sighting.NOT_SEEN: "no", Sighting.OPEN: ""}
 
 
-def table_of_fixes(results: Sequence[Judged], own: Sequence[OwnTests]) -> Iterator[str]:
+def table_of_fixes(results: Sequence[JudgedRelease], own: Sequence[OwnTests]) -> Iterator[str]:
     """Yield the lines of the table of fixes."""
     yield "| fix of | passes with the fix | Kafka's own tests with the fix |"
     yield "|---|---|---|"
@@ -171,10 +171,10 @@ def main(arguments: Sequence[str]) -> int:
     return 1 if any(one.is_wrong for one in results) or any(one.broken for one in own) else 0
 
 
-def judged_on(versions: Sequence[str], tests: Sequence[KafkaTest], folder: Path) -> Iterator[Judged]:
+def judged_on(versions: Sequence[str], tests: Sequence[KafkaTest], folder: Path) -> Iterator[JudgedRelease]:
     """Judge each finding on each release, and print what comes out."""
     for version in versions:
-        release = Release(version, folder)
+        release = KafkaRelease(version, folder)
         release.fetch()
         for test in tests:
             result = judged(test, release)
@@ -184,7 +184,7 @@ def judged_on(versions: Sequence[str], tests: Sequence[KafkaTest], folder: Path)
 
 def own_tests_of(tests: Sequence[KafkaTest], folder: Path) -> Iterator[OwnTests]:
     """Run Kafka's own tests with each fix, and print what comes out."""
-    release = Release(NEWEST_WITH_TESTS, folder)
+    release = KafkaRelease(NEWEST_WITH_TESTS, folder)
     release.fetch()
     for test in tests:
         if test.fix is not None:

@@ -2,6 +2,7 @@ package kafka.cluster;
 
 import java.io.IOException;
 import java.util.Optional;
+import java.util.Set;
 
 import org.apache.kafka.common.DirectoryId;
 import org.apache.kafka.common.Uuid;
@@ -62,6 +63,15 @@ abstract class LeadingPartition extends AbstractPartitionTest {
     void append(int leaderEpoch) throws IOException {
         MemoryRecords records = MemoryRecords.withRecords(Compression.NONE, new SimpleRecord("value".getBytes()));
         partition().localLogOrException().appendAsLeader(records, leaderEpoch);
+    }
+
+    /** The controller has fenced a broker, and the leader's metadata cache shows it. */
+    void fence(int replica) {
+        Mockito.when(metadataCache().isBrokerFenced(replica)).thenReturn(true);
+    }
+
+    Set<Integer> maximalIsr() {
+        return Set.copyOf(partition().partitionState().maximalIsr());
     }
 
     long highWatermark() {

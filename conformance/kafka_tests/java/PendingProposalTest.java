@@ -15,18 +15,16 @@ final class PendingProposalTest extends LeadingPartition {
         lead(5, 1, LEADER);
         fetch(FOLLOWER, 0);
         alterPartitionManager().completeIsrUpdate(2);
-        assertEquals(Set.of(LEADER, FOLLOWER), partition().partitionState().isr());
+        assertEquals(Set.of(LEADER, FOLLOWER), maximalIsr());
 
         // The next proposal follows before the metadata log has brought the first change. The controller may accept it
         // at any time, and then elect the proposed member
         fetch(OTHER, 0);
-        assertEquals(Set.of(LEADER, FOLLOWER, OTHER), partition().partitionState().maximalIsr());
+        assertEquals(Set.of(LEADER, FOLLOWER, OTHER), maximalIsr());
 
         // The image of the first change arrives: the leader knows its partition epoch from the controller's answer
         lead(5, 2, LEADER, FOLLOWER);
 
-        assertEquals(
-            Set.of(LEADER, FOLLOWER, OTHER), partition().partitionState().maximalIsr(), "proposal-dropped-at-known-epoch"
-        );
+        assertEquals(Set.of(LEADER, FOLLOWER, OTHER), maximalIsr(), "proposal-dropped-at-known-epoch");
     }
 }

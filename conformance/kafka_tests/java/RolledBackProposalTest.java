@@ -5,7 +5,6 @@ import java.util.Set;
 
 import org.apache.kafka.common.protocol.Errors;
 import org.junit.jupiter.api.Test;
-import org.mockito.Mockito;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
@@ -17,16 +16,16 @@ final class RolledBackProposalTest extends LeadingPartition {
     void testHighWatermarkAdvancesAfterRefusedProposal() throws IOException {
         lead(5, 1, LEADER);
         fetch(FOLLOWER, 0);
-        assertEquals(Set.of(LEADER, FOLLOWER), partition().partitionState().maximalIsr());
+        assertEquals(Set.of(LEADER, FOLLOWER), maximalIsr());
 
         // A record waits for the proposed member, which ends and is fenced
         append(5);
         assertEquals(0, highWatermark());
-        Mockito.when(metadataCache().isBrokerFenced(FOLLOWER)).thenReturn(true);
+        fence(FOLLOWER);
 
         alterPartitionManager().failIsrUpdate(Errors.INELIGIBLE_REPLICA);
 
-        assertEquals(Set.of(LEADER), partition().partitionState().maximalIsr());
+        assertEquals(Set.of(LEADER), maximalIsr());
         assertEquals(1, highWatermark(), "high-watermark-waits-after-rollback");
     }
 }
