@@ -83,7 +83,7 @@ def test_a_refused_request_changes_nothing_in_fixed() -> None:
     ("model", "bounds", "claim", "said"),
     [
         ("kraft/proposal-dropped-at-known-epoch", "proposal_dropped", "Committed", "happens at a broker"),
-        ("kraft/KAFKA-18635", "two_shutdowns", "UncleanElectionHasCause", "the step StartBroker cannot be written"),
+        ("kraft/KAFKA-13083", "delete_and_fence", "LeaderIsActive", "the step DeleteTopic cannot be written"),
         ("replication/kip_279", "three_replicas", "StrongIsr", "no controller of KRaft"),
     ],
 )

@@ -45,12 +45,12 @@ def alter_partition(s: KRaft, binding: Binding) -> Lines:
     """Propose an ISR, with the epochs that the leader knows."""
     (leader,) = binding
     request = s.brokers[leader].requests[0]
-    proposed = [_broker_state(broker, request.epochs[broker]) for broker in BrokerSet(request.isr)]
+    proposed = [_broker_state(s, broker, request.epochs[broker]) for broker in BrokerSet(request.isr)]
     return [
         "ctx.replay(ctx.replicationControl.alterPartition(",
         "    anonymousContextFor(ApiKeys.ALTER_PARTITION),",
         f"    new AlterPartitionRequestData().setBrokerId({leader})"
-        f".setBrokerEpoch({_epoch(leader, request.broker_epoch)}).setTopics(",
+        f".setBrokerEpoch({_epoch(s, leader, request.broker_epoch)}).setTopics(",
         "        List.of(new TopicData().setTopicId(topicId).setPartitions(List.of(new PartitionData().setPartitionIndex(0)",
         f"            .setLeaderEpoch({request.leader_epoch}).setPartitionEpoch({request.partition_epoch})",
         "            .setNewIsrWithEpochs(List.of(",
@@ -59,15 +59,23 @@ def alter_partition(s: KRaft, binding: Binding) -> Lines:
     ]
 
 
-def _broker_state(broker: int, epoch: int) -> str:
-    return f"new BrokerState().setBrokerId({broker}).setBrokerEpoch({_epoch(broker, epoch)})"
+def _broker_state(s: KRaft, broker: int, epoch: int) -> str:
+    return f"new BrokerState().setBrokerId({broker}).setBrokerEpoch({_epoch(s, broker, epoch)})"
 
 
-def _epoch(broker: int, epoch: int) -> str:
-    """Return a broker epoch; a registration of the model counts from 0, and -1 is unknown in Kafka too."""
+def _epoch(s: KRaft, broker: int, epoch: int) -> str:
+    """Return a broker epoch: Kafka's test context registers a broker under the same one each time; -1 is unknown in Kafka too."""
     if epoch < 0:
         return str(epoch)
-    return f"defaultBrokerEpoch({broker})" + (f" + {epoch}" if epoch else "")
+    before = s.controller.registrations[broker].epoch - epoch
+    return f"defaultBrokerEpoch({broker})" + (f" - {before}" if before else "")
+
+
+def start_broker(s: KRaft, binding: Binding) -> Lines:
+    """Register a new process of a broker, which reports whether the process before ended in order."""
+    (broker,) = binding
+    in_order = s.brokers[broker].clean_epoch == s.controller.registrations[broker].epoch
+    return [f"ctx.handleBrokersShutdown({str(in_order).lower()}, {broker});", f"ctx.registerBrokers({broker});"]
 
 
 def fence(s: KRaft, binding: Binding) -> Lines:
@@ -106,6 +114,7 @@ REQUESTS: Mapping[str, Callable[[KRaft, Binding], Lines]] = {
     "FenceAlive": fence,
     "FenceDead": fence,
     "Unfence": unfence,
+    "StartBroker": start_broker,
     "BeginControlledShutdown": shut_down,
     "GrantShutdown": shut_down,
     "ElectPreferred": lambda _, __: electing("PREFERRED"),

@@ -140,4 +140,10 @@ TESTS = (
     KafkaTest("voters-skipped-after-truncation", files=("VotersBelowOldEndTest",)),
     KafkaTest("removed-voter-ends-leader", files=("LateAnswerOfRemovedVoterTest",)),
 )
-"""The tests, in the order of FINDINGS.md."""
+"""The tests of findings, in the order of FINDINGS.md."""
+
+KNOWN_BUGS = (
+    KafkaTest("KAFKA-15665", "trace kraft/KAFKA-15665-three-behind --property ReassignmentKeepsCandidates --format java"),
+    KafkaTest("KAFKA-19522", "trace kraft/KAFKA-19522-two-crashes --property LeaderIsActive --format java"),
+)
+"""Tests of bugs that Kafka has fixed: they fail exactly on the releases that the cases name, which checks the method."""

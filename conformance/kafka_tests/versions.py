@@ -19,9 +19,11 @@ from textwrap import shorten
 
 from kafka_spec.conformance.kafka_classes.jars import folder_of
 from kafka_spec.conformance.kafka_tests.candidate import Fix
-from kafka_spec.conformance.kafka_tests.findings import TESTS, KafkaTest
+from kafka_spec.conformance.kafka_tests.findings import KNOWN_BUGS, TESTS, KafkaTest
 from kafka_spec.conformance.kafka_tests.release import JUnitOutcome, KafkaRelease
 from kafka_spec.conformance.reproductions.script import run_script
+from kafka_spec.spec.case import has
+from kafka_spec.spec.kraft.cases import CASES
 from kafka_spec.spec.vocabulary.table import SpecError
 
 VERSIONS = (
@@ -55,8 +57,16 @@ class JudgedRelease:
 
     @property
     def is_wrong(self) -> bool:
-        """The fix applies, and the test does not pass with it."""
-        return self.passes_with_fix is False
+        """The fix applies and the test does not pass with it; or a known bug is seen elsewhere than its case says."""
+        return self.passes_with_fix is False or self.contradicts
+
+    @property
+    def contradicts(self) -> bool:
+        """A known bug is seen on a release that its case does not name, or not seen on one that it names."""
+        if self.test not in KNOWN_BUGS or self.seen == Sighting.OPEN:
+            return False
+        (case,) = (case for case in CASES if case.name == self.test.finding)
+        return has(case.releases, self.version) != (self.seen == Sighting.SEEN)
 
     def line(self) -> str:
         """Return the judgement as a line."""
@@ -64,6 +74,8 @@ class JudgedRelease:
 
     def with_fix(self) -> str:
         """Return how the test ends with the fix, in words; nothing if there is none to try."""
+        if self.contradicts:
+            return "; THE CASE SAYS OTHERWISE"
         if self.passes_with_fix is None:
             return f"; with the fix: open ({self.why_fix})" if self.why_fix else ""
         return "; passes with the fix" if self.passes_with_fix else f"; FAILS WITH THE FIX: {self.why_fix}"
@@ -114,15 +126,15 @@ def own_tests(test: KafkaTest, fix: Fix, release: KafkaRelease) -> OwnTests:
     return OwnTests(test, len(before), tuple(sorted(set(before) - passing)))
 
 
-def table_of_releases(results: Sequence[JudgedRelease]) -> Iterator[str]:
-    """Yield the lines of the table of findings by releases."""
+def table_of_releases(what: str, results: Sequence[JudgedRelease], link: str) -> Iterator[str]:
+    """Yield the lines of a table of findings, or of known bugs, by releases; `link` has a place for the name."""
     versions = list(dict.fromkeys(one.version for one in results))
     cells = {(one.test.finding, one.version): IN_TABLE[one.seen] for one in results}
-    yield f"| finding | {' | '.join(versions)} |"
+    yield f"| {what} | {' | '.join(versions)} |"
     yield f"|---|{'---|' * len(versions)}"
     for test in dict.fromkeys(one.test for one in results):
         row = " | ".join(cells[test.finding, version] for version in versions)
-        yield f"| [{test.finding}](../findings/{test.finding}.md) | {row} |"
+        yield f"| [{test.finding}]({link.format(test.finding)}) | {row} |"
 
 
 IN_TABLE = {Sighting.SEEN: "seen", Sighting.NOT_SEEN: "no", Sighting.OPEN: ""}
@@ -151,22 +163,30 @@ def with_tables(page: str, tables: Sequence[Iterator[str]]) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Judge findings on releases; return 1 if a test does not pass with a fix that applies."""
+    """Judge findings on releases; return 1 if a fix does not end its finding, or a known bug is seen elsewhere than its case says."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kafka", nargs="+", default=[NEWEST_WITH_TESTS], choices=[*VERSIONS, "all"], help="the releases, or all")
-    names = [test.finding for test in TESTS]
-    parser.add_argument("--finding", nargs="+", default=names, choices=names, help="the findings (default: all that have a test)")
+    every = (*TESTS, *KNOWN_BUGS)
+    names = [test.finding for test in every]
+    parser.add_argument(
+        "--finding", nargs="+", default=names, choices=names, help="findings and known bugs (default: all that have a test)"
+    )
     parser.add_argument("--own-tests", action="store_true", help=f"also run Kafka's own tests of {NEWEST_WITH_TESTS} with each fix")
     parser.add_argument("--jars", type=Path, help="the folder of the jars, with a folder for each release (default: .kafka/tests)")
     parser.add_argument("--write", type=Path, metavar="FILE", help="put the tables into this page")
     options = parser.parse_args(arguments)
     versions = VERSIONS if "all" in options.kafka else options.kafka
-    tests = [test for test in TESTS if test.finding in options.finding]
+    tests = [test for test in every if test.finding in options.finding]
     folder = options.jars or folder_of("tests")
     results = list(judged_on(versions, tests, folder))
     own = list(own_tests_of(tests, folder)) if options.own_tests else []
     if options.write:
-        tables = [table_of_releases(results), table_of_fixes(results, own)]
+        findings, known = ([one for one in results if (one.test in KNOWN_BUGS) == known] for known in (False, True))
+        tables = [
+            table_of_releases("finding", findings, "../findings/{}.md"),
+            table_of_releases("known bug", known, "https://issues.apache.org/jira/browse/{}"),
+            table_of_fixes(results, own),
+        ]
         options.write.write_text(with_tables(options.write.read_text(encoding="utf-8"), tables), encoding="utf-8")
     return 1 if any(one.is_wrong for one in results) or any(one.broken for one in own) else 0
 
