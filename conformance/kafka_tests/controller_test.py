@@ -67,8 +67,8 @@ def controller_test(trace: Trace, spec: Spec) -> str:
     decisive = next((place for place, one in enumerate(taken) if one.wanted), None)
     if decisive is None:
         raise SpecError(
-            f"in each step of this trace the controller decides as kraft/fixed does: what is wrong in {spec.name} happens at a"
-            " broker, and a test of ReplicationControlManager cannot show it"
+            f"in each step of this trace the controller changes the partition as kraft/fixed does: what is wrong in {spec.name}"
+            " happens at a broker or to a registration, and a test of ReplicationControlManager cannot show it"
         )
     body = [
         *start(trace, spec),
