@@ -262,6 +262,25 @@ def test_missing_imports_are_added_and_an_unknown_elr_is_left_out() -> None:
     assert "setIsElrEnabled(true)" in findings.with_method(holder.replace("class", "void setIsElrEnabled() {}\nclass"), method)
 
 
+@pytest.mark.parametrize(
+    ("version", "names"),
+    [
+        ("4.0.2", "raft.OffsetAndEpoch common.record.MemoryRecords common.utils.LogContext"),
+        ("4.1.0", "server.common.OffsetAndEpoch common.record.MemoryRecords common.utils.LogContext"),
+        ("4.3.1", "server.common.OffsetAndEpoch common.record.internal.MemoryRecords common.utils.LogContext"),
+        ("4.4.0", "server.common.OffsetAndEpoch common.record.internal.MemoryRecords common.utils.internals.LogContext"),
+    ],
+)
+def test_classes_have_the_names_of_the_release(version: str, names: str) -> None:
+    """Tests are written for 4.3; before and after it some classes have other names."""
+    written = "server.common.OffsetAndEpoch common.record.internal.MemoryRecords common.utils.LogContext"
+    adapted = KafkaRelease(version, Path()).adapted(
+        written.replace(" ", " org.apache.kafka.").replace("server", "org.apache.kafka.server")
+    )
+
+    assert adapted.replace("org.apache.kafka.", "") == names
+
+
 def test_maven_that_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without Maven or a JDK there is one line with the cure."""
     monkeypatch.setenv("PATH", str(tmp_path))

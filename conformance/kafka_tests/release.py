@@ -27,6 +27,14 @@ OTHERS = {
 DEPENDENCY_PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1"
 TESTS_OF = {"4.4.0": "4.3.1"}
 """The releases whose test classes are not published, and whose are used instead."""
+MOVED = (
+    ((4, 1), "raft.OffsetAndEpoch", "server.common.OffsetAndEpoch"),
+    ((4, 3), "common.record.", "common.record.internal."),
+    ((4, 4), "common.utils.LogContext", "common.utils.internals.LogContext"),
+)
+"""Since when classes have another name, with the names before and since."""
+WRITTEN_FOR = (4, 3)
+"""The release for which the tests were written."""
 SECONDS = 600.0
 
 
@@ -70,13 +78,13 @@ class KafkaRelease:
             return self.adapted(archive.read(file).decode("utf-8"))
 
     def adapted(self, source: str) -> str:
-        """Return a source that was written for 4.3 with the names of this release: 4.3 and 4.4 have moved classes."""
-        if numbers(self.version) < (4, 3):
-            source = source.replace("org.apache.kafka.common.record.internal.", "org.apache.kafka.common.record.")
-        if numbers(self.version) >= (4, 4):
-            source = source.replace(
-                "org.apache.kafka.common.utils.LogContext", "org.apache.kafka.common.utils.internals.LogContext"
-            )
+        """Return a source that was written for 4.3 with the names of this release."""
+        release = numbers(self.version)
+        for since, before, now in MOVED:
+            if release < since <= WRITTEN_FOR:
+                source = source.replace(f"org.apache.kafka.{now}", f"org.apache.kafka.{before}")
+            elif WRITTEN_FOR < since <= release:
+                source = source.replace(f"org.apache.kafka.{before}", f"org.apache.kafka.{now}")
         return source
 
     def run(self, sources: dict[str, str], chosen: Sequence[str], fix: Fix | None = None) -> list[JUnitOutcome]:

@@ -163,7 +163,7 @@ def with_tables(page: str, tables: Sequence[Iterator[str]]) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Judge findings on releases; return 1 if a fix does not end its finding, or a known bug is seen where its case does not say."""
+    """Judge findings on releases; return 1 if a fix does not end its finding, or a known bug is seen elsewhere than it should."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kafka", nargs="+", default=[NEWEST_WITH_TESTS], choices=[*VERSIONS, "all"], help="the releases, or all")
     every = (*TESTS, *KNOWN_BUGS)
