@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -289,15 +290,14 @@ def test_maven_that_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.Monk
         KafkaRelease("4.3.1", tmp_path).fetch()
 
 
-FETCHED = folder_of("tests") / "4.3.1"
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not (ROOT / FETCHED / "complete").exists(), reason="make kafka-tests fetches Kafka with its tests")
+@pytest.mark.long
+@pytest.mark.skipif(not (shutil.which("mvn") and shutil.which("javac")), reason="`make kafka-tests` installs a JDK and Maven")
 @pytest.mark.parametrize("finding", ["elr-outside-replicas", "removed-voter-ends-leader"])
 def test_a_finding_is_seen_on_released_kafka_and_its_fix_ends_it(finding: str) -> None:
     """On 4.3.1 the assertion that decides fails, and passes with the fix compiled over the jar."""
     (test,) = (test for test in findings.TESTS if test.finding == finding)
-    result = versions.judged(test, KafkaRelease("4.3.1", (ROOT / FETCHED).parent))
+    release = KafkaRelease("4.3.1", ROOT / folder_of("tests"))
+    release.fetch()
+    result = versions.judged(test, release)
 
     assert (result.seen, result.passes_with_fix) == (Sighting.SEEN, True), result.line()

@@ -36,6 +36,8 @@ class KafkasKRaft:
         self._epochs: list[list[int]] = [[] for _ in range(brokers)]
         """The broker epochs that each broker has had."""
         self._registered_at = [0] * brokers
+        self._registrations: dict[int, Any] = {}
+        """The first registration of each broker, as a record."""
         self._build(elr)
         for broker in range(brokers):
             self.register(broker, NONE)
@@ -43,7 +45,7 @@ class KafkasKRaft:
         self._configs = {"min.insync.replicas": str(min_isr), "unclean.leader.election.enable": str(unclean).lower()}
         for name, value in self._configs.items():
             record = classes.message("ConfigRecord").setResourceType(2).setResourceName(TOPIC).setName(name)
-            self._replay([record.setValue(value)])
+            self.replay([record.setValue(value)])
         self._assignment = range(brokers if replicas is None else replicas)
         self.topic_ids = [self.kafka.named("org.apache.kafka.common.Uuid")(1, 2)]
         """The ids of all topics that there have been, the newest last."""
@@ -86,7 +88,7 @@ class KafkasKRaft:
         if not is_3:
             levels = {"metadata.version": int(version.featureLevel()), "eligible.leader.replicas.version": int(elr)}
             for name, level in levels.items():
-                self._replay([self.classes.message("FeatureLevelRecord").setName(name).setFeatureLevel(level)])
+                self.replay([self.classes.message("FeatureLevelRecord").setName(name).setFeatureLevel(level)])
         self._cluster.activate()
 
     def _cluster_control(self, log: Any, snapshots: Any) -> Any:
@@ -116,22 +118,25 @@ class KafkasKRaft:
         (topic_id,) = self.topic_ids
         record = self.classes.message("PartitionRecord").setTopicId(topic_id).setPartitionId(0)
         members = self.kafka.java_list(replicas)
-        directories = self.kafka.java_list([self._directory(broker) for broker in replicas])
+        directories = self.kafka.java_list([self.directory(broker) for broker in replicas])
         record.setReplicas(members).setIsr(members).setLeader(replicas[0]).setLeaderEpoch(0).setPartitionEpoch(0)
         record.setDirectories(directories)
-        self._replay([self.classes.message("TopicRecord").setName(TOPIC).setTopicId(topic_id), record])
+        self.replay([self.classes.message("TopicRecord").setName(TOPIC).setTopicId(topic_id), record])
 
-    def _directory(self, broker: int) -> Any:
+    def directory(self, broker: int) -> Any:
+        """Return the id of a broker's log directory."""
         return self.kafka.named("org.apache.kafka.common.Uuid")(100, broker)
 
     # Records
 
-    def _replay(self, messages: Sequence[Any]) -> None:
+    def replay(self, messages: Sequence[Any]) -> None:
+        """Replay records, as the active controller does with those that it has written."""
         for message in messages:
             self.offset += 1
             kind = str(message.getClass().getSimpleName())
             if kind == "RegisterBrokerRecord":
                 self._registered_at[int(message.brokerId())] = self.offset
+                self._registrations.setdefault(int(message.brokerId()), message)
                 self._cluster.replay(message, self.offset)
             elif kind.startswith("Broker") or kind == "UnregisterBrokerRecord":
                 self._cluster.replay(message)
@@ -144,7 +149,7 @@ class KafkasKRaft:
 
     def _take(self, result: Any) -> Any:
         """Replay the records of a result, and return its response."""
-        self._replay([record.message() for record in result.records()])
+        self.replay([record.message() for record in result.records()])
         return result.response()
 
     # Requests of brokers
@@ -157,7 +162,7 @@ class KafkasKRaft:
             self._incarnations[broker] += 1
         request = self.classes.registration(broker)
         request.setIncarnationId(kafka.named("org.apache.kafka.common.Uuid")(50 + broker, self._incarnations[broker]))
-        request.setLogDirs(kafka.java_list([self._directory(broker)]))
+        request.setLogDirs(kafka.java_list([self.directory(broker)]))
         request.setPreviousBrokerEpoch(self._epochs[broker][previous] if previous >= 0 else -1)
         finalized = kafka.call(self._features, "finalizedFeatures", kafka.long(0x7FFFFFFFFFFFFFFF))
         newer = () if self.classes.is_3 else (True,)
@@ -165,6 +170,12 @@ class KafkasKRaft:
         epoch = int(self._registration(broker).epoch())
         if epoch not in self._epochs[broker]:
             self._epochs[broker].append(epoch)
+
+    def register_as(self, broker: int, fenced: bool, stopping: bool) -> None:
+        """Replay a broker's first registration with another state: all later registrations are forgotten."""
+        record = self._registrations[broker].setFenced(fenced).setInControlledShutdown(stopping)
+        self._epochs[broker] = [int(record.brokerEpoch())]
+        self.replay([record])
 
     def heartbeat(self, broker: int, offset: int, stopping: bool, fenced: bool = False) -> None:
         """Receive a heartbeat: where the broker's metadata log ends, whether it wants to stop, and to stay fenced."""
@@ -182,7 +193,7 @@ class KafkasKRaft:
         """Fence a broker whose session has ended."""
         records = self.kafka.java_list(())
         self.kafka.call(self._partitions, "handleBrokerFenced", self.kafka.boxed(broker), records)
-        self._replay([record.message() for record in records])
+        self.replay([record.message() for record in records])
 
     def alter_partition(
         self,

@@ -152,9 +152,13 @@ class OurKRaft:
         settings = {"brokers": brokers, "isr_size": brokers - spares, "spares": spares, "recreations": TOPICS - 1}
         settings |= {"min_isr": min_isr, "unclean": int(unclean), "elr": int(elr)}
         self.rules = executable(version, tuple(settings.items()))
-        self.s = self.rules.space.root.copy(_initial(self.rules))
+        self.load_initial()
         self.commits = 0
         """The number of batches that were committed."""
+
+    def load_initial(self) -> None:
+        """Begin with the initial state."""
+        self.s = self.rules.space.root.copy(_initial(self.rules))
 
     def fire(self, name: str, **binding: int) -> bool:
         """Fire a rule if its guards hold; whether they do."""

@@ -13,6 +13,7 @@ from kafka_spec.conformance.kafka_classes import (
     kraft_reassignments,
     kraft_records,
     kraft_requests,
+    kraft_states,
     logs,
     predecessors,
     state_machines,
@@ -37,6 +38,7 @@ SUBJECTS: dict[str, Subject] = {
         kraft_changes.SUBJECT,
         kraft_reassignments.SUBJECT,
         kraft_requests.SUBJECT,
+        kraft_states.SUBJECT,
         kraft_records.SUBJECT,
     )
 }

@@ -141,6 +141,19 @@ def completes_reassignment(s: KRaft, k: Constants, isr: BrokerSet) -> bool:
     return reassignment_completes(k.reassignment_completion, partition.replicas, awaited, partition.removing, isr)
 
 
+def elr_is_outdated(s: KRaft, k: Constants) -> bool:
+    """A change that leaves the ISR as it is changes the ELR: with fewer replicas a smaller ISR is enough, and the ELR is empty."""
+    partition = s.controller.partition
+    min_isr = effective_min_isr(k.min_isr, len(partition.replicas))
+    elr = target_elr(partition.replicas, partition.isr, partition.elr, partition.isr, NO_BROKERS, min_isr, k.elr)
+    return elr_of_replicas(elr, partition.replicas, k.elr_within_replicas) != partition.elr
+
+
+def any_change_writes(s: KRaft, k: Constants) -> bool:
+    """A request that changes nothing by itself writes all the same: it completes a reassignment, or changes the ELR."""
+    return completes_reassignment(s, k, s.controller.partition.isr) or elr_is_outdated(s, k)
+
+
 def end_reassignment(s: KRaft, left: BrokerSet) -> None:
     """Nothing is reassigned any more, and these replicas have left."""
     drop_replicas(s, left)

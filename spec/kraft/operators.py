@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kafka_spec.spec.decisions.partition_change import ElectionKind, elect_by_choice, last_known_is_electable
 from kafka_spec.spec.decisions.variants import Checked
-from kafka_spec.spec.kraft.controller import active_brokers, change_partition, commit, completes_reassignment, there_is_a_topic
+from kafka_spec.spec.kraft.controller import active_brokers, any_change_writes, change_partition, commit, there_is_a_topic
 from kafka_spec.spec.kraft.fetching import A_LEADER, leads
 from kafka_spec.spec.kraft.machines import REGISTRATION
 from kafka_spec.spec.kraft.replica import ANY_BROKER, broker_is_up, raise_high_watermark
@@ -37,7 +37,7 @@ WRITE = Rule(
 
 
 def preferred_election_changes_something(s: KRaft, k: Constants) -> bool:
-    """The first assigned replica does not lead, and a preferred election changes the leader, or completes a reassignment."""
+    """The first assigned replica does not lead, and a preferred election changes the leader, or writes something besides."""
     partition = s.controller.partition
     if not there_is_a_topic(s) or partition.leader == partition.replicas[0]:
         return False
@@ -52,7 +52,7 @@ def preferred_election_changes_something(s: KRaft, k: Constants) -> bool:
         k.elr,
         k.last_known_acceptable,
     )
-    return elected != partition.leader or completes_reassignment(s, k, partition.isr)
+    return elected != partition.leader or any_change_writes(s, k)
 
 
 def elect_preferred(s: KRaft, k: Constants) -> None:
@@ -75,11 +75,14 @@ ELECT_PREFERRED = Rule(
 
 
 def nobody_leads_and_somebody_may(s: KRaft, k: Constants) -> bool:
-    """The partition has no leader, and some broker is active; up to 4.0 a last known leader need not be (KAFKA-19522)."""
+    """The partition has no leader, and some broker is active, or the request writes something besides.
+
+    Up to 4.0 a last known leader need not be active (KAFKA-19522).
+    """
     partition = s.controller.partition
     if not there_is_a_topic(s) or partition.leader != NONE:
         return False
-    if active_brokers(s, k) != 0:
+    if active_brokers(s, k) != 0 or any_change_writes(s, k):
         return True
     return last_known_is_electable(
         partition.isr, partition.elr, partition.last_known_leader, NO_BROKERS, k.elr, k.last_known_acceptable

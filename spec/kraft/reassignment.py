@@ -11,7 +11,14 @@ from __future__ import annotations
 from kafka_spec.spec.decisions.election import first_of, members
 from kafka_spec.spec.decisions.partition_change import ElectionKind, added_replicas, count_of, effective_min_isr, removed_replicas
 from kafka_spec.spec.decisions.variants import Checked, EmptiedIsr
-from kafka_spec.spec.kraft.controller import active_brokers, change_reassigned, commit, end_reassignment, there_is_a_topic
+from kafka_spec.spec.kraft.controller import (
+    active_brokers,
+    change_reassigned,
+    commit,
+    election_kind,
+    end_reassignment,
+    there_is_a_topic,
+)
 from kafka_spec.spec.kraft.state import BROKERS, REASSIGNMENTS, KRaft
 from kafka_spec.spec.language.domain import NO_BROKERS, BrokerSet, SetOf, append, contains, singleton, truncate
 from kafka_spec.spec.vocabulary.table import Constants, Rule
@@ -58,12 +65,12 @@ def assignment_differs(s: KRaft) -> bool:
     return any(old.replicas[place] != new.replicas[place] for place in range(len(new.replicas)))
 
 
-def change_replicas(s: KRaft, k: Constants, before: BrokerSet, isr: BrokerSet) -> None:
+def change_replicas(s: KRaft, k: Constants, before: BrokerSet, isr: BrokerSet, election: int) -> None:
     """Change the partition, whose assignment may have changed, and commit that, if there is something to write."""
     epoch = s.controller.partition.partition_epoch
     reassigned = 1 if assignment_differs(s) else 0
     recovery = s.controller.partition.recovery
-    change_reassigned(s, k, before, reassigned, isr, active_brokers(s, k), NO_BROKERS, ElectionKind.ONLINE, recovery)
+    change_reassigned(s, k, before, reassigned, isr, active_brokers(s, k), NO_BROKERS, election, recovery)
     if s.controller.partition.partition_epoch != epoch:
         commit(s, k)
 
@@ -81,7 +88,7 @@ def reassign(s: KRaft, k: Constants, target: BrokerSet) -> None:
     partition.adding = added_replicas(k.reassignment_lists, before, partition.adding, target)
     partition.removing = removed_replicas(k.reassignment_lists, before, partition.removing, target)
     assign_replicas(s, k, target, before & ~target)
-    change_replicas(s, k, before, s.controller.partition.isr)
+    change_replicas(s, k, before, s.controller.partition.isr, ElectionKind.ONLINE)
 
 
 REASSIGN = Rule(
@@ -124,7 +131,7 @@ def cancellation_is_accepted(s: KRaft, k: Constants) -> bool:
 
 
 def cancel_reassignment(s: KRaft, k: Constants) -> None:
-    """Take out the replicas that were added; those that were to leave stay.
+    """Take out the replicas that were added; those that were to leave stay. The election is unclean where the topic allows it.
 
     Kafka 3.9: ReplicationControlManager.cancelPartitionReassignment.
     """
@@ -134,7 +141,7 @@ def cancel_reassignment(s: KRaft, k: Constants) -> None:
         left = singleton(first_of(s.controller.partition.replicas, before & ~s.controller.partition.adding))
     end_reassignment(s, s.controller.partition.adding)
     s.history.target = s.history.origin
-    change_replicas(s, k, before, left)
+    change_replicas(s, k, before, left, election_kind(k))
 
 
 CANCEL_REASSIGNMENT = Rule(
