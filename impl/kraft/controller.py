@@ -292,14 +292,14 @@ class KRaftController:
         known = self.image.partitions.get(partition)
         if known is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{partition} does not exist")
-        isr = known.isr
+        isr, election = known.isr, ElectionKind.ONLINE
         if target is None:
-            unclean = self._election(partition) == ElectionKind.UNCLEAN
-            isr, assignment = cancelled(known, unclean, self.min_isr(partition), self.k)
+            election = self._election(partition)
+            isr, assignment = cancelled(known, election == ElectionKind.UNCLEAN, self.min_isr(partition), self.k)
         else:
             check_target(self.image, target)
             assignment = assignment_to(known, target, self.image.active, self.k)
-        self._commit(self._change(partition, AskedChange(isr, self.image.active, assignment=assignment)))
+        self._commit(self._change(partition, AskedChange(isr, self.image.active, election, assignment=assignment)))
 
     def elect_leaders(self, partitions: Iterable[TopicPartition] | None, election: ElectionKind) -> dict[TopicPartition, ErrorCode]:
         """Elect preferred leaders, or uncleanly where nobody leads; return a code for each partition (electLeaders)."""
