@@ -137,7 +137,7 @@ class KafkaRelease:
         done = subprocess.run([*command, "--details=none"], capture_output=True, text=True, timeout=SECONDS, check=False)
         report = folder / "TEST-junit-jupiter.xml"
         if not report.exists():
-            raise SpecError(f"JUnit reports nothing on {self.version}: {done.stderr[:300]}")
+            raise SpecError(f"JUnit reports nothing on {self.version}: {next(iter(done.stderr.splitlines()), 'no message')}")
         return list(outcomes(report.read_text(encoding="utf-8")))
 
 
