@@ -211,21 +211,13 @@ def test_every_file_belongs_to_a_finding() -> None:
 
 @pytest.mark.parametrize("test", [test for test in findings.TESTS if test.fix], ids=lambda test: test.finding)
 def test_a_fix_changes_something_of_one_part_of_kafka(test: findings.KafkaTest) -> None:
-    """Each hunk of a fix replaces text by other text, in files of a known part of Kafka, on the newest release."""
+    """Each hunk of a fix replaces text by other text, in files of a known part of Kafka."""
     assert test.fix is not None
-    found = list(test.fix.hunks("4.4.0"))
+    found = list(candidate.hunks(test.fix.diff))
 
     assert found and all(hunk.old and hunk.old != hunk.new for hunk in found)
     assert len({hunk.module for hunk in found}) == 1 and test.fix.own_tests
     assert len(re.findall("^@@ ", test.fix.text(), re.MULTILINE)) == len(found)
-
-
-def test_a_part_of_a_fix_can_begin_with_a_release() -> None:
-    """The second diff of stale-reassignment-lists is for 4.3 and later."""
-    fix = candidate.Fix("stale-reassignment-lists")
-
-    assert {hunk.file.rpartition("/")[2] for hunk in fix.hunks("4.2.1")} == {"ReplicationControlManager.java"}
-    assert "PartitionReassignmentReplicas.java" in {hunk.file.rpartition("/")[2] for hunk in fix.hunks("4.10.0")}
 
 
 LINES = st.lists(st.sampled_from(["a", "b", "    c", ""]), max_size=12)

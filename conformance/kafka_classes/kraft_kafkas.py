@@ -36,8 +36,6 @@ class KafkasKRaft:
         self._epochs: list[list[int]] = [[] for _ in range(brokers)]
         """The broker epochs that each broker has had."""
         self._registered_at = [0] * brokers
-        self._registrations: dict[int, Any] = {}
-        """The first registration of each broker, as a record."""
         self._build(elr)
         for broker in range(brokers):
             self.register(broker, NONE)
@@ -136,7 +134,6 @@ class KafkasKRaft:
             kind = str(message.getClass().getSimpleName())
             if kind == "RegisterBrokerRecord":
                 self._registered_at[int(message.brokerId())] = self.offset
-                self._registrations.setdefault(int(message.brokerId()), message)
                 self._cluster.replay(message, self.offset)
             elif kind.startswith("Broker") or kind == "UnregisterBrokerRecord":
                 self._cluster.replay(message)
@@ -165,17 +162,10 @@ class KafkasKRaft:
         request.setLogDirs(kafka.java_list([self.directory(broker)]))
         request.setPreviousBrokerEpoch(self._epochs[broker][previous] if previous >= 0 else -1)
         finalized = kafka.call(self._features, "finalizedFeatures", kafka.long(0x7FFFFFFFFFFFFFFF))
-        newer = () if self.classes.is_3 else (True,)
-        self._take(self._cluster.registerBroker(request, self.offset + 1, finalized, *newer))
+        self._take(self._cluster.registerBroker(request, self.offset + 1, finalized, *(() if self.classes.is_3 else (True,))))
         epoch = int(self._registration(broker).epoch())
         if epoch not in self._epochs[broker]:
             self._epochs[broker].append(epoch)
-
-    def register_as(self, broker: int, fenced: bool, stopping: bool) -> None:
-        """Replay a broker's first registration with another state: all later registrations are forgotten."""
-        record = self._registrations[broker].setFenced(fenced).setInControlledShutdown(stopping)
-        self._epochs[broker] = [int(record.brokerEpoch())]
-        self.replay([record])
 
     def heartbeat(self, broker: int, offset: int, stopping: bool, fenced: bool = False) -> None:
         """Receive a heartbeat: where the broker's metadata log ends, whether it wants to stop, and to stay fenced."""

@@ -10,8 +10,9 @@ depends on heartbeats before, and topics that are deleted.
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
@@ -157,11 +158,29 @@ class OurState(OurKRaft):
 class KafkasState(KafkasKRaft):
     """Kafka's managers in a state that is loaded."""
 
+    @functools.cached_property
+    def registrations(self) -> dict[int, Any]:
+        """The first registration of each broker, as a record."""
+        return {}
+
+    def replay(self, messages: Sequence[Any]) -> None:
+        """Replay records, and keep the first registrations."""
+        for message in messages:
+            if str(message.getClass().getSimpleName()) == "RegisterBrokerRecord":
+                self.registrations.setdefault(int(message.brokerId()), message)
+        super().replay(messages)
+
+    def register_as(self, broker: int, state: BrokerState) -> None:
+        """Replay a broker's first registration with another state: all later registrations are forgotten."""
+        record = self.registrations[broker].setFenced(state == BrokerState.FENCED)
+        self._epochs[broker] = [int(record.brokerEpoch())]
+        self.replay([record.setInControlledShutdown(state == BrokerState.CONTROLLED_SHUTDOWN)])
+
     def load(self, view: KRaftView) -> None:
         """Replay the records that describe a state: the registrations, and the partition as one record."""
         held = view.partition
         for broker, (state, _) in enumerate(view.registrations):
-            self.register_as(broker, state == BrokerState.FENCED, state == BrokerState.CONTROLLED_SHUTDOWN)
+            self.register_as(broker, state)
         numbers = self.kafka.java_list
         record = self.classes.message("PartitionRecord").setTopicId(self.topic_ids[-1]).setPartitionId(0)
         record.setReplicas(numbers(held.replicas)).setIsr(numbers(held.isr)).setLeader(held.leader)

@@ -1,6 +1,6 @@
 """Candidate fixes: small diffs of Kafka's source in fixes/, which is compiled over the released jar. Each is a decision of `fixed`.
 
-A diff was made for 4.3.1 and is applied by its text, so line numbers do not matter. FINDING.since-4.3.diff is for 4.3 and later.
+A diff was made for 4.3.1 and is applied by its text, so line numbers do not matter.
 """
 
 from __future__ import annotations
@@ -57,36 +57,29 @@ class Hunk:
         return source.replace(self.old, self.new)
 
 
+@dataclass(frozen=True)
 class Fix:
-    """A candidate fix, in one diff or two."""
+    """A candidate fix: a unified diff, with a sentence above it."""
 
-    def __init__(self, finding: str) -> None:
-        self.diffs = {path: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob(f"{finding}.*diff"))}
+    diff: str
 
     def text(self) -> str:
-        """Return the diffs, without the sentence above each."""
-        return "".join(diff[diff.index("--- ") :] for diff in self.diffs.values())
+        """Return the diff without the sentence."""
+        return self.diff[self.diff.index("--- ") :]
 
     @property
     def own_tests(self) -> tuple[str, ...]:
         """Kafka's own tests of what it changes."""
         return OWN_TESTS[FILE.findall(self.text())[0][1]]
 
-    def hunks(self, version: str) -> Iterator[Hunk]:
-        """Yield the changes for a release."""
-        for path, diff in self.diffs.items():
-            since = re.search(r"\.since-([\d.]+)\.diff$", path.name)
-            if since is None or numbers(version) >= numbers(since[1]):
-                yield from hunks(diff)
-
-    def applied(self, version: str, source_of: Callable[[str, str], str]) -> Mapping[str, str]:
+    def applied(self, source_of: Callable[[str, str], str]) -> Mapping[str, str]:
         """Return the changed sources by file; `source_of` takes an artifact and a file.
 
         Raises:
             SpecError: a source does not have the old text exactly once.
         """
         changed: dict[str, str] = {}
-        for hunk in self.hunks(version):
+        for hunk in hunks(self.diff):
             changed[hunk.file] = hunk.applied(changed.get(hunk.file) or source_of(hunk.module, hunk.file))
         return changed
 

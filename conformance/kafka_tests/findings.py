@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from kafka_spec.conformance.kafka_tests.candidate import FOLDER as FIXES
 from kafka_spec.conformance.kafka_tests.candidate import Fix, numbers
 from kafka_spec.conformance.kafka_tests.release import KafkaRelease
 from kafka_spec.spec.vocabulary.table import SpecError
@@ -35,8 +36,8 @@ class KafkaTest:
     @property
     def fix(self) -> Fix | None:
         """The candidate fix, if there is one."""
-        found = Fix(self.finding)
-        return found if found.diffs else None
+        file = FIXES / f"{self.finding}.diff"
+        return Fix(file.read_text(encoding="utf-8")) if file.exists() else None
 
     @property
     def labels(self) -> tuple[str, ...]:

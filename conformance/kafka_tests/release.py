@@ -95,7 +95,7 @@ class KafkaRelease:
         """
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            fixed = {} if fix is None else fix.applied(self.version, self.source)
+            fixed = {} if fix is None else fix.applied(self.source)
             self._compile(folder, {**sources, **fixed})
             return self._junit(folder, chosen)
 
