@@ -18,7 +18,6 @@ from kafka_spec.spec.vocabulary.table import SpecError
 
 MODULES = ("kafka_2.13", "kafka-metadata", "kafka-raft", "kafka-server-common", "kafka-storage", "kafka-clients")
 WITH_SOURCES = ("kafka_2.13", "kafka-metadata", "kafka-raft")
-TEST_CLASS = "org.apache.kafka.controller.ReplicationControlManagerTest"
 OTHERS = {
     "org.junit.platform:junit-platform-console-standalone": "1.10.2",
     "org.mockito:mockito-core": "5.14.2",
@@ -36,6 +35,7 @@ MOVED = (
 WRITTEN_FOR = (4, 3)
 """The release for which the tests were written."""
 SECONDS = 600.0
+"""The longest that a program may take."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class KafkaRelease:
             self._done(["javac", "-proc:none", *given, *java])
 
     def _done(self, command: list[str]) -> None:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+        done = run(command)
         if done.returncode:
             errors = [line.partition("/src/")[2] for line in done.stderr.splitlines() if ": error: " in line]
             raise SpecError(f"it does not compile on {self.version}: {errors[0] if errors else done.stderr[:200]}")
@@ -134,11 +134,23 @@ class KafkaRelease:
         options = [part for one in chosen for part in (("-m", one) if "#" in one else ("-c", one))]
         path = self.classpath(folder / "classes")
         command = ["java", "-Xmx1g", "-jar", str(console), "execute", "-cp", path, *options, "--reports-dir", str(folder)]
-        done = subprocess.run([*command, "--details=none"], capture_output=True, text=True, timeout=SECONDS, check=False)
+        done = run([*command, "--details=none"])
         report = folder / "TEST-junit-jupiter.xml"
         if not report.exists():
             raise SpecError(f"JUnit reports nothing on {self.version}: {next(iter(done.stderr.splitlines()), 'no message')}")
         return list(outcomes(report.read_text(encoding="utf-8")))
+
+
+def run(command: list[str]) -> subprocess.CompletedProcess[str]:
+    """Run a program, and return what it printed.
+
+    Raises:
+        SpecError: it does not end in time.
+    """
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        raise SpecError(f"{command[0]} did not end within {SECONDS:.0f} s") from None
 
 
 def outcomes(report: str) -> Iterable[JUnitOutcome]:
@@ -185,7 +197,7 @@ def fetch(folder: Path, what: str, artifacts: Iterable[tuple[str, str, str]]) ->
         f"{DEPENDENCY_PLUGIN}:copy-dependencies",
         f"-DoutputDirectory={folder.absolute()}",
     ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+    done = run(command)
     if done.returncode:
         said = next((line for line in done.stdout.splitlines() if "ERROR" in line), "no message")
         raise SpecError(f"Maven cannot fetch {what}: {said}")
