@@ -106,6 +106,7 @@ def with_method(holder: str, method: str) -> str:
 
 
 NEEDED = (
+    "java.util.Arrays",
     "java.util.List",
     "java.util.Set",
     "org.apache.kafka.common.ElectionType",
@@ -137,6 +138,7 @@ TESTS = (
         "what-if kraft/fixed --decision cancellation_keeps_min_isr=NO --decision reassignment_completion=ADDED_IF_MANY"
         " --bounds cancel_below_min_isr --bound brokers=4 --bound spares=2 --property ReassignmentKeepsCandidates --format java",
     ),
+    KafkaTest("last-known-leader-outside-replicas", files=("RemovedLastKnownLeader",)),
     KafkaTest("reassignment-waits-after-election", files=("ReassignmentAfterElection",)),
     KafkaTest("voters-skipped-after-truncation", files=("VotersBelowOldEndTest",)),
     KafkaTest("removed-voter-ends-leader", files=("LateAnswerOfRemovedVoterTest",)),

@@ -13,15 +13,18 @@ import argparse
 import shutil
 import signal
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 
 from kafka_spec.conformance.kafka_classes.jars import NEWEST
 from kafka_spec.conformance.reproductions.clients import AdminClient, Described
-from kafka_spec.conformance.reproductions.kraft_cluster import KRaftCluster
+from kafka_spec.conformance.reproductions.kraft_cluster import CONTROLLER, KRaftCluster
 from kafka_spec.conformance.reproductions.real_cluster import show
 
 VERSIONS = ("4.1.2", "4.4.0")
 TOPIC = "p"
+RESIGNS = "Renouncing leadership"
+"""What a controller logs that gives up its leadership."""
 RECORDS = 5
 """The number of records of each batch that is written."""
 
@@ -95,6 +98,21 @@ class ReassignedOnCluster:
             self._cluster.say("the operator asks for an unclean election")
             self._admin.elect_unclean(TOPIC)
 
+    def kill(self, broker: int) -> None:
+        """Kill a broker's process."""
+        self._cluster.signal(broker, signal.SIGKILL)
+        self._cluster.wait(f"broker {broker} has ended", lambda: self._cluster.has_ended(broker))
+
+    def tell_resignations(self, seconds: float = 20) -> bool:
+        """Tell how often the active controller resigns within some time; return whether it does, and broker 1 stays fenced."""
+        failed = "Replica 1 is not assigned to this partition"
+        self._cluster.wait("the controller fails at a heartbeat", lambda: self._cluster.lines(CONTROLLER, "server", failed))
+        time.sleep(seconds)
+        resigned, unfenced = self._cluster.lines(CONTROLLER, "server", RESIGNS), self._admin.brokers()
+        self._cluster.say(f"in {seconds:.0f} s the active controller resigned {len(resigned)} times; unfenced are {unfenced}")
+        self._cluster.say(f"the controller's log: {resigned[-1][:240]}" if resigned else "it did not resign")
+        return len(resigned) > 1 and 1 not in unfenced
+
     def lost(self) -> list[str]:
         """Return the acknowledged records that nobody can read."""
         left = set(self._cluster.clients.read_all(self._addresses, TOPIC))
@@ -160,10 +178,30 @@ def cancelled_below_minimum(on: ReassignedOnCluster) -> bool:
     return on.tell_lost()
 
 
+def heartbeat_fails(on: ReassignedOnCluster) -> bool:
+    """A former leader that was removed while nobody led comes back: its heartbeat makes each active controller resign."""
+    on.create((0, 1), {"min.insync.replicas": "1", "unclean.leader.election.enable": "true"})
+    on.kill(0)
+    on.until("broker 1 alone is in the ISR", lambda held: held.isr == [1])
+    on.shut_down(1)
+    on.until("nobody leads", lambda held: held.leader < 0 and held.isr == [])
+    on.reassign((0,))
+    on.reassign(None)
+    on.until("broker 0, which is down, is the ISR", lambda held: held.isr == [0] and held.leader < 0)
+    on.reassign((0,))
+    on.until("broker 1 is not a replica", lambda held: held.replicas == [0] and held.leader < 0)
+    on.start(0)
+    on.until("broker 0 has registered, and is not the ISR any more", lambda held: held.isr == [])
+    on.kill(0)
+    on.start(1)
+    return on.tell_resignations()
+
+
 FINDINGS: Mapping[str, tuple[Callable[[ReassignedOnCluster], bool], int]] = {
     "stale-reassignment-lists": (asked_for_again, 4),
     "cancellation-elects-cleanly": (cancelled_cleanly, 4),
     "cancellation-below-min-isr": (cancelled_below_minimum, 5),
+    "last-known-leader-outside-replicas": (heartbeat_fails, 3),
 }
 """For each finding its steps, and the number of brokers."""
 
