@@ -238,6 +238,7 @@ KRAFT_FINDINGS = {
     ("reassignments_on_cluster", "--finding", "stale-reassignment-lists"): "lost 10 of 10 records that were acknowledged",
     ("reassignments_on_cluster", "--finding", "cancellation-elects-cleanly"): "lost 5 of 10 records that were acknowledged",
     ("reassignments_on_cluster", "--finding", "cancellation-below-min-isr"): "records that were acknowledged with acks=all",
+    ("reassignments_on_cluster", "--finding", "last-known-leader-outside-replicas"): "the controller's log: ",
 }
 
 
