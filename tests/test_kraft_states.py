@@ -9,10 +9,10 @@ import pytest
 from kafka_spec.conformance.kafka_classes.comparison import Comparison
 from kafka_spec.conformance.kafka_classes.kraft_ours import KRaftPartition, KRaftView
 from kafka_spec.conformance.kafka_classes.kraft_promises import Setting
-from kafka_spec.conformance.kafka_classes.kraft_states import (
+from kafka_spec.conformance.kafka_classes.kraft_state_search import (
     FAILED,
     OurState,
-    Request,
+    StateRequest,
     StateSearch,
     requests,
     settings,
@@ -78,7 +78,7 @@ def test_a_request_is_taken_from_the_loaded_state_alone() -> None:
         assert ours.view() == first
         ours.take(request)
     ours.load(first)
-    ours.take(Request("fence", 1))
+    ours.take(StateRequest("fence", 1))
 
     assert ours.view().partition == replace(first.partition, isr=(0,), elr=(1,), partition_epoch=6)
 
@@ -90,7 +90,7 @@ def test_a_leader_that_is_not_a_replica_fails() -> None:
     ours.load(KRaftView((FENCED, UNFENCED), removed, 0))
     before = ours.view()
 
-    assert ours.take(Request("start after a crash", 0)) == FAILED
+    assert ours.take(StateRequest("start after a crash", 0)) == FAILED
     assert ours.view() == before
 
 
