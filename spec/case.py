@@ -26,8 +26,8 @@ def has(releases: Releases, release: str) -> bool:
     """Return whether a release is among those between the first and the last."""
     if releases is None:
         return False
-    first, last = (_numbers(named) for named in releases)
-    asked = _numbers(release)
+    first, last = (release_numbers(named) for named in releases)
+    asked = release_numbers(release)
     return first <= asked and asked[: len(last)] <= last
 
 
@@ -39,7 +39,8 @@ def in_words(releases: Releases) -> str:
     return f"in {first}" if first == last else f"in {first} to {last}"
 
 
-def _numbers(release: str) -> tuple[int, ...]:
+def release_numbers(release: str) -> tuple[int, ...]:
+    """Return a release as numbers, which compare as releases do: 4.10.0 is after 4.9.0."""
     return tuple(int(part) for part in release.split("."))
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kafka_spec.command import run
 from kafka_spec.conformance.kafka_classes.jars import folder_of
-from kafka_spec.conformance.kafka_tests import candidate, controller_test, findings, release, versions
+from kafka_spec.conformance.kafka_tests import candidate_fixes, controller_test, findings, release, versions
 from kafka_spec.conformance.kafka_tests.controller_requests import REQUESTS
 from kafka_spec.conformance.kafka_tests.release import JUnitOutcome, KafkaRelease
 from kafka_spec.conformance.kafka_tests.versions import JudgedRelease, Sighting
@@ -85,7 +85,7 @@ def test_a_refused_request_changes_nothing_in_fixed() -> None:
     [
         ("kraft/proposal-dropped-at-known-epoch", "proposal_dropped", "Committed", "happens at a broker"),
         ("kraft/KAFKA-13083", "delete_and_fence", "LeaderIsActive", "the step DeleteTopic cannot be written"),
-        ("replication/kip_279", "three_replicas", "StrongIsr", "no controller of KRaft"),
+        ("replication/kip_279", "three_replicas", "StrongIsr", "cannot be written as a test of Kafka's ReplicationControlManager"),
     ],
 )
 def test_what_cannot_be_a_test_of_the_controller_is_refused(model: str, bounds: str, claim: str, said: str) -> None:
@@ -125,7 +125,7 @@ def test_what_if_writes_the_test_of_a_change(capsys: pytest.CaptureFixture[str])
 def test_a_model_of_another_world_exits_with_2(capsys: pytest.CaptureFixture[str]) -> None:
     """The command says which models can be written."""
     assert run(["trace", "replication/kip_279-three-replicas", "--format", "java", "-q"]) == 2
-    assert "only a model kraft/NAME" in capsys.readouterr().err
+    assert "kraft/fixed can, and its cases and eras" in capsys.readouterr().err
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -171,6 +171,17 @@ def test_a_test_that_fails_with_its_fix_ends_with_1() -> None:
     assert "open (it does not apply)" in JudgedRelease(ELR, "3.5.2", Sighting.SEEN, "", None, "it does not apply").line()
 
 
+@pytest.mark.parametrize("options", ["--kafka 4.3.1 --own-tests", "--kafka all", "--kafka all --own-tests --finding KAFKA-15665"])
+def test_a_page_is_not_replaced_by_a_part(options: str, tmp_path: Path) -> None:
+    """--write with fewer releases or findings, or without Kafka's own tests, is refused before anything runs."""
+    page = tmp_path / "page.md"
+    page.write_text("| all |\n", encoding="utf-8")
+
+    with pytest.raises(SpecError, match="--write replaces the tables"):
+        versions.main([*options.split(), "--write", str(page)])
+    assert page.read_text(encoding="utf-8") == "| all |\n"
+
+
 def test_tables_are_replaced_in_their_order() -> None:
     """A page keeps its text; a page with another number of tables is refused."""
     page = "a\n\n| old |\n|---|\n\nb\n\n| old |\n\nc\n"
@@ -203,7 +214,7 @@ def test_every_file_belongs_to_a_finding() -> None:
     by_hand = {file for test in findings.TESTS for file in test.files}
 
     assert {path.name.partition(".")[0] for path in findings.JAVA.glob("*.java")} == by_hand
-    assert {path.name.partition(".")[0] for path in candidate.FOLDER.glob("*.diff")} <= {test.finding for test in findings.TESTS}
+    assert {path.stem for path in candidate_fixes.FOLDER.glob("*.diff")} <= {test.finding for test in findings.TESTS}
     for test in findings.TESTS:
         if not test.command:
             assert test.text(test.files[-1]).count(f'"{test.finding}"') == 1
@@ -213,7 +224,7 @@ def test_every_file_belongs_to_a_finding() -> None:
 def test_a_fix_changes_something_of_one_part_of_kafka(test: findings.KafkaTest) -> None:
     """Each hunk of a fix replaces text by other text, in files of a known part of Kafka."""
     assert test.fix is not None
-    found = list(candidate.hunks(test.fix.diff))
+    found = list(candidate_fixes.hunks(test.fix.diff))
 
     assert found and all(hunk.old and hunk.old != hunk.new for hunk in found)
     assert len({hunk.module for hunk in found}) == 1 and test.fix.own_tests
@@ -228,7 +239,7 @@ def test_a_hunk_replaces_its_text_and_nothing_else(before: list[str], old: list[
     """For any file that has the old text once: what is before and after it stays."""
     diff = "said\n\n--- a/core/src/main/scala/p/F.scala\n+++ b/core/src/main/scala/p/F.scala\n@@ -1 +1 @@\n"
     diff += "".join(f"-{line}\n" for line in old) + "".join(f"+{line}\n" for line in new)
-    (hunk,) = candidate.hunks(diff)
+    (hunk,) = candidate_fixes.hunks(diff)
     joined = ["".join(f"{line}\n" for line in lines) for lines in (before, old, new, after)]
 
     assert (hunk.module, hunk.file) == ("kafka_2.13", "p/F.scala")
@@ -239,7 +250,7 @@ def test_a_hunk_replaces_its_text_and_nothing_else(before: list[str], old: list[
 def test_a_fix_that_does_not_apply_is_refused(source: str) -> None:
     """The text must be there exactly once."""
     with pytest.raises(SpecError, match=r"the fix does not apply to this release: F has [02] times 'x'"):
-        candidate.Hunk("kafka-raft", "F", "x\n", "y\n").applied(source)
+        candidate_fixes.Hunk("kafka-raft", "F", "x\n", "y\n").applied(source)
 
 
 def test_missing_imports_are_added_and_an_unknown_elr_is_left_out() -> None:

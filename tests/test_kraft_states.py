@@ -98,5 +98,5 @@ def test_every_setting_is_searched_once() -> None:
     """Two brokers come first; each min.insync.replicas, with and without unclean elections and the ELR."""
     found = list(settings())
 
-    assert len(found) == len(set(found)) == 2 * 8 + 2 * 12
+    assert len(found) == len(set(found)) == 8 + 12
     assert [setting.brokers for setting in found] == sorted(setting.brokers for setting in found)

@@ -2,7 +2,7 @@
 
 A state is loaded into both sides: into Kafka's by the records that describe it, as a controller that takes over loads a log. Then
 both get the request, and have to answer and to write the same. The states that come out are loaded in turn, breadth first, until
-there are no more. Epochs begin again in each state: no decision depends on how large they are.
+there are no more, or as many requests as asked for. Epochs begin again in each state: no decision depends on how large they are.
 
 The sequences of kraft-requests go through histories; this goes through all states. Left out: how a controlled shutdown ends, which
 depends on heartbeats before, and topics that are deleted.
@@ -24,7 +24,8 @@ from kafka_spec.conformance.kafka_classes.kraft_state_search import FAILED, Answ
 from kafka_spec.spec.kraft.machines import BrokerState
 from kafka_spec.spec.language.domain import NONE
 
-REQUESTS_FOR_A_CASE = 20
+REQUESTS_FOR_A_CASE = 50
+"""By default that is enough for all states of two brokers; then those of three begin."""
 
 
 class KafkasState(KafkasKRaft):

@@ -17,7 +17,7 @@ Binding = Sequence[int]
 
 
 def numbers(values: Iterable[int]) -> str:
-    """Return numbers as Java lists arguments."""
+    """Return numbers as the arguments of a Java list."""
     return ", ".join(map(str, values))
 
 

@@ -27,7 +27,7 @@ WIDTH = 100
 
 
 @dataclass(frozen=True)
-class Taken:
+class TakenStep:
     """A step of a trace with its states, and the state to which it leads in `fixed`; None where `fixed` refuses it."""
 
     step: Step
@@ -61,7 +61,7 @@ def controller_test(trace: Trace, spec: Spec) -> str:
     """
     if not spec.name.startswith("kraft/") or spec.state is not FIXED.state:
         raise SpecError(
-            f"{spec.name} has no controller of KRaft: only a model kraft/NAME can be written as a test of ReplicationControlManager"
+            f"{spec.name} cannot be written as a test of Kafka's ReplicationControlManager: kraft/fixed can, and its cases and eras"
         )
     taken = list(steps(trace, spec))
     decisive = next((place for place, one in enumerate(taken) if one.wanted), None)
@@ -78,7 +78,7 @@ def controller_test(trace: Trace, spec: Spec) -> str:
     return "\n".join([*heading(trace, spec), *(f"    {line}" if line else "" for line in body), "}", ""])
 
 
-def steps(trace: Trace, spec: Spec) -> Iterator[Taken]:
+def steps(trace: Trace, spec: Spec) -> Iterator[TakenStep]:
     """Yield the steps of a trace with their states."""
     bounds = dict(trace.bounds)
     world, fixed = Interpreter(spec, bounds), Interpreter(FIXED, bounds)
@@ -87,7 +87,7 @@ def steps(trace: Trace, spec: Spec) -> Iterator[Taken]:
     for step in trace.steps:
         binding = tuple(value for _, value in step.action.binding)
         after = world.apply(rule_named(spec, step.action.rule), before, binding)
-        yield Taken(step, before, after, in_fixed(fixed, rule_named(FIXED, step.action.rule), before, binding))
+        yield TakenStep(step, before, after, in_fixed(fixed, rule_named(FIXED, step.action.rule), before, binding))
         before = after
 
 
@@ -164,7 +164,7 @@ def start(trace: Trace, spec: Spec) -> Lines:
     ]
 
 
-def ordinary(one: Taken, spec: Spec) -> Lines:
+def ordinary(one: TakenStep, spec: Spec) -> Lines:
     """Return the lines of a step in which the model decides as `fixed` does: none if the controller does nothing."""
     if one.step.action.rule not in REQUESTS and not one.controller_acts:
         return []
@@ -174,7 +174,7 @@ def ordinary(one: Taken, spec: Spec) -> Lines:
 READ = "partition = ctx.replicationControl.getPartition(topicId, 0);"
 
 
-def deciding(one: Taken, spec: Spec, label: str) -> Lines:
+def deciding(one: TakenStep, spec: Spec, label: str) -> Lines:
     """Return the lines of the step at which the model decides otherwise: what `fixed` records, and what the model does."""
     today = asserted(one.after.controller.partition)
     refused = ["// refused: nothing changes"] if one.fixed is None else []
@@ -192,7 +192,7 @@ def expected(assertion: str) -> str:
     return re.sub(r"^(?:new int\[\] \{|Set\.of\()(.*)[})]$", r"[\1]", found[1]) if found else assertion
 
 
-def sent(one: Taken, spec: Spec) -> Lines:
+def sent(one: TakenStep, spec: Spec) -> Lines:
     """Return the lines that send a request.
 
     Raises:

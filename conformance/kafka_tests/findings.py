@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kafka_spec.conformance.kafka_tests.candidate import FOLDER as FIXES
-from kafka_spec.conformance.kafka_tests.candidate import Fix, numbers
+from kafka_spec.conformance.kafka_tests.candidate_fixes import FOLDER as FIXES
+from kafka_spec.conformance.kafka_tests.candidate_fixes import Fix
 from kafka_spec.conformance.kafka_tests.release import KafkaRelease
+from kafka_spec.spec.case import release_numbers
 from kafka_spec.spec.vocabulary.table import SpecError
 
 JAVA = Path(__file__).parent / "java"
@@ -53,7 +54,7 @@ class KafkaTest:
     def text(file: str, version: str = "") -> str:
         """Return a file of java/: for a release before V that of FILE.before-V.java, if there is one."""
         for former in JAVA.glob(f"{file}.before-*.java"):
-            if version and numbers(version) < numbers(former.stem.partition(".before-")[2]):
+            if version and release_numbers(version) < release_numbers(former.stem.partition(".before-")[2]):
                 return former.read_text(encoding="utf-8")
         return (JAVA / f"{file}.java").read_text(encoding="utf-8")
 
@@ -117,12 +118,13 @@ NEEDED = (
     "org.apache.kafka.metadata.Replicas",
 )
 """The classes that a method uses and a release's test class may not import."""
-PARTITION = "LeadingPartition"
+PARTITION = ("AppliedImages", "LeadingPartition")
+"""What the tests of Partition have in common."""
 
 TESTS = (
-    KafkaTest("proposal-dropped-at-known-epoch", files=(PARTITION, "PendingProposalTest")),
-    KafkaTest("high-watermark-waits-after-rollback", files=(PARTITION, "RolledBackProposalTest")),
-    KafkaTest("re-elected-leader-remembers", files=(PARTITION, "ReElectedLeaderTest")),
+    KafkaTest("proposal-dropped-at-known-epoch", files=(*PARTITION, "PendingProposalTest")),
+    KafkaTest("high-watermark-waits-after-rollback", files=(*PARTITION, "RolledBackProposalTest")),
+    KafkaTest("re-elected-leader-remembers", files=(*PARTITION, "ReElectedLeaderTest")),
     KafkaTest(
         "elr-outside-replicas",
         "trace kraft/elr-outside-replicas-reassign-and-fence --property CandidatesHoldCommitted --format java",

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kafka_spec.conformance.kafka_tests.candidate import Fix, numbers
+from kafka_spec.conformance.kafka_tests.candidate_fixes import Fix
+from kafka_spec.spec.case import release_numbers
 from kafka_spec.spec.vocabulary.table import SpecError
 
 MODULES = ("kafka_2.13", "kafka-metadata", "kafka-raft", "kafka-server-common", "kafka-storage", "kafka-clients")
@@ -79,7 +80,7 @@ class KafkaRelease:
 
     def adapted(self, source: str) -> str:
         """Return a source that was written for 4.3 with the names of this release."""
-        release = numbers(self.version)
+        release = release_numbers(self.version)
         for since, before, now in MOVED:
             if release < since <= WRITTEN_FOR:
                 source = source.replace(f"org.apache.kafka.{now}", f"org.apache.kafka.{before}")
@@ -111,11 +112,12 @@ class KafkaRelease:
         classes.mkdir()
         given = ["-nowarn", "-d", str(classes), "-cp", self.classpath(classes)]
         if scala := [file for file in files if file.endswith(".scala")]:
-            self._done([*self._scala_compiler(), *given, *scala])
+            self._succeed([*self._scala_compiler(), *given, *scala])
         if java := [file for file in files if file.endswith(".java")]:
-            self._done(["javac", "-proc:none", *given, *java])
+            self._succeed(["javac", "-proc:none", *given, *java])
 
-    def _done(self, command: list[str]) -> None:
+    def _succeed(self, command: list[str]) -> None:
+        """Run a compiler, and raise what it reports first."""
         done = run(command)
         if done.returncode:
             errors = [line.partition("/src/")[2] for line in done.stderr.splitlines() if ": error: " in line]

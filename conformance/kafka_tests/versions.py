@@ -18,7 +18,7 @@ from pathlib import Path
 from textwrap import shorten
 
 from kafka_spec.conformance.kafka_classes.jars import folder_of
-from kafka_spec.conformance.kafka_tests.candidate import Fix
+from kafka_spec.conformance.kafka_tests.candidate_fixes import Fix
 from kafka_spec.conformance.kafka_tests.findings import KNOWN_BUGS, TESTS, KafkaTest
 from kafka_spec.conformance.kafka_tests.release import JUnitOutcome, KafkaRelease
 from kafka_spec.conformance.reproductions.script import run_script
@@ -173,10 +173,13 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--own-tests", action="store_true", help=f"also run Kafka's own tests of {NEWEST_WITH_TESTS} with each fix")
     parser.add_argument("--jars", type=Path, help="the folder of the jars, with a folder for each release (default: .kafka/tests)")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="put the tables into this page")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="replace the tables of this page")
     options = parser.parse_args(arguments)
     versions = VERSIONS if "all" in options.kafka else options.kafka
     tests = [test for test in every if test.finding in options.finding]
+    if options.write and (versions != VERSIONS or len(tests) < len(every) or not options.own_tests):
+        raise SpecError("--write replaces the tables: it takes --kafka all, every finding, and --own-tests")
+    page = page_to_replace(options.write) if options.write else ""
     folder = options.jars or folder_of("tests")
     results = list(judged_on(versions, tests, folder))
     own = list(own_tests_of(tests, folder)) if options.own_tests else []
@@ -187,8 +190,16 @@ def main(arguments: Sequence[str]) -> int:
             table_of_releases("known bug", known, "https://issues.apache.org/jira/browse/{}"),
             table_of_fixes(results, own),
         ]
-        options.write.write_text(with_tables(options.write.read_text(encoding="utf-8"), tables), encoding="utf-8")
+        options.write.write_text(with_tables(page, tables), encoding="utf-8")
     return 1 if any(one.is_wrong for one in results) or any(one.broken for one in own) else 0
+
+
+def page_to_replace(path: Path) -> str:
+    """Return the text of the page whose tables are replaced; read before the tests run, which take half an hour."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpecError(f"--write replaces the tables of a page, and {path} cannot be read: {error}") from None
 
 
 def judged_on(versions: Sequence[str], tests: Sequence[KafkaTest], folder: Path) -> Iterator[JudgedRelease]:

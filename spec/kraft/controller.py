@@ -142,15 +142,15 @@ def completes_reassignment(s: KRaft, k: Constants, isr: BrokerSet) -> bool:
 
 
 def elr_is_outdated(s: KRaft, k: Constants) -> bool:
-    """A change that leaves the ISR as it is changes the ELR: with fewer replicas a smaller ISR is enough, and the ELR is empty."""
+    """A request that leaves the ISR as it is would change the ELR: fewer replicas need a smaller ISR, and then the ELR is empty."""
     partition = s.controller.partition
     min_isr = effective_min_isr(k.min_isr, len(partition.replicas))
     elr = target_elr(partition.replicas, partition.isr, partition.elr, partition.isr, NO_BROKERS, min_isr, k.elr)
     return elr_of_replicas(elr, partition.replicas, k.elr_within_replicas) != partition.elr
 
 
-def any_change_writes(s: KRaft, k: Constants) -> bool:
-    """A request that changes nothing by itself writes all the same: it completes a reassignment, or changes the ELR."""
+def a_request_writes(s: KRaft, k: Constants) -> bool:
+    """A request that asks for no change would write all the same: it completes a reassignment, or changes the ELR."""
     return completes_reassignment(s, k, s.controller.partition.isr) or elr_is_outdated(s, k)
 
 

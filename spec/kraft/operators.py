@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kafka_spec.spec.decisions.partition_change import ElectionKind, elect_by_choice, last_known_is_electable
 from kafka_spec.spec.decisions.variants import Checked
-from kafka_spec.spec.kraft.controller import active_brokers, any_change_writes, change_partition, commit, there_is_a_topic
+from kafka_spec.spec.kraft.controller import a_request_writes, active_brokers, change_partition, commit, there_is_a_topic
 from kafka_spec.spec.kraft.fetching import A_LEADER, leads
 from kafka_spec.spec.kraft.machines import REGISTRATION
 from kafka_spec.spec.kraft.replica import ANY_BROKER, broker_is_up, raise_high_watermark
@@ -52,7 +52,7 @@ def preferred_election_changes_something(s: KRaft, k: Constants) -> bool:
         k.elr,
         k.last_known_acceptable,
     )
-    return elected != partition.leader or any_change_writes(s, k)
+    return elected != partition.leader or a_request_writes(s, k)
 
 
 def elect_preferred(s: KRaft, k: Constants) -> None:
@@ -74,7 +74,7 @@ ELECT_PREFERRED = Rule(
 )
 
 
-def nobody_leads_and_somebody_may(s: KRaft, k: Constants) -> bool:
+def unclean_election_changes_something(s: KRaft, k: Constants) -> bool:
     """The partition has no leader, and some broker is active, or the request writes something besides.
 
     Up to 4.0 a last known leader need not be active (KAFKA-19522).
@@ -82,7 +82,7 @@ def nobody_leads_and_somebody_may(s: KRaft, k: Constants) -> bool:
     partition = s.controller.partition
     if not there_is_a_topic(s) or partition.leader != NONE:
         return False
-    if active_brokers(s, k) != 0 or any_change_writes(s, k):
+    if active_brokers(s, k) != 0 or a_request_writes(s, k):
         return True
     return last_known_is_electable(
         partition.isr, partition.elr, partition.last_known_leader, NO_BROKERS, k.elr, k.last_known_acceptable
@@ -100,7 +100,7 @@ ELECT_UNCLEAN = Rule(
     "ElectUnclean",
     actor="operator",
     kind="operator",
-    guards=(nobody_leads_and_somebody_may,),
+    guards=(unclean_election_changes_something,),
     at_most=UNCLEAN_ELECTIONS,
     effects=(elect_unclean,),
     summary="an operator requests an unclean election",

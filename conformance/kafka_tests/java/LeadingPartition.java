@@ -2,16 +2,12 @@ package kafka.cluster;
 
 import java.io.IOException;
 import java.util.Optional;
-import java.util.Set;
 
-import org.apache.kafka.common.DirectoryId;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.compress.Compression;
 import org.apache.kafka.common.record.internal.MemoryRecords;
 import org.apache.kafka.common.record.internal.SimpleRecord;
 import org.apache.kafka.common.requests.FetchRequest;
-import org.apache.kafka.metadata.LeaderRecoveryState;
-import org.apache.kafka.metadata.PartitionRegistration;
 import org.apache.kafka.server.storage.log.FetchIsolation;
 import org.apache.kafka.server.storage.log.FetchParams;
 import org.mockito.Mockito;
@@ -20,7 +16,7 @@ import scala.Option;
 /**
  * A partition with two followers, whose leader is this broker: images of the metadata log, fetches and records arrive one by one.
  */
-abstract class LeadingPartition extends AbstractPartitionTest {
+abstract class LeadingPartition extends AppliedImages {
     static final int LEADER = 101;
     static final int FOLLOWER = 102;
     static final int OTHER = 103;
@@ -32,16 +28,7 @@ abstract class LeadingPartition extends AbstractPartitionTest {
             Mockito.when(metadataCache().getAliveBrokerEpoch(replica)).thenReturn(Optional.of(defaultBrokerEpoch(replica)));
         }
         partition().createLogIfNotExists(partitionEpoch == 1, false, offsetCheckpoints(), topicId(), Option.empty());
-        PartitionRegistration registration = new PartitionRegistration.Builder()
-            .setReplicas(REPLICAS)
-            .setDirectories(DirectoryId.unassignedArray(REPLICAS.length))
-            .setIsr(isr)
-            .setLeader(LEADER)
-            .setLeaderRecoveryState(LeaderRecoveryState.RECOVERED)
-            .setLeaderEpoch(leaderEpoch)
-            .setPartitionEpoch(partitionEpoch)
-            .build();
-        partition().makeLeader(registration, partitionEpoch == 1, offsetCheckpoints(), topicId(), Option.empty());
+        apply(LEADER, REPLICAS, isr, leaderEpoch, partitionEpoch);
     }
 
     /** A follower fetches from an offset, so that the leader knows where its log ends. */
@@ -68,10 +55,6 @@ abstract class LeadingPartition extends AbstractPartitionTest {
     /** The controller has fenced a broker, and the leader's metadata cache shows it. */
     void fence(int replica) {
         Mockito.when(metadataCache().isBrokerFenced(replica)).thenReturn(true);
-    }
-
-    Set<Integer> maximalIsr() {
-        return Set.copyOf(partition().partitionState().maximalIsr());
     }
 
     long highWatermark() {

@@ -90,10 +90,6 @@ def hunks(diff: str) -> Iterator[Hunk]:
     for text in files:
         (named,) = FILE.findall(text)
         for hunk in HUNK.findall(text):
+            # context is in both, also an empty line of context without its space
             old, new = ("".join(f"{line[1:]}\n" for line in hunk.splitlines() if line[:1] in signs) for signs in ("- ", "+ "))
             yield Hunk(MODULES[named[1]], named[2], old, new)
-
-
-def numbers(version: str) -> tuple[int, ...]:
-    """Return a release as numbers, so that releases can be compared."""
-    return tuple(map(int, version.split(".")))
