@@ -169,7 +169,8 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     for asked, write in (
         ("<!-- properties -->", properties_table),
         ("<!-- progress -->", progress_table),
-        ("<!-- public -->", public_table),
+        ("<!-- public kraft -->", lambda: public_table("kraft")),
+        ("<!-- public quorum -->", lambda: public_table("quorum")),
         ("<!-- tlc -->", lambda: measured("model", f"`examples.{example}")),
         ("<!-- raft -->", lambda: measured("messages", "a ")),
         ("<!-- file -->", lambda: source(example)),
@@ -208,9 +209,9 @@ def progress_table() -> str:
     return "\n".join(["| case | never happens again |", "|---|---|", *rows])
 
 
-def public_table() -> str:
-    """Return the states and levels of the public models, at the bounds at which nothing is violated."""
-    held = [c for c in checks() if c.spec.name in ("kraft/public_v3_5", "kraft/public_kip_966")]
+def public_table(world: str) -> str:
+    """Return the states and levels of the public models of a world, at the bounds at which nothing is violated."""
+    held = [c for c in checks() if c.spec.name.startswith(f"{world}/public_") and c.expected.verdict == "holds"]
     whys = {bounds.name: bounds.why for check in held for bounds in check.spec.bound_sets}
     rows = [
         f"| `{c.spec.name}` | `{c.bound_set}`: {whys[c.bound_set]} | {c.expected.distinct:,} | {c.expected.depth} |" for c in held

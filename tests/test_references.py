@@ -12,7 +12,7 @@ SOURCES = {
     "an issue of Kafka": r"KAFKA-\d+",
     "a class of Kafka, and its version": r"Kafka \d+\.\d+ [A-Z]\w+(\.[a-z]\w+(, [a-z]\w+)*)?",
     "a property of the paper on Raft": r"Ongaro and Ousterhout 2014: [A-Z]\w+( [A-Z]\w+)*",
-    "a public TLA+ model": r"(Vanlightly/kafka-tlaplus [\w./-]+|\w+\.tla \(hachikuji/kafka-specification\))(: [A-Z]\w+)?",
+    "a public TLA+ model": r"(Vanlightly/(kafka|raft)-tlaplus [\w./-]+|\w+\.tla \(hachikuji/kafka-specification\))(: [A-Z]\w+)?",
 }
 """The forms of a source. A reference is one of them, or several with semicolons between them."""
 SOURCE = re.compile("|".join(f"(?:{form})" for form in SOURCES.values()))

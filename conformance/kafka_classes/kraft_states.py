@@ -24,7 +24,7 @@ from kafka_spec.conformance.kafka_classes.kraft_state_search import FAILED, Answ
 from kafka_spec.spec.kraft.machines import BrokerState
 from kafka_spec.spec.language.domain import NONE
 
-REQUESTS_FOR_A_CASE = 50
+REQUESTS_FOR_A_CASE = 60
 """By default that is enough for all states of two brokers; then those of three begin."""
 
 

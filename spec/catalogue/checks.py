@@ -6,8 +6,9 @@ tests/golden/counts.toml has their counts; those of replication and of the publi
 from __future__ import annotations
 
 from kafka_spec.spec.kraft.eras import SUITE as KRAFT
-from kafka_spec.spec.kraft.public import checks as public
+from kafka_spec.spec.kraft.public import checks as public_kraft
 from kafka_spec.spec.quorum.eras import SUITE as QUORUM
+from kafka_spec.spec.quorum.public import checks as public_quorum
 from kafka_spec.spec.replication import checks as replication
 from kafka_spec.spec.vocabulary.table import Check
 from kafka_spec.spec.zookeeper import goal_models
@@ -18,6 +19,7 @@ CHECKS: tuple[Check, ...] = (
     *ZOOKEEPER.checks(),
     *goal_models.CHECKS,
     *KRAFT.checks(),
-    *public.CHECKS,
+    *public_kraft.CHECKS,
     *QUORUM.checks(),
+    *public_quorum.CHECKS,
 )

@@ -1,0 +1,26 @@
+"""The checks of the public TLA+ models of the quorum, with the counts of TLC (tests/oracles/quorum-counts.json)."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from kafka_spec.spec.vocabulary.table import Check, Untestable
+
+NOTHING_COMMITTED = Untestable(
+    "a leader of PullRaft commits an entry when it sends the one behind it, and there is none",
+    ("LeaderHasAllAckedValues", "NoLogDivergence"),
+)
+
+_check = partial(Check, why="the public TLA+ model, and the counts that TLC has there")
+_pull_raft = partial(_check, "quorum/public_pull_raft")
+_kraft = partial(_check, "quorum/public_kraft")
+
+CHECKS: tuple[Check, ...] = (
+    *(_pull_raft(bounds, not_tested=(NOTHING_COMMITTED,)) for bounds in ("2s1v1e", "2s1v1e1r", "2s1v2e", "2s1v2e1r", "2s1v3e")),
+    _pull_raft("2s2v2e"),
+    _pull_raft("3s1v1e", not_tested=(NOTHING_COMMITTED,)),
+    _pull_raft("3s1v2e", not_tested=(NOTHING_COMMITTED,), normal_form=True),
+    _kraft("2s1v1e"),
+    _kraft("2s2v1e"),
+    _kraft("2s1v1e1r", "violated", {"NoIllegalState": 7}),
+)
