@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from kafka_spec.spec.language.domain import append as append
     from kafka_spec.spec.language.domain import assign as assign
     from kafka_spec.spec.language.domain import contains as contains
+    from kafka_spec.spec.language.domain import copy_of as copy_of
     from kafka_spec.spec.language.domain import count as count
     from kafka_spec.spec.language.domain import drop as drop
     from kafka_spec.spec.language.domain import excluding as excluding
@@ -133,7 +134,7 @@ _PLACES = {
     "spec.zookeeper.machines": "CONTROLLER ROLE",
     "spec.language.domain": "ArrayOf BagOf Bound BrokerSet Counters Distinct Domain Flag MapOf Member MemberOrNone MemberSet NONE "
     "NO_BROKERS NO_MEMBERS OneOf Option Queue Range SequenceOf SetOf SpecError Spent StateOf add append "
-    "assign contains count drop excluding field first_brokers first_members has including members_of "
+    "assign contains copy_of count drop excluding field first_brokers first_members has including members_of "
     "message pop_first present put remove reset set_of singleton size tagged truncate value_of",
     "spec.vocabulary.event_log": "EventLog",
     "spec.vocabulary.table_json": "load_table table_text",

@@ -92,10 +92,11 @@ def body(*lines: str) -> str:
 
 
 REFUSED: dict[str, tuple[str, str]] = {
-    "match": (body("match a:", "    case 1:", "        return 2", "return 1"), "match does not compile; write `if` and `elif`"),
+    "match of a name": (body("match a:", "    case other:", "        return other"), "a case is a number, a member of an IntEnum"),
+    "match of a sequence": (body("match a:", "    case [1, 2]:", "        return 1"), "several with | between them, or _"),
     "sorted": (body("return sorted(s.log)"), "sequences are not sorted; min(...) and max(...)"),
-    "absolute value": (body("return abs(a)"), "write `a if a >= 0 else -a`"),
-    "function of Python": (body("return round(a)"), "functions of the specification can be, and add, all, any, append"),
+    "absolute value of two": (body("return abs(a, 1)"), "abs() takes 1 arguments here"),
+    "function of Python": (body("return round(a)"), "functions of the specification can be, and abs, add, all, any, append"),
     "default of max": (body("return max((x for x in s.log), default=0)"), "max() has no default; test with any(...) first"),
     "while": (body("while a < 3:", "    a += 1"), "a while loop has no limit; write `for"),
     "list comprehension": (body("return len([x for x in s.log])"), "lists do not compile; write any(), all()"),
@@ -180,7 +181,9 @@ REFUSED: dict[str, tuple[str, str]] = {
     "fraction": (body("return a / 2"), "fractions do not exist here; use //"),
     "fraction in place": (body("a /= 2", "return a"), "fractions do not exist here; use //"),
     "fraction as number": (body("return a * 0.5"), "is not a number, and the state holds numbers"),
-    "power": (body("return a**2"), "powers do not compile"),
+    "power": (body("return a**2"), "a power is of two numbers that are written out, or constants; write a product"),
+    "large power": (body("return 2**64"), "2 ** 64 is too large, or no whole number; numbers have 64 bits"),
+    "negative power": (body("return LIMIT ** (0 - 1)"), "a power is of two numbers that are written out"),
     "matrix product": (body("return a @ a"), "MatMult does not compile"),
     "text": (body('return "a" == a'), "is not a number, and the state holds numbers"),
     "none": (body("return None"), "is not a number, and the state holds numbers"),

@@ -1008,7 +1008,7 @@ def rename_record(s: Rich, a: int) -> int:
 
 REFUSED: dict[Function, str] = {
     share_record: "copy it with assign",
-    return_record: "a number is needed here",
+    return_record: "by its annotation it returns Entry",
     read_missing_field: "has no field grids; it has entry, log",
     write_constant: "k.limit is a bound or a decision, which no step changes",
     read_missing_constant: "k.six is neither a bound nor a decision",

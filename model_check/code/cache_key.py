@@ -173,7 +173,9 @@ class _Telling:
     def source(self, function: Callable[..., Any]) -> str:
         """Return the source of a function, its file and line, and the values of its global names."""
         source = language.source_of(function)
-        names = ", ".join(f"{name}={self.named(value)}" for name, value in source.names)
+        written = {language.as_written(one) for one in source.calls} - set(source.calls)  # their variants are called
+        named = [(name, value) for name, value in source.names if not (language.is_function(value) and value in written)]
+        names = ", ".join(f"{name}={self.named(value)}" for name, value in named)
         return f"{self.value(function)} {source.place} [{names}]\n{source.text}"
 
     def named(self, value: Any) -> str:

@@ -19,6 +19,9 @@ from kafka_spec.spec.language.body import BodyReader
 from kafka_spec.spec.language.domain import SpecError
 from kafka_spec.spec.language.local_functions import lifted
 from kafka_spec.spec.language.reading import Reading
+from kafka_spec.spec.language.record_names import made_from
+from kafka_spec.spec.language.record_values import expanded
+from kafka_spec.spec.language.shorthand import written_out
 from kafka_spec.spec.language.source import Unreadable, definition_of
 from kafka_spec.spec.language.tree import Block, Node
 from kafka_spec.spec.language.words import (
@@ -34,8 +37,18 @@ from kafka_spec.spec.language.words import (
 )
 
 __all__ = [
-    "BUILTINS", "OVER_GENERATORS", "READERS", "WRITERS", "Function", "Source", "extended_source_of", "forget_what_changed",
-    "is_function", "parameters_of", "source_of",
+    "BUILTINS",
+    "OVER_GENERATORS",
+    "READERS",
+    "WRITERS",
+    "Function",
+    "Source",
+    "as_written",
+    "extended_source_of",
+    "forget_what_changed",
+    "is_function",
+    "parameters_of",
+    "source_of",
 ]  # fmt: skip
 
 
@@ -76,6 +89,11 @@ class Source:
         raise SpecError(f"{self.place_of(node)}: in {self.function.__name__}: {message}")
 
 
+def as_written(function: Function) -> Function:
+    """Return the function of which one is a variant that takes records by their fields, or the function itself."""
+    return function if (original := made_from(function)) is None else original[0]
+
+
 def source_of(function: Function) -> Source:
     """Return the checked source of a function of the language, or raise SpecError with place and cure.
 
@@ -113,6 +131,8 @@ def _is_current(source: Source) -> bool:
     """Whether a function still has the code and its global names still stand for what was read."""
     if source.function.__code__ is not source.code:
         return False
+    if (original := made_from(source.function)) is not None and original[0].__code__ is not original[1]:
+        return False
     for name, value in source.names:
         try:
             now = resolve(source.function, name)
@@ -142,10 +162,14 @@ class _Reader:
         self.text = definition.text
         if not isinstance(definition.tree, ast.FunctionDef) or definition.tree.decorator_list:
             self.refuse(None, "it must be a plain `def` without decorators")
-        self.tree = lifted(definition.tree, function, self.refuse)
+        plain = lifted(written_out(definition.tree, self.refuse), function, self.refuse)
+        self.tree, self.named = expanded(plain, function, self.refuse)
+        if self.tree is not plain:
+            self.text = ast.unparse(self.tree)  # what its records are, compiled code depends on
 
     def read(self) -> Source:
         reading, parameters = self.reading, self.parameters()
+        reading.names.update(self.named)
         documentation = ast.get_docstring(self.tree)
         if documentation is None and self.function.__module__.startswith(f"{domain.__name__.partition('.')[0]}."):
             self.refuse(self.tree, "it has no docstring; its name and first line are what traces and pictures show")

@@ -167,6 +167,7 @@ def _behind(given: tree.Given) -> tree.Given:
 
 _NODES: Mapping[Any, Callable[[tree.Given, int], tree.Expression]] = {
     len: lambda given, line: tree.Length(given.values[0], line=line),
+    abs: lambda given, line: tree.Extreme(True, (given.values[0], tree.Signed("-", given.values[0], line=line)), line=line),
     min: lambda given, line: tree.Extreme(False, given.values, line=line),
     max: lambda given, line: tree.Extreme(True, given.values, line=line),
     domain.has: lambda given, line: tree.Has(given.values[0], _behind(given), line=line),

@@ -43,6 +43,8 @@ class ExpressionReader:
                 return tree.Field(self.place(of, known, f"field {name}"), name, line=line)
             case ast.Subscript(value=of, slice=index):
                 return tree.Item(self.place(of, known, "items"), self.value(index, known), line=line)
+            case ast.BinOp(left=left, op=ast.Pow(), right=right):
+                return self.power(node, self.value(left, known), self.value(right, known))
             case ast.BinOp(left=left, op=op, right=right):
                 return tree.Arithmetic(self.sign(op, node), self.value(left, known), self.value(right, known), line=line)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
@@ -67,6 +69,14 @@ class ExpressionReader:
             case ast.Call():
                 return self.calls.read(node, known)
         reading.unknown(node, node)
+
+    def power(self, node: ast.expr, base: tree.Expression, exponent: tree.Expression) -> tree.Number:
+        """Return the power of two numbers that are known when a function is read."""
+        if not isinstance(base, tree.Number | tree.Constant) or not isinstance(exponent, tree.Number | tree.Constant):
+            self.reading.refuse(node, CURES[ast.Pow])
+        if not 0 <= exponent.value <= 63 or abs(base.value**exponent.value) > LARGEST:
+            self.reading.refuse(node, f"{ast.unparse(node)} is too large, or no whole number; numbers have 64 bits")
+        return tree.Number(int(base.value**exponent.value), line=node.lineno)
 
     def sign(self, op: ast.operator, node: ast.AST) -> tree.ArithmeticSign:
         """Return the sign of an operator."""

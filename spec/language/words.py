@@ -28,13 +28,14 @@ WRITERS: dict[Any, str] = {
 READERS: dict[Any, str] = {function: function.__name__ for function in (domain.has, domain.count, domain.present, domain.value_of)}
 """The functions of spec/language/domain that look into a set, a bag or an option; engines have their own form of each."""
 
-BUILTINS = {len: "len", min: "min", max: "max"}
+BUILTINS = {len: "len", min: "min", max: "max", abs: "abs"}
 
 OVER_GENERATORS: dict[Any, Gathering] = {any: "any", all: "all", sum: "sum", min: "min", max: "max", domain.set_of: "set_of"}
 """The functions that take a generator; engines have their own form of each."""
 
 ARGUMENTS: dict[Any, tuple[int, int]] = {
     len: (1, 1),
+    abs: (1, 1),
     min: (2, 9),
     max: (2, 9),
     domain.append: (1, 2),
@@ -75,9 +76,8 @@ CURES: dict[type[ast.AST], str] = {
     ast.Assert: "state what must hold as a property",
     ast.Slice: "slices do not compile; use truncate() or a `for` loop",
     ast.Div: "fractions do not exist here; use //",
-    ast.Pow: "powers do not compile; name the number outside the function, EIGHT = 2**3, or write a product",
+    ast.Pow: "a power is of two numbers that are written out, or constants; write a product",
     ast.Tuple: "tuples are only returned, `return a, b`, and unpacked, `a, b = f(...)`; give each value a name of its own",
-    ast.Match: "match does not compile; write `if` and `elif`",
     ast.Dict: "dictionaries do not compile; declare a map in the state, field(MapOf(...))",
     ast.DictComp: "dictionaries do not compile; declare a map in the state, and put() values in a `for` loop",
     ast.Set: "sets are not written out; begin with NO_MEMBERS or singleton(a), and write including(set, b)",
@@ -90,7 +90,6 @@ CURES: dict[type[ast.AST], str] = {
 
 CALL_CURES: dict[str, str] = {
     "sorted": "sequences are not sorted; min(...) and max(...) of a generator find the ends",
-    "abs": "write `a if a >= 0 else -a`",
     "list": "declare a sequence in the state, field(SequenceOf(...)), or loop over what there is",
     "set": "declare a set in the state, field(SetOf(...)); NO_MEMBERS is an empty one",
     "dict": "declare a map in the state, field(MapOf(...))",

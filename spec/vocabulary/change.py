@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import FunctionType, ModuleType
 from typing import Any, TypeVar
 
-from kafka_spec.spec.language import Function, source_of
+from kafka_spec.spec.language import Function, Source, as_written, parameters_of, source_of
 from kafka_spec.spec.language.domain import SpecError
 from kafka_spec.spec.language.words import LOCAL_FUNCTIONS
 from kafka_spec.spec.vocabulary.table import Among, Machine, Row, Rule, Spec
@@ -83,7 +83,7 @@ def replacements(spec: Spec, patch: ModuleType) -> dict[Function, Function]:
         SpecError: no function of the module replaces one of the spec, or it is not clear which.
     """
     known: dict[str, list[Function]] = {}
-    for function in functions_of(spec):
+    for function in dict.fromkeys(map(as_written, functions_of(spec))):
         known.setdefault(function.__name__, []).append(function)
     judging = {function.__name__ for claim in spec.properties for function in (claim.predicate, claim.when) if function is not None}
     own = {name: one for name, one in vars(patch).items() if isinstance(one, FunctionType) and one.__module__ == patch.__name__}
@@ -105,9 +105,9 @@ def replacements(spec: Spec, patch: ModuleType) -> dict[Function, Function]:
         if judges := [one for one in own if one in judging]:
             raise SpecError(f"{patch.__name__}: {judges[0]} is a property's; a change is judged by the properties as they are")
         raise SpecError(f"{patch.__name__}: none of its functions is one of the rules of {spec.name}; {_near(name, known)}")
-    called = {one for function in functions_of(spec) for one in source_of(function).calls}
+    called = {as_written(one) for function in functions_of(spec) for one in source_of(function).calls}
     for old, new in found_for.items():
-        if old in called and (was := source_of(old).parameters) != (now := source_of(new).parameters):
+        if old in called and (was := parameters_of(old)) != (now := parameters_of(new)):
             raise SpecError(f"{source_of(new).place}: {new.__name__} takes {', '.join(now)}, and what it replaces {', '.join(was)}")
     return found_for
 
@@ -175,23 +175,25 @@ class _Replacing:
 
     def part(self, part: Any) -> Any:
         """Return the version of a function; what is none stays as it is."""
-        if not isinstance(part, FunctionType):
-            return part
-        if part not in self.versions:
-            self.versions[part] = self.copy(part)
-        return self.versions[part]
+        return self.version(part) if isinstance(part, FunctionType) else part
 
-    def copy(self, function: FunctionType) -> FunctionType:
+    def version(self, function: Function) -> Function:
+        """Return the version of a function; of a variant that takes records by their fields the one of what is written."""
+        written = as_written(function)
+        if written not in self.versions:
+            self.versions[written] = self.copy(written, source_of(function))
+        return self.versions[written]
+
+    def copy(self, function: Function, source: Source) -> Function:
         """Return the function, or a copy of it where what it calls has another version."""
-        sources = [source_of(function)]
-        local = LOCAL_FUNCTIONS.get(function, {}).values()  # read again with the global names of the copy
-        sources += map(source_of, local)
-        called = {one for source in sources for one in source.calls} - set(local)
+        local = [one for one in LOCAL_FUNCTIONS.get(source.function, {}).values() if as_written(one) is one]
+        sources = [source, *map(source_of, local)]  # local functions are read again with the global names of the copy
+        called = {as_written(one): one for each in sources for one in each.calls if one not in local}
         changed: dict[str, Any] = {
             name: new
-            for source in sources
-            for name, value in source.names
-            if isinstance(value, FunctionType) and value in called and (new := self.part(value)) is not value
+            for each in sources
+            for name, value in each.names
+            if isinstance(value, FunctionType) and value in called and (new := self.version(called[value])) is not value
         }
         if not changed:
             return function

@@ -10,6 +10,7 @@ from kafka_spec.spec.kraft.public.brokers import forget_peers, forget_proposal
 from kafka_spec.spec.kraft.public.controller import (
     CANDIDATE,
     REFERENCE,
+    discard,
     fence,
     fenced_candidate_is_right,
     last,
@@ -20,9 +21,10 @@ from kafka_spec.spec.kraft.public.state import (
     BrokerStatus,
     MessageKind,
     PublicKRaft,
+    PublicMessage,
     ReplicaStatus,
 )
-from kafka_spec.spec.language.domain import NO_BROKERS, add, remove, reset, singleton, truncate
+from kafka_spec.spec.language.domain import NO_BROKERS, copy_of, reset, singleton, truncate
 from kafka_spec.spec.vocabulary.table import Constants, Rule
 
 
@@ -46,87 +48,20 @@ def drop_fetches(s: PublicKRaft, k: Constants, broker: int) -> None:
             fetcher.delayed = fetcher.added
 
 
-def first_fetch(s: PublicKRaft, broker: int) -> tuple[int, int, int, int, int, int, int, int, int, int, int, int, int, int, int]:
-    """Return the fields of a message of a fetch from the broker or to it; the first is 0 if there is none."""
+def first_fetch(s: PublicKRaft, broker: int) -> PublicMessage:
+    """Return a message of a fetch from the broker or to it; a registration if there is none."""
     for m in s.messages:
         if (m.kind == MessageKind.FETCH or m.kind == MessageKind.FETCHED) and (m.broker == broker or m.leader == broker):
-            return (
-                m.kind,
-                m.broker,
-                m.leader,
-                m.broker_epoch,
-                m.leader_epoch,
-                m.fetch_offset,
-                m.last_epoch,
-                m.error,
-                m.answered_epoch,
-                m.diverges,
-                m.diverging_epoch,
-                m.diverging_end,
-                m.high_watermark,
-                m.value,
-                m.value_epoch,
-            )
-    return 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+            return copy_of(m)
+    return PublicMessage(kind=MessageKind.REGISTER)
 
 
 def drop_messages(s: PublicKRaft, k: Constants, broker: int) -> None:
     """Take the messages of fetches from the broker and to it."""
     for _ in range(k.in_flight):
-        (
-            kind,
-            sender,
-            leader,
-            broker_epoch,
-            leader_epoch,
-            fetch_offset,
-            last_epoch,
-            error,
-            answered_epoch,
-            diverges,
-            diverging_epoch,
-            diverging_end,
-            high_watermark,
-            value,
-            value_epoch,
-        ) = first_fetch(s, broker)
-        if kind != 0:
-            add(
-                s.processed,
-                kind=kind,
-                broker=sender,
-                leader=leader,
-                broker_epoch=broker_epoch,
-                leader_epoch=leader_epoch,
-                fetch_offset=fetch_offset,
-                last_epoch=last_epoch,
-                error=error,
-                answered_epoch=answered_epoch,
-                diverges=diverges,
-                diverging_epoch=diverging_epoch,
-                diverging_end=diverging_end,
-                high_watermark=high_watermark,
-                value=value,
-                value_epoch=value_epoch,
-            )
-            remove(
-                s.messages,
-                kind=kind,
-                broker=sender,
-                leader=leader,
-                broker_epoch=broker_epoch,
-                leader_epoch=leader_epoch,
-                fetch_offset=fetch_offset,
-                last_epoch=last_epoch,
-                error=error,
-                answered_epoch=answered_epoch,
-                diverges=diverges,
-                diverging_epoch=diverging_epoch,
-                diverging_end=diverging_end,
-                high_watermark=high_watermark,
-                value=value,
-                value_epoch=value_epoch,
-            )
+        m = first_fetch(s, broker)
+        if m.kind != MessageKind.REGISTER:
+            discard(s, m)
 
 
 def lose_log(s: PublicKRaft, k: Constants, broker: int, candidate: int) -> None:

@@ -31,9 +31,30 @@ from kafka_spec.spec.language.domain.members import (
     singleton,
     size,
 )
-from kafka_spec.spec.language.domain.operations import append, assign, kept_inside, pop_first, reset, truncate
+from kafka_spec.spec.language.domain.operations import (
+    append,
+    as_fired,
+    assign,
+    copy_of,
+    count_firing,
+    kept_inside,
+    pop_first,
+    reset,
+    truncate,
+)
 from kafka_spec.spec.language.domain.options import drop, present, put, value_of
-from kafka_spec.spec.language.domain.records import SPENT, Counters, Spent, domain_of, field, message, tagged
+from kafka_spec.spec.language.domain.records import (
+    SPENT,
+    Counters,
+    Spent,
+    domain_of,
+    field,
+    fields_of,
+    is_record_class,
+    message,
+    number_fields,
+    tagged,
+)
 from kafka_spec.spec.language.domain.scalars import Domain, Flag, Member, MemberOrNone, OneOf, Range, StateOf, Subset
 from kafka_spec.spec.language.domain.sequences import ArrayOf, BagOf, Distinct, Elements, MapOf, Option, Queue, SequenceOf, SetOf
 from kafka_spec.spec.language.domain.space import (
@@ -60,8 +81,6 @@ from kafka_spec.spec.language.domain.types import (
     Scalar,
     Sequence,
     Type,
-    as_fired,
-    count_firing,
     item_at,
     items_of,
 )
@@ -116,16 +135,19 @@ __all__ = [
     "as_fired",
     "assign",
     "contains",
+    "copy_of",
     "count",
     "count_firing",
     "domain_of",
     "drop",
     "excluding",
     "field",
+    "fields_of",
     "first_brokers",
     "first_members",
     "has",
     "including",
+    "is_record_class",
     "item_at",
     "items_of",
     "kept_inside",
@@ -133,6 +155,7 @@ __all__ = [
     "machine_range",
     "members_of",
     "message",
+    "number_fields",
     "path_of",
     "plain_value",
     "pop_first",

@@ -10,8 +10,8 @@ from bisect import bisect_left
 from typing import Any
 
 from kafka_spec.spec.language.domain.limits import BadAccess, OutOfBound, OutOfDomain
-from kafka_spec.spec.language.domain.operations import check_tag
-from kafka_spec.spec.language.domain.types import Collection, Items, Scalar, order, type_of
+from kafka_spec.spec.language.domain.operations import check_tag, values_of
+from kafka_spec.spec.language.domain.types import Collection, Items, Record, Scalar, order, type_of
 
 
 def add(elements: Any, element: Any = None, /, **fields: int) -> None:
@@ -21,6 +21,7 @@ def add(elements: Any, element: Any = None, /, **fields: int) -> None:
         OutOfBound: the set or bag is full, and a bound says so.
         OutOfDomain: it is full, or a field is outside its domain.
     """
+    element, fields = _given(elements, element, fields)
     type_, new = _meant(elements, element, "add")
     for name, content in fields.items():
         _scalar(type_, name, "add").check(content, f"{type_.item.cls.__name__}.{name}")
@@ -60,6 +61,12 @@ def count(elements: Any, element: Any = None, /, **fields: int) -> int:
     return _found(elements, element, fields, "count")[1]
 
 
+def _given(elements: Any, element: Any, fields: dict[str, int]) -> tuple[Any, dict[str, int]]:
+    """Return None and the fields of a record that is in no state, or what is given as it is."""
+    is_value = isinstance(elements, Items) and isinstance(elements.type.item, Record) and type(element) is elements.type.item.cls
+    return (None, {**values_of(element, type(element)), **fields}) if is_value else (element, fields)
+
+
 def _meant(elements: Any, element: Any, what: str) -> tuple[Collection, Any]:
     """Return the type of a set or bag, and a copy of the element, or a fresh one."""
     if not isinstance(elements, Items) or not isinstance(elements.type, Collection):
@@ -81,6 +88,7 @@ def _scalar(type_: Collection, name: str, what: str) -> Scalar:
 
 def _found(elements: Any, element: Any, fields: dict[str, int], what: str) -> tuple[int, int]:
     """Return where an element stands, and how often; a field outside its domain is in no element."""
+    element, fields = _given(elements, element, fields)
     type_, wanted = _meant(elements, element, what)
     inside = True
     for name, content in fields.items():

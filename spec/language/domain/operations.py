@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
-from kafka_spec.spec.language.domain.limits import BadAccess, OutOfBound, OutOfDomain
+from kafka_spec.spec.language.domain.limits import BadAccess, Bound, OutOfBound, OutOfDomain
+from kafka_spec.spec.language.domain.records import number_fields
 from kafka_spec.spec.language.domain.types import (
     ELEMENT,
     Array,
@@ -18,6 +19,8 @@ from kafka_spec.spec.language.domain.types import (
     paths,
     type_of,
 )
+
+Copied = TypeVar("Copied")
 
 
 def append(sequence: Any, /, *values: Any, **fields: int) -> None:
@@ -57,6 +60,8 @@ def item_given(type_: Sequence, values: tuple[Any, ...], fields: dict[str, int],
         if values or fields:
             raise BadAccess(f"{type_.place}: {what}() gives the initial value here; change it after that")
         return item.fresh()
+    if len(values) == 1 and type(values[0]) is item.cls:
+        return item_given(type_, (), {**values_of(values[0], item.cls), **fields}, what)
     if len(values) > 1 or (values and type_of(values[0]).cls is not item.cls):
         raise BadAccess(f"{type_.place}: {what}() takes one {item.cls.__name__} here, or its fields")
     if values:
@@ -67,6 +72,24 @@ def item_given(type_: Sequence, values: tuple[Any, ...], fields: dict[str, int],
     if item.tags is not None:
         check_tag(type_, item, value)
     return value
+
+
+def copy_of(record: Copied) -> Copied:
+    """Return a record with the contents of one in the state; it does not change when that does.
+
+    Raises:
+        BadAccess: a field of it holds no number.
+    """
+    type_ = type_of(record)
+    if number_fields(type_.cls).keys() != type_.fields.keys():
+        raise BadAccess(f"copy_of(): {type_.cls.__name__} has fields that hold no number")
+    copied: Copied = type_.cls(**values_of(record, type_.cls))
+    return copied
+
+
+def values_of(record: Any, cls: type) -> dict[str, int]:
+    """Return the numbers of a record of a class, by field."""
+    return {name: getattr(record, name) for name in number_fields(cls)}
 
 
 def check_tag(type_: Sequence, item: Record, record: Any) -> None:
@@ -118,6 +141,10 @@ def reset(record: Any) -> None:
 def assign(target: Any, source: Any) -> None:
     """Copy the contents of one record to another of the same type (an assignment would share one record)."""
     type_ = type_of(target)
+    if type(source) is type_.cls:
+        for name, value in values_of(source, type_.cls).items():
+            setattr(target, name, value)
+        return
     if type_.cls is not type_of(source).cls:
         raise BadAccess(f"assign(): {type(target).__name__} and {type(source).__name__} are different records")
     _refuse_kept(type_, "assign")
@@ -155,3 +182,15 @@ def _overwrite(type_: Type, target: Any, source: Any) -> None:
     else:
         assert isinstance(type_, Array | Sequence)
         list.__init__(target, list(type_.copy(source)))
+
+
+def as_fired(record: Any, name: str, value: int) -> None:
+    """Set a machine's state; only `fire` calls this."""
+    record.__dict__[name] = value
+
+
+def count_firing(s: Any, bound: Bound) -> None:
+    """Count one more firing of a rule that the bound limits; engines call this."""
+    counts = s.spent
+    type_of(counts).fields[bound.name].check(counts.__dict__[bound.name] + 1, f"Spent.{bound.name}")  # type: ignore[union-attr]
+    counts.__dict__[bound.name] += 1

@@ -6,10 +6,11 @@ import dataclasses
 import enum
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from kafka_spec.spec.language.domain.limits import Bound, SpecError
-from kafka_spec.spec.language.domain.scalars import Domain
+from kafka_spec.spec.language.domain.scalars import Domain, OneOf, Range, StateOf, Subset
 from kafka_spec.spec.language.domain.types import Record, Scalar, Type, typed_class
 
 
@@ -137,9 +138,46 @@ def field(domain: Domain | type, kept_by: str = "") -> Any:
     """Declare a field of a state and what it may hold.
 
     `kept_by` names the keeper where a change of the field is a write that others can read later ("ZooKeeper"); traces
-    show such changes as writes. A record may also be declared by its dataclass alone.
+    show such changes as writes. A record may also be declared by its dataclass alone. A record that is made outside the
+    state, `Message(term=2)`, has the initial values of the other fields that hold numbers.
     """
-    return dataclasses.field(metadata={"domain": domain_of(domain), "kept_by": kept_by}, default=None)
+    held = domain_of(domain)
+    initial = _initial(held)
+    return dataclasses.field(metadata={"domain": held, "kept_by": kept_by, "initial": initial}, default=initial)
+
+
+def _initial(domain: Domain) -> int | None:
+    """Return the initial value of a field that holds a number, if it is the same at all bounds."""
+    if not _is_number(domain):
+        return None
+    bounds = list(domain.bounds())
+    try:
+        ends = [domain.at({one.name: value(one) for one in bounds}, "") for value in (attrgetter("low"), attrgetter("high"))]
+    except SpecError:  # it is refused, with its place, where a spec uses it
+        return None
+    values = {end.initial for end in ends if isinstance(end, Scalar)}
+    return values.pop() if len(values) == 1 else None
+
+
+def _is_number(domain: Domain) -> bool:
+    return isinstance(domain, Range | OneOf | Subset) and not isinstance(domain, StateOf)
+
+
+def is_record_class(value: object) -> bool:
+    """Whether a value is a dataclass whose fields are declared with domains."""
+    if not isinstance(value, type) or not dataclasses.is_dataclass(value):
+        return False
+    return all("domain" in one.metadata for one in dataclasses.fields(value))
+
+
+def fields_of(cls: type) -> tuple[str, ...]:
+    """Return the names of the fields of a record."""
+    return tuple(one.name for one in _fields(cls))
+
+
+def number_fields(cls: type) -> dict[str, int | None]:
+    """Return the fields of a record that hold a number, with their initial value; None if that depends on a bound."""
+    return {one.name: one.metadata["initial"] for one in _fields(cls) if _is_number(one.metadata["domain"])}
 
 
 def message(cls: type) -> type:

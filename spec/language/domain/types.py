@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from kafka_spec.spec.language.domain.limits import BadAccess, Bound, OutOfBound, OutOfDomain
+from kafka_spec.spec.language.domain.limits import BadAccess, OutOfBound, OutOfDomain
 
 ELEMENT = "is part of an element of a set or bag; remove() the element and add() another"
 """Why effects may not change a part of an element."""
@@ -301,7 +301,10 @@ def typed_class(cls: type, fields: Mapping[str, Type]) -> type:
         type_.check(value, f"{cls.__name__}.{name}")
         self.__dict__[name] = int(value)
 
-    return type(cls.__name__, (cls,), {"__setattr__": checked, "__module__": cls.__module__})
+    def equal(self: Any, other: object) -> bool:
+        return isinstance(other, cls) and all(getattr(self, name) == getattr(other, name) for name in fields)
+
+    return type(cls.__name__, (cls,), {"__setattr__": checked, "__eq__": equal, "__module__": cls.__module__})
 
 
 def as_element(type_: Type) -> Type:
@@ -327,18 +330,6 @@ def order(type_: Type, value: Any) -> Any:
         return tuple(order(field, value.__dict__[name]) for name, field in type_.fields.items())
     items = tuple(order(type_.item, item) for item in items_of(value))
     return (len(items), items)
-
-
-def as_fired(record: Any, name: str, value: int) -> None:
-    """Set a machine's state; only `fire` calls this."""
-    record.__dict__[name] = value
-
-
-def count_firing(s: Any, bound: Bound) -> None:
-    """Count one more firing of a rule that the bound limits; engines call this."""
-    counts = s.spent
-    type_of(counts).fields[bound.name].check(counts.__dict__[bound.name] + 1, f"Spent.{bound.name}")  # type: ignore[union-attr]
-    counts.__dict__[bound.name] += 1
 
 
 def type_of(record: Any) -> Record:

@@ -95,9 +95,8 @@ def may_become_candidate(s: PublicRaft, k: Constants, server: int) -> bool:
         return False
     end, last = len(mine.log), last_epoch(s, server)
     for other in range(k.servers):
-        if other != server and has(
-            s.sent, kind=RaftKind.VOTE, sender=server, receiver=other, epoch=mine.epoch + 1, offset=end, last_epoch=last
-        ):
+        request = RaftMessage(RaftKind.VOTE, server, other, mine.epoch + 1, offset=end, last_epoch=last)
+        if other != server and has(s.sent, request):
             return False
     return True
 
@@ -114,16 +113,13 @@ def become_candidate(s: PublicRaft, k: Constants, server: int) -> None:
     end, epoch, last = len(mine.log), mine.epoch, last_epoch(s, server)
     for other in range(k.servers):
         if other != server:
-            add(s.in_flight, kind=RaftKind.VOTE, sender=server, receiver=other, epoch=epoch, offset=end, last_epoch=last)
-            add(s.sent, kind=RaftKind.VOTE, sender=server, receiver=other, epoch=epoch, offset=end, last_epoch=last)
+            send(s, RaftMessage(RaftKind.VOTE, server, other, epoch, offset=end, last_epoch=last))
 
 
-def answer(s: PublicRaft, m: RaftMessage, kind: int, epoch: int, leader: int, granted: int, error: int) -> None:
-    """Answer a request of an election."""
-    sender, receiver = m.receiver, m.sender
-    add(s.in_flight, kind=kind, sender=sender, receiver=receiver, epoch=epoch, leader=leader, granted=granted, error=error)
-    add(s.sent, kind=kind, sender=sender, receiver=receiver, epoch=epoch, leader=leader, granted=granted, error=error)
-    remove(s.in_flight, m)
+def send(s: PublicRaft, m: RaftMessage) -> None:
+    """Send a message, and remember it."""
+    add(s.in_flight, m)
+    add(s.sent, m)
 
 
 def is_request_for_vote(m: RaftMessage) -> bool:
@@ -135,7 +131,7 @@ def answer_candidate(s: PublicRaft, m: RaftMessage) -> None:
     """Detach in a later epoch; vote if unattached, or if it voted so, for a log that is not shorter; and answer."""
     mine = s.servers[m.receiver]
     if m.epoch < mine.epoch:
-        answer(s, m, RaftKind.VOTED, mine.epoch, mine.leader, 0, RaftError.FENCED_LEADER_EPOCH)
+        send(s, RaftMessage(RaftKind.VOTED, m.receiver, m.sender, mine.epoch, mine.leader, RaftError.FENCED_LEADER_EPOCH))
     else:
         former = mine.role
         if m.epoch > mine.epoch:
@@ -150,7 +146,9 @@ def answer_candidate(s: PublicRaft, m: RaftMessage) -> None:
             mine.voted = m.sender
         if mine.role != former:
             reset(mine.fetch)
-        answer(s, m, RaftKind.VOTED, m.epoch, mine.leader, 1 if is_long and is_free else 0, RaftError.NOTHING)
+        granted = 1 if is_long and is_free else 0
+        send(s, RaftMessage(RaftKind.VOTED, m.receiver, m.sender, m.epoch, mine.leader, granted=granted))
+    remove(s.in_flight, m)
 
 
 def is_vote(s: PublicRaft, m: RaftMessage) -> bool:
@@ -177,7 +175,8 @@ def has_votes(s: PublicRaft, k: Constants, server: int) -> bool:
     if mine.role != PublicRole.CANDIDATE or not is_majority(k, size(mine.granted)):
         return False
     for other in range(k.servers):
-        if other != server and has(s.sent, kind=RaftKind.BEGIN, sender=server, receiver=other, epoch=mine.epoch):
+        notice = RaftMessage(RaftKind.BEGIN, server, other, mine.epoch)
+        if other != server and has(s.sent, notice):
             return False
     return True
 
@@ -190,8 +189,7 @@ def lead(s: PublicRaft, k: Constants, server: int) -> None:
     for other in range(k.servers):
         mine.ends[other] = 0
         if other != server:
-            add(s.in_flight, kind=RaftKind.BEGIN, sender=server, receiver=other, epoch=mine.epoch)
-            add(s.sent, kind=RaftKind.BEGIN, sender=server, receiver=other, epoch=mine.epoch)
+            send(s, RaftMessage(RaftKind.BEGIN, server, other, mine.epoch))
 
 
 def is_begin(m: RaftMessage) -> bool:
@@ -203,11 +201,12 @@ def begin_epoch(s: PublicRaft, m: RaftMessage) -> None:
     """Follow the leader, unless its epoch is over, and answer."""
     mine = s.servers[m.receiver]
     if m.epoch < mine.epoch:
-        answer(s, m, RaftKind.BEGUN, mine.epoch, NONE, 0, RaftError.FENCED_LEADER_EPOCH)
+        send(s, RaftMessage(RaftKind.BEGUN, m.receiver, m.sender, mine.epoch, error=RaftError.FENCED_LEADER_EPOCH))
     else:
         move(s, m.receiver, m.sender, m.epoch)
         reset(mine.fetch)
-        answer(s, m, RaftKind.BEGUN, m.epoch, NONE, 0, RaftError.NOTHING)
+        send(s, RaftMessage(RaftKind.BEGUN, m.receiver, m.sender, m.epoch))
+    remove(s.in_flight, m)
 
 
 RULES = (

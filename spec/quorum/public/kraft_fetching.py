@@ -5,9 +5,9 @@ Source: Vanlightly/raft-tlaplus specifications/pull-raft/KRaft.tla (commit 69ad9
 
 from __future__ import annotations
 
-from kafka_spec.spec.language.domain import NONE, add, append, has, remove, reset, truncate
-from kafka_spec.spec.quorum.public.kraft_elections import hear, is_handled
-from kafka_spec.spec.quorum.public.kraft_state import FetchResult, PublicRaft, RaftError, RaftKind, RaftMessage
+from kafka_spec.spec.language.domain import NONE, append, assign, has, remove, reset, truncate
+from kafka_spec.spec.quorum.public.kraft_elections import hear, is_handled, send
+from kafka_spec.spec.quorum.public.kraft_state import FetchResult, PublicRaft, RaftError, RaftFetch, RaftKind, RaftMessage
 from kafka_spec.spec.quorum.public.servers import (
     A_MESSAGE,
     A_PLACE,
@@ -32,15 +32,11 @@ def may_fetch(s: PublicRaft, server: int) -> bool:
 
 
 def fetch(s: PublicRaft, server: int) -> None:
-    """Ask for what is after the end of the log."""
+    """Ask for what is after the end of the log, and wait for the answer."""
     mine = s.servers[server]
     leader, epoch, end, last = mine.leader, mine.epoch, len(mine.log), last_epoch(s, server)
-    mine.fetch.leader = leader
-    mine.fetch.epoch = epoch
-    mine.fetch.offset = end
-    mine.fetch.last_epoch = last
-    add(s.in_flight, kind=RaftKind.FETCH, sender=server, receiver=leader, epoch=epoch, offset=end, last_epoch=last)
-    add(s.sent, kind=RaftKind.FETCH, sender=server, receiver=leader, epoch=epoch, offset=end, last_epoch=last)
+    assign(mine.fetch, RaftFetch(leader, epoch, end, last))
+    send(s, RaftMessage(RaftKind.FETCH, server, leader, epoch, offset=end, last_epoch=last))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -74,50 +70,30 @@ def is_valid(s: PublicRaft, m: RaftMessage) -> bool:
     return m.offset <= end and m.last_epoch == epoch_at(s, m.receiver, end)
 
 
-def reply_to(s: PublicRaft, k: Constants, m: RaftMessage) -> tuple[int, int, int, int, int, int, int, int]:
-    """Return result, error, where the logs diverge (end, epoch), whether an entry comes, its value, its epoch, high watermark."""
+def answer_to_fetch(s: PublicRaft, k: Constants, m: RaftMessage) -> RaftMessage:
+    """Return the answer to a fetch: an error, where the logs diverge, or an entry if there is one."""
     mine = s.servers[m.receiver]
-    error = error_of(s, m)
+    error, end, end_epoch, entry_epoch, value = error_of(s, m), 0, 0, 0, 0
+    result, has_entry, high_watermark = FetchResult.OK, 0, mine.high_watermark
     if error != RaftError.NOTHING:
-        return FetchResult.NOT_OK, error, 0, 0, 0, 0, 0, mine.high_watermark
-    if not is_valid(s, m):
+        result = FetchResult.NOT_OK
+    elif not is_valid(s, m):
+        result = FetchResult.DIVERGING
         end = end_of_epoch(s, m.receiver, m.last_epoch)
-        return FetchResult.DIVERGING, error, end, epoch_at(s, m.receiver, end), 0, 0, 0, mine.high_watermark
-    high_watermark = min(committed(s, k, m.receiver, m.sender, m.offset), m.offset + 1)
-    if m.offset >= len(mine.log):
-        return FetchResult.OK, error, 0, 0, 0, 0, 0, high_watermark
-    entry = mine.log[m.offset]
-    return FetchResult.OK, error, 0, 0, 1, entry.value, entry.epoch, high_watermark
+        end_epoch = epoch_at(s, m.receiver, end)
+    else:
+        high_watermark = min(committed(s, k, m.receiver, m.sender, m.offset), m.offset + 1)
+        if m.offset < len(mine.log):
+            has_entry, value, entry_epoch = 1, mine.log[m.offset].value, mine.log[m.offset].epoch
+    return RaftMessage(
+        RaftKind.FETCHED, m.receiver, m.sender, mine.epoch, mine.leader, error, 0, m.offset, m.last_epoch, m.epoch, result,
+        end, end_epoch, has_entry, value, entry_epoch, high_watermark,
+    )  # fmt: skip
 
 
 def is_new(s: PublicRaft, k: Constants, m: RaftMessage) -> bool:
     """The answer to the fetch was not sent before."""
-    mine = s.servers[m.receiver]
-    result, error, end, end_epoch, has_entry, value, value_epoch, high_watermark = reply_to(s, k, m)
-    return not has(
-        s.sent,
-        kind=RaftKind.FETCHED, sender=m.receiver, receiver=m.sender, epoch=mine.epoch, leader=mine.leader, error=error,
-        offset=m.offset, last_epoch=m.last_epoch, fetch_epoch=m.epoch, result=result, end=end, end_epoch=end_epoch,
-        has_entry=has_entry, value=value, value_epoch=value_epoch, high_watermark=high_watermark,
-    )  # fmt: skip
-
-
-def reply(s: PublicRaft, k: Constants, m: RaftMessage) -> None:
-    """Answer the fetch."""
-    mine = s.servers[m.receiver]
-    result, error, end, end_epoch, has_entry, value, value_epoch, high_watermark = reply_to(s, k, m)
-    add(
-        s.in_flight,
-        kind=RaftKind.FETCHED, sender=m.receiver, receiver=m.sender, epoch=mine.epoch, leader=mine.leader, error=error,
-        offset=m.offset, last_epoch=m.last_epoch, fetch_epoch=m.epoch, result=result, end=end, end_epoch=end_epoch,
-        has_entry=has_entry, value=value, value_epoch=value_epoch, high_watermark=high_watermark,
-    )  # fmt: skip
-    add(
-        s.sent,
-        kind=RaftKind.FETCHED, sender=m.receiver, receiver=m.sender, epoch=mine.epoch, leader=mine.leader, error=error,
-        offset=m.offset, last_epoch=m.last_epoch, fetch_epoch=m.epoch, result=result, end=end, end_epoch=end_epoch,
-        has_entry=has_entry, value=value, value_epoch=value_epoch, high_watermark=high_watermark,
-    )  # fmt: skip
+    return not has(s.sent, answer_to_fetch(s, k, m))
 
 
 def is_refused(s: PublicRaft, k: Constants, m: RaftMessage) -> bool:
@@ -137,13 +113,13 @@ def is_accepted(s: PublicRaft, k: Constants, m: RaftMessage) -> bool:
 
 def refuse(s: PublicRaft, k: Constants, m: RaftMessage) -> None:
     """Answer with the error, or with the point where the logs diverge."""
-    reply(s, k, m)
+    send(s, answer_to_fetch(s, k, m))
     remove(s.in_flight, m)
 
 
 def accept(s: PublicRaft, k: Constants, m: RaftMessage) -> None:
     """Answer with an entry or none, raise the high watermark, and acknowledge what it passes."""
-    reply(s, k, m)
+    send(s, answer_to_fetch(s, k, m))
     commit(s, k, m.receiver, m.sender, m.offset)
     remove(s.in_flight, m)
 
@@ -154,10 +130,8 @@ def accept(s: PublicRaft, k: Constants, m: RaftMessage) -> None:
 
 def is_awaited(s: PublicRaft, m: RaftMessage) -> bool:
     """The answer is to the fetch that its receiver waits for."""
-    mine = s.servers[m.receiver].fetch
-    if m.kind != RaftKind.FETCHED or mine.leader != m.sender:
-        return False
-    return mine.epoch == m.fetch_epoch and mine.offset == m.offset and mine.last_epoch == m.last_epoch
+    asked = RaftFetch(m.sender, m.fetch_epoch, m.offset, m.last_epoch)
+    return m.kind == RaftKind.FETCHED and asked == s.servers[m.receiver].fetch
 
 
 def brings_result(s: PublicRaft, m: RaftMessage, result: int) -> bool:

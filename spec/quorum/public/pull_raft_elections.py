@@ -65,55 +65,40 @@ def request_votes(s: PullRaft, k: Constants, server: int) -> None:
     mine.epoch += 1
     mine.leader = server
     mine.granted = singleton(server)
-    end, epoch = len(mine.log), last_epoch(s, server)
+    end, epoch, last = len(mine.log), mine.epoch, last_epoch(s, server)
     for other in range(k.servers):
         if other != server:
-            send(s, PullRaftKind.VOTE, server, other, end, epoch, 0)
+            send(s, PullRaftMessage(PullRaftKind.VOTE, server, other, epoch, end, last))
 
 
-def send(s: PullRaft, kind: int, sender: int, receiver: int, offset: int, offset_epoch: int, granted: int) -> None:
-    """Send a message that was not sent before, and has no entry."""
-    epoch = s.servers[sender].epoch
-    add(
-        s.in_flight,
-        kind=kind, sender=sender, receiver=receiver, epoch=epoch, offset=offset, offset_epoch=offset_epoch, granted=granted,
-    )  # fmt: skip
-    add(
-        s.sent,
-        kind=kind, sender=sender, receiver=receiver, epoch=epoch, offset=offset, offset_epoch=offset_epoch, granted=granted,
-    )  # fmt: skip
+def send(s: PullRaft, m: PullRaftMessage) -> None:
+    """Send a message that was not sent before."""
+    add(s.in_flight, m)
+    add(s.sent, m)
 
 
-def was_sent(s: PullRaft, kind: int, sender: int, receiver: int, offset: int, offset_epoch: int, granted: int) -> bool:
-    """The sender has sent this message before, in this epoch."""
-    epoch = s.servers[sender].epoch
-    return has(
-        s.sent,
-        kind=kind, sender=sender, receiver=receiver, epoch=epoch, offset=offset, offset_epoch=offset_epoch, granted=granted,
-    )  # fmt: skip
-
-
-def grants(s: PullRaft, m: PullRaftMessage) -> int:
-    """Return 1 if the receiver votes for the candidate: in this epoch it has no other, and its log is not longer."""
+def answer_to_candidate(s: PullRaft, m: PullRaftMessage) -> PullRaftMessage:
+    """Return the answer to a candidate: a vote, if the receiver has no other candidate in this epoch, and no longer log."""
     mine = s.servers[m.receiver]
     last = last_epoch(s, m.receiver)
     is_long = m.offset_epoch > last or (m.offset_epoch == last and m.offset >= len(mine.log))
-    return 1 if m.epoch == mine.epoch and is_long and mine.leader in (NONE, m.sender) else 0
+    granted = 1 if m.epoch == mine.epoch and is_long and mine.leader in (NONE, m.sender) else 0
+    return PullRaftMessage(PullRaftKind.VOTED, m.receiver, m.sender, mine.epoch, granted=granted)
 
 
 def is_request_for_vote(s: PullRaft, m: PullRaftMessage) -> bool:
     """A candidate asks, in an epoch that is not larger, and the answer is new."""
     if m.kind != PullRaftKind.VOTE or m.epoch > s.servers[m.receiver].epoch:
         return False
-    return not was_sent(s, PullRaftKind.VOTED, m.receiver, m.sender, 0, 0, grants(s, m))
+    return not has(s.sent, answer_to_candidate(s, m))
 
 
 def answer_candidate(s: PullRaft, m: PullRaftMessage) -> None:
     """Vote for the candidate or not, and answer."""
-    granted = grants(s, m)
-    if granted == 1:
+    answer = answer_to_candidate(s, m)
+    if answer.granted == 1:
         s.servers[m.receiver].leader = m.sender
-    send(s, PullRaftKind.VOTED, m.receiver, m.sender, 0, 0, granted)
+    send(s, answer)
     remove(s.in_flight, m)
 
 
@@ -141,7 +126,7 @@ def lead(s: PullRaft, k: Constants, server: int) -> None:
     for other in range(k.servers):
         mine.ends[other] = 0
         if contains(mine.granted, other) == 0:
-            send(s, PullRaftKind.NOTIFY, server, other, 0, 0, 0)
+            send(s, PullRaftMessage(PullRaftKind.NOTIFY, server, other, mine.epoch))
 
 
 def is_notice(s: PullRaft, m: PullRaftMessage) -> bool:

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from kafka_spec.spec.language.domain import (
     NONE,
-    add,
     append,
     has,
     remove,
     truncate,
 )
-from kafka_spec.spec.quorum.public.pull_raft_elections import send, was_sent
+from kafka_spec.spec.quorum.public.pull_raft_elections import send
 from kafka_spec.spec.quorum.public.pull_raft_state import PullRaft, PullRaftKind, PullRaftMessage
 from kafka_spec.spec.quorum.public.servers import (
     A_MESSAGE,
@@ -29,18 +28,23 @@ from kafka_spec.spec.quorum.public.servers import (
 from kafka_spec.spec.vocabulary.table import Constants, Rule
 
 
+def next_pull(s: PullRaft, server: int) -> PullRaftMessage:
+    """Return the request for the entry after the last one."""
+    mine = s.servers[server]
+    return PullRaftMessage(PullRaftKind.PULL, server, mine.leader, mine.epoch, len(mine.log), last_epoch(s, server))
+
+
 def may_pull(s: PullRaft, server: int) -> bool:
     """The follower knows a leader, and has not asked it from this end of its log in this epoch."""
     mine = s.servers[server]
     if mine.role != PublicRole.FOLLOWER or mine.leader in (NONE, server):
         return False
-    return not was_sent(s, PullRaftKind.PULL, server, mine.leader, len(mine.log), last_epoch(s, server), 0)
+    return not has(s.sent, next_pull(s, server))
 
 
 def pull(s: PullRaft, server: int) -> None:
     """Ask for the entry after the last one."""
-    mine = s.servers[server]
-    send(s, PullRaftKind.PULL, server, mine.leader, len(mine.log), last_epoch(s, server), 0)
+    send(s, next_pull(s, server))
 
 
 def is_pull(s: PullRaft, m: PullRaftMessage) -> bool:
@@ -66,50 +70,46 @@ def last_common(s: PullRaft, m: PullRaftMessage) -> int:
     return found
 
 
+def divergence(s: PullRaft, m: PullRaftMessage) -> PullRaftMessage:
+    """Return the answer with the last common entry."""
+    common = last_common(s, m)
+    return PullRaftMessage(PullRaftKind.DIVERGED, m.receiver, m.sender, m.epoch, common, epoch_at(s, m.receiver, common))
+
+
 def diverges(s: PullRaft, m: PullRaftMessage) -> bool:
     """The leader does not have the follower's last entry, and the answer is new."""
     if not is_pull(s, m) or is_valid(s, m):
         return False
-    common = last_common(s, m)
-    return not was_sent(s, PullRaftKind.DIVERGED, m.receiver, m.sender, common, epoch_at(s, m.receiver, common), 0)
+    return not has(s.sent, divergence(s, m))
 
 
 def reject(s: PullRaft, m: PullRaftMessage) -> None:
     """Answer with the last common entry."""
-    common = last_common(s, m)
-    send(s, PullRaftKind.DIVERGED, m.receiver, m.sender, common, epoch_at(s, m.receiver, common), 0)
+    send(s, divergence(s, m))
     remove(s.in_flight, m)
+
+
+def next_entry(s: PullRaft, k: Constants, m: PullRaftMessage) -> PullRaftMessage:
+    """Return the answer with the entry behind the follower's last, and the high watermark as far as it then goes."""
+    entry = s.servers[m.receiver].log[m.offset]
+    high_watermark = min(committed(s, k, m.receiver, m.sender, m.offset), m.offset + 1)
+    return PullRaftMessage(
+        PullRaftKind.PULLED, m.receiver, m.sender, m.epoch,
+        value=entry.value, value_epoch=entry.epoch, high_watermark=high_watermark,
+    )  # fmt: skip
 
 
 def has_entry(s: PullRaft, k: Constants, m: PullRaftMessage) -> bool:
     """The leader has the follower's last entry and one after it, and the answer is new."""
     if not is_pull(s, m) or not is_valid(s, m) or m.offset >= len(s.servers[m.receiver].log):
         return False
-    entry = s.servers[m.receiver].log[m.offset]
-    high_watermark = min(committed(s, k, m.receiver, m.sender, m.offset), m.offset + 1)
-    return not has(
-        s.sent,
-        kind=PullRaftKind.PULLED, sender=m.receiver, receiver=m.sender, epoch=m.epoch,
-        value=entry.value, value_epoch=entry.epoch, high_watermark=high_watermark,
-    )  # fmt: skip
+    return not has(s.sent, next_entry(s, k, m))
 
 
 def accept(s: PullRaft, k: Constants, m: PullRaftMessage) -> None:
-    """Raise the high watermark, acknowledge what it passes, and answer with an entry."""
+    """Answer with an entry, raise the high watermark, and acknowledge what it passes."""
+    send(s, next_entry(s, k, m))
     commit(s, k, m.receiver, m.sender, m.offset)
-    mine = s.servers[m.receiver]
-    epoch, entry_epoch, value = m.epoch, mine.log[m.offset].epoch, mine.log[m.offset].value
-    high_watermark = min(mine.high_watermark, m.offset + 1)
-    add(
-        s.in_flight,
-        kind=PullRaftKind.PULLED, sender=m.receiver, receiver=m.sender, epoch=epoch,
-        value=value, value_epoch=entry_epoch, high_watermark=high_watermark,
-    )  # fmt: skip
-    add(
-        s.sent,
-        kind=PullRaftKind.PULLED, sender=m.receiver, receiver=m.sender, epoch=epoch,
-        value=value, value_epoch=entry_epoch, high_watermark=high_watermark,
-    )  # fmt: skip
     remove(s.in_flight, m)
 
 

@@ -1,0 +1,89 @@
+"""What names of records stand for, which functions return records, and the variants of functions that take them by their fields."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kafka_spec.spec.language import domain
+from kafka_spec.spec.language.shorthand import every_name, free_name
+from kafka_spec.spec.language.source import Unreadable, definition_of, made
+from kafka_spec.spec.language.words import LOCAL_FUNCTIONS, Function, resolve
+
+
+@dataclass(frozen=True)
+class RecordNames:
+    """What a name that holds a record stands for: its class, and the name of each field that holds a number."""
+
+    cls: type
+    fields: Mapping[str, str]
+
+
+def names_for(name: str, cls: type, taken: set[str]) -> RecordNames:
+    """Return names for the fields of a record that are not taken, and take them."""
+    return RecordNames(cls, {field: free_name(f"{name}_{field}", taken) for field in domain.number_fields(cls)})
+
+
+def text_of(annotation: ast.expr | None) -> str:
+    """Return the name that an annotation is; "" if it is something else."""
+    return str(annotation.value if isinstance(annotation, ast.Constant) else getattr(annotation, "id", ""))
+
+
+def meaning(function: Function, name: str) -> Any:
+    """Return what a global name means in a function, None if it means nothing."""
+    try:
+        return resolve(function, name)
+    except KeyError:
+        return None
+
+
+def class_named(function: Function, annotation: ast.expr | None) -> Any:
+    """Return the class of records that an annotation of a function names, if it names one."""
+    meant = meaning(function, text_of(annotation))
+    return meant if domain.is_record_class(meant) else None
+
+
+def class_returned(function: Function) -> type | None:
+    """Return the class of the records that a function returns by its annotation."""
+    try:
+        tree = definition_of(function).tree
+    except Unreadable:
+        return None
+    return class_named(function, tree.returns)  # type: ignore[no-any-return]
+
+
+def variant_of(function: Function, tree: ast.FunctionDef, classes: tuple[type | None, ...]) -> Function:
+    """Return the variant of a function that takes records of some classes by their fields."""
+    known = _variants.get((function, classes))
+    if known is not None and known[0] is function.__code__:
+        return known[1]
+    twin = copy.deepcopy(tree)
+    taken = every_name(tree)
+    records, arguments = {}, []
+    for argument, cls in zip(twin.args.args, classes, strict=True):
+        if cls is None:
+            arguments.append(argument)
+        else:
+            records[argument.arg] = names = names_for(argument.arg, cls, taken)
+            arguments += [ast.copy_location(ast.arg(own), argument) for own in names.fields.values()]
+    twin.args.args = arguments
+    twin.name = "_".join([tree.name, *(cls.__name__ for cls in classes if cls is not None)])
+    variant: Function = made(twin, function, function.__globals__)
+    variant.__records__ = records  # type: ignore[attr-defined]
+    variant.__made_from__ = (function, function.__code__)  # type: ignore[attr-defined]
+    LOCAL_FUNCTIONS[variant] = dict(LOCAL_FUNCTIONS.get(function, {}))
+    _variants[function, classes] = function.__code__, variant
+    return variant
+
+
+_variants: dict[tuple[Function, tuple[type | None, ...]], tuple[Any, Function]] = {}
+"""Variants, with the code of the function of which each is one."""
+
+
+def made_from(function: Function) -> tuple[Function, Any] | None:
+    """Return the function of which this one is a variant, and the code that it had then; None if it is not a variant."""
+    found: tuple[Function, Any] | None = getattr(function, "__made_from__", None)
+    return found

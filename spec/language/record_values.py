@@ -1,0 +1,323 @@
+"""Records as values: `Ask(term=t)` is a record that is not in the state. It can be named, returned, passed, compared and stored.
+
+Plain Python runs a function as written. Its readers see numbers alone: a name that holds such a record is a name for each of its
+fields, a function that returns one returns its fields, and one that takes one has a variant that takes its fields. So neither the
+engines nor an export know such records.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from kafka_spec.spec.language import domain
+from kafka_spec.spec.language.record_copies import with_copies
+from kafka_spec.spec.language.record_names import RecordNames, class_named, class_returned, meaning, names_for, variant_of
+from kafka_spec.spec.language.shorthand import Refuse, every_name, free_name, name_at
+from kafka_spec.spec.language.source import Unreadable, definition_of
+from kafka_spec.spec.language.words import LOCAL_FUNCTIONS, WITH_FIELDS, Function, is_function
+
+USES = (
+    "read its fields, compare it, return it, pass it to a function, or give it to what stores it: append(), add(), put(), assign()"
+)
+
+
+def expanded(tree: ast.FunctionDef, function: Function, refuse: Refuse) -> tuple[ast.FunctionDef, dict[str, Any]]:
+    """Return a definition without records as values, and what its text names: classes, functions that take such records.
+
+    The definition itself is returned if it has none.
+
+    `refuse` raises an error at a node, where a record is used as no value can be.
+    """
+    tree = with_copies(tree, function, refuse)
+    reader = _Expanding(tree, function, refuse)
+    if not reader.records and reader.result is None and not reader.makes_records():
+        return tree, {}
+    twin = copy.deepcopy(tree)
+    reader.visit(twin)
+    return ast.fix_missing_locations(twin), reader.named
+
+
+class _Expanding(ast.NodeTransformer):
+    """Expands the records of one function."""
+
+    def __init__(self, tree: ast.FunctionDef, function: Function, refuse: Refuse) -> None:
+        self.tree, self.function, self.refuse = tree, function, refuse
+        self.named: dict[str, Any] = {}
+        self.records: dict[str, RecordNames] = dict(getattr(function, "__records__", {}))
+        self.taken = every_name(tree)
+        self.stored = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        self.stored |= {one.arg for one in tree.args.args}
+        self.result = class_named(function, tree.returns)
+        assignments = [(target, value) for node in ast.walk(tree) for target, value in _assigned(node)]
+        while new := [(target, cls) for target, value in assignments if (cls := self.new_record(target, value)) is not None]:
+            for target, cls in new:
+                self.records.setdefault(target.id, self.names(target.id, cls))
+        for target, value in assignments:
+            if (known := self.records.get(target.id)) is not None and self.class_of(value) is not known.cls:
+                refuse(value, f"{target.id} holds {known.cls.__name__}(...) elsewhere; give this value a name of its own")
+
+    def new_record(self, target: ast.Name, value: ast.expr) -> type | None:
+        """Return the class of the record that an assignment gives to a name which has none so far."""
+        return None if target.id in self.records else self.class_of(value)
+
+    def names(self, name: str, cls: type) -> RecordNames:
+        """Return names for the fields of a record; no other name of the function is one of them."""
+        return names_for(name, cls, self.taken)
+
+    # What is a record
+
+    def meaning(self, name: str) -> Any:
+        """Return what a global name means; None if it means nothing, or is a local one."""
+        return None if name in self.stored else meaning(self.function, name)
+
+    def class_of(self, node: ast.expr) -> type | None:
+        """Return the class of the record that an expression makes or names; None if it is none."""
+        match node:
+            case ast.Name(id=name):
+                return self.records[name].cls if name in self.records else None
+            case ast.IfExp(body=yes, orelse=no):
+                cls = self.class_of(yes)
+                if cls is not self.class_of(no):
+                    self.refuse(node, "one branch is a record that is not in the state, the other none, or another one")
+                return cls
+            case ast.Call(func=ast.Name(id=name)):
+                meant = self.meaning(name)
+                if domain.is_record_class(meant):
+                    self.named[name] = meant
+                    return meant  # type: ignore[no-any-return]
+                return class_returned(meant) if is_function(meant) else None
+        return None
+
+    def makes_records(self) -> bool:
+        """Whether the function makes a record without a name for it."""
+        return any(isinstance(node, ast.Call) and self.class_of(node) is not None for node in ast.walk(self.tree))
+
+    # What becomes of it
+
+    def fields_of(self, node: ast.expr) -> dict[str, ast.expr]:
+        """Return the fields of a record, as expressions."""
+        match node:
+            case ast.Name(id=name):
+                return {field: name_at(own, node) for field, own in self.records[name].fields.items()}
+            case ast.IfExp(test=test, body=yes, orelse=no):
+                asked, first, second = self.visit(test), self.fields_of(yes), self.fields_of(no)
+                return {field: ast.copy_location(ast.IfExp(asked, first[field], second[field]), node) for field in first}
+            case ast.Call() if domain.is_record_class(cls := self.meaning(getattr(node.func, "id", ""))):
+                return self.fields_given(node, cls)
+        self.refuse(node, f"give {ast.unparse(node)} a name first, in a line of its own")
+
+    def fields_given(self, node: ast.Call, cls: type) -> dict[str, ast.expr]:
+        """Return the fields of a record that is made here; those without a value have their initial one."""
+        numbers, every = domain.number_fields(cls), domain.fields_of(cls)
+        if len(node.args) > len(every):
+            self.refuse(node, f"{cls.__name__} has {len(every)} fields")
+        given = {**dict(zip(every, node.args, strict=False)), **{str(one.arg): one.value for one in node.keywords}}
+        if len(given) < len(node.args) + len(node.keywords):
+            self.refuse(node, f"a field of {cls.__name__} has two values")
+        for field in given:
+            if field not in every:
+                self.refuse(node, f"{cls.__name__} has no field {field}; it has {', '.join(every)}")
+            if field not in numbers:
+                self.refuse(node, f"{cls.__name__}.{field} holds no number; store the record first, and fill {field} there")
+        found = {}
+        for field, initial in numbers.items():
+            if field in given:
+                found[field] = self.visit(given[field])
+            elif initial is None:
+                self.refuse(node, f"the initial value of {cls.__name__}.{field} depends on a bound; give it a value")
+            else:
+                found[field] = _number(initial, node)
+        return found
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        node.body = [new for old in node.body for new in _statements(self.visit(old))]
+        return node
+
+    def visit_Assign(self, node: ast.Assign) -> Any:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in self.records:
+                return self.assigned(list(self.records[name].fields.values()), value)
+        for target in node.targets:
+            if self.class_of(node.value) is not None and isinstance(target, ast.Attribute | ast.Subscript):
+                self.refuse(node, f"a record is copied into the state: assign({ast.unparse(target)}, {ast.unparse(node.value)})")
+        return self.generic_visit(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
+        if isinstance(node.target, ast.Name) and node.target.id in self.records and node.value is not None:
+            return self.assigned(list(self.records[node.target.id].fields.values()), node.value)
+        return self.generic_visit(node)
+
+    def visit_Return(self, node: ast.Return) -> Any:
+        first = self.named_first(node.value)
+        cls = None if node.value is None else self.class_of(node.value)
+        if cls is not self.result:
+            if self.result is None:
+                assert cls is not None
+                self.refuse(node, f"it returns {cls.__name__}; annotate it, `def {self.tree.name}(...) -> {cls.__name__}:`")
+            name, fields = self.result.__name__, domain.number_fields(self.result)
+            self.refuse(node, f"by its annotation it returns {name}; return {name}({', '.join(f'{one}=...' for one in fields)})")
+        if cls is None or node.value is None:
+            return [*first, self.generic_visit(node)]
+        if self.is_call(node.value):
+            names = list(self.names("returned", cls).fields.values())
+            first.append(self.assigned(names, node.value))
+            return [*first, ast.copy_location(ast.Return(_tuple([name_at(one, node) for one in names], node)), node)]
+        return [*first, ast.copy_location(ast.Return(_tuple(list(self.fields_of(node.value).values()), node)), node)]
+
+    def is_call(self, node: ast.expr) -> bool:
+        """Whether a record is what a function returns."""
+        return isinstance(node, ast.Call) and is_function(self.meaning(getattr(node.func, "id", "")))
+
+    def assigned(self, names: list[str], value: ast.expr) -> ast.stmt:
+        """Return the statement that gives the fields of a record to names."""
+        target = _tuple([name_at(name, value, ast.Store()) for name in names], value, ast.Store())
+        fields = self.visit(value) if self.is_call(value) else _tuple(list(self.fields_of(value).values()), value)
+        return ast.copy_location(ast.Assign([target], fields), value)
+
+    def visit_Expr(self, node: ast.Expr) -> Any:
+        first = self.named_first(node.value)
+        match node.value:
+            case ast.Call(func=ast.Name(id=name), args=[place, value], keywords=[]) if self.meaning(name) is domain.assign:
+                if (cls := self.class_of(value)) is not None:
+                    return [*first, *self.overwritten(node, place, value, cls)]
+        return [*first, self.generic_visit(node)]
+
+    def named_first(self, node: ast.expr | None) -> list[ast.stmt]:
+        """Give names to the records that functions return and a call on its own line takes; return the statements that do so.
+
+        These calls are then made before what else the line computes, so nothing else in it may be a call.
+        """
+        while isinstance(node, ast.UnaryOp):
+            node = node.operand
+        if not isinstance(node, ast.Call) or any(isinstance(part, ast.Call) for one in node.args for part in _inside(one)):
+            return []
+        statements = []
+        for place, argument in enumerate(node.args):
+            if self.is_call(argument) and (cls := self.class_of(argument)) is not None:
+                name = free_name("given", self.taken)
+                self.records[name] = self.names(name, cls)
+                statements.append(self.assigned(list(self.records[name].fields.values()), argument))
+                node.args[place] = name_at(name, argument)
+        return statements
+
+    def overwritten(self, node: ast.Expr, place: ast.expr, value: ast.expr, cls: type) -> list[ast.stmt]:
+        """Return the statements that copy a record into the state: all is read before anything is written."""
+        if len(domain.number_fields(cls)) < len(domain.fields_of(cls)):
+            self.refuse(node, f"{cls.__name__} has fields that hold no number; assign to its fields, one after the other")
+        read: list[ast.stmt] = []
+        for part in ast.walk(place):
+            if isinstance(part, ast.Subscript) and not isinstance(part.slice, ast.Name | ast.Constant):
+                name = free_name("at", self.taken)
+                read.append(ast.copy_location(ast.Assign([name_at(name, part, ast.Store())], self.visit(part.slice)), node))
+                part.slice = name_at(name, part)
+        names = self.names("assigned", cls).fields
+        writes = [
+            ast.Assign([ast.Attribute(copy.deepcopy(place), field, ast.Store())], name_at(own, node))
+            for field, own in names.items()
+        ]
+        return [*read, self.assigned(list(names.values()), value), *(ast.copy_location(write, node) for write in writes)]
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        meant = self.meaning(getattr(node.func, "id", ""))
+        if domain.is_record_class(meant):
+            self.refuse(node, f"{meant.__name__}(...) is a record that is not in the state, and no number; {USES}")
+        if meant in WITH_FIELDS and len(node.args) > 1 and self.class_of(node.args[-1]) is not None:
+            given = {**self.fields_of(node.args.pop()), **{str(one.arg): self.visit(one.value) for one in node.keywords}}
+            node.args = [self.visit(argument) for argument in node.args]
+            node.keywords = [ast.keyword(field, value) for field, value in given.items()]
+            return node
+        classes = [self.class_of(argument) for argument in node.args]
+        if not is_function(meant) or not any(classes):
+            return self.generic_visit(node)  # type: ignore[return-value]
+        assert isinstance(node.func, ast.Name)
+        self.named[node.func.id] = meant
+        node.func.id = self.variant(node, meant, classes)
+        parts = [self.fields_of(one).values() if cls else [self.visit(one)] for one, cls in zip(node.args, classes, strict=True)]
+        node.args = [one for part in parts for one in part]
+        return node
+
+    def variant(self, node: ast.Call, function: Function, classes: Sequence[type | None]) -> str:
+        """Return the name, in this function, of the variant of a function that takes records of these classes by their fields."""
+        try:
+            tree = definition_of(function).tree
+        except Unreadable as error:
+            self.refuse(node, str(error))
+        if not isinstance(tree, ast.FunctionDef) or any(isinstance(one, ast.FunctionDef) for one in tree.body):
+            self.refuse(node, f"{tree.name} has functions inside; pass the fields of the record to it")
+        if len(tree.args.args) != len(classes):
+            self.refuse(node, f"{tree.name}() takes {len(tree.args.args)} arguments")
+        found = variant_of(function, tree, tuple(classes))
+        own = LOCAL_FUNCTIONS.setdefault(self.function, {})
+        own[found.__name__] = found
+        return found.__name__
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        match node.value:
+            case ast.Name(id=name) if (known := self.records.get(name)) is not None:
+                if not isinstance(node.ctx, ast.Load):
+                    self.refuse(node, f"{name} is a record that is not in the state, and does not change; make another one")
+                if node.attr not in known.fields:
+                    self.refuse(node, f"{name} has no field {node.attr} that holds a number; it has {', '.join(known.fields)}")
+                return name_at(known.fields[node.attr], node)
+        return self.generic_visit(node)  # type: ignore[return-value]
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        sides = [node.left, *node.comparators]
+        cls = next((found for side in sides if (found := self.class_of(side)) is not None), None)
+        if cls is None:
+            return self.generic_visit(node)  # type: ignore[return-value]
+        if len(sides) > 2 or not isinstance(node.ops[0], ast.Eq | ast.NotEq):
+            self.refuse(node, "two records are compared with == or !=; for `in` a set of records write has(set, record)")
+        if len(domain.number_fields(cls)) < len(domain.fields_of(cls)):
+            self.refuse(node, f"{cls.__name__} has fields that hold no number; compare those that matter")
+        left, right = (self.compared(side, cls) for side in sides)
+        equal = [ast.Compare(left[field], [ast.Eq()], [right[field]]) for field in domain.number_fields(cls)]
+        every: ast.expr = equal[0] if len(equal) == 1 else ast.BoolOp(ast.And(), list(equal))
+        return ast.copy_location(every if isinstance(node.ops[0], ast.Eq) else ast.UnaryOp(ast.Not(), every), node)
+
+    def compared(self, side: ast.expr, cls: type) -> dict[str, ast.expr]:
+        """Return the fields of a side of a comparison: a record, or a place in the state."""
+        if (own := self.class_of(side)) not in (None, cls):
+            self.refuse(side, f"{ast.unparse(side)} is a record of another class than {cls.__name__}")
+        if own is not None:
+            return self.fields_of(side)
+        if not isinstance(side, ast.Name | ast.Attribute | ast.Subscript):
+            self.refuse(side, f"{ast.unparse(side)} is compared with {cls.__name__}(...); give it a name first")
+        place = self.visit(side)
+        return {field: ast.Attribute(copy.deepcopy(place), field, ast.Load()) for field in domain.number_fields(cls)}
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id in self.records:
+            self.refuse(node, f"{node.id} is a record that is not in the state; {USES}")
+        return node
+
+
+def _assigned(node: ast.AST) -> Iterator[tuple[ast.Name, ast.expr]]:
+    """Yield the name and the value, if a node assigns one value to one name."""
+    match node:
+        case ast.Assign(targets=[ast.Name() as target], value=value):
+            yield target, value
+        case ast.AnnAssign(target=ast.Name() as target, value=ast.expr() as value):
+            yield target, value
+
+
+def _inside(node: ast.expr) -> Iterator[ast.AST]:
+    """Yield what is inside the arguments of a call, or inside an expression that is none."""
+    return (part for one in (node.args if isinstance(node, ast.Call) else [node]) for part in ast.walk(one))
+
+
+def _statements(visited: Any) -> list[ast.stmt]:
+    return visited if isinstance(visited, list) else [visited]
+
+
+def _number(number: int, at: ast.AST) -> ast.expr:
+    positive = ast.copy_location(ast.Constant(abs(number)), at)
+    return positive if number >= 0 else ast.copy_location(ast.UnaryOp(ast.USub(), positive), at)
+
+
+def _tuple(parts: list[Any], at: ast.AST, ctx: ast.expr_context | None = None) -> ast.expr:
+    """Return a tuple of some expressions, or the only one."""
+    return parts[0] if len(parts) == 1 else ast.copy_location(ast.Tuple(parts, ctx or ast.Load()), at)

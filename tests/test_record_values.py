@@ -1,0 +1,309 @@
+"""Records as values: the same in plain Python, compiled code and TLA+; and what is refused says what to write."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from test_lint import body, module_of
+from test_tla import agree
+
+from kafka_spec.model_check.oracle import oracle
+from kafka_spec.model_check.search import embedded
+from kafka_spec.spec.language import source_of
+from kafka_spec.spec.language.domain import (
+    ArrayOf,
+    Bound,
+    Flag,
+    Member,
+    MemberOrNone,
+    OneOf,
+    Range,
+    SequenceOf,
+    SetOf,
+    SpecError,
+    add,
+    append,
+    assign,
+    copy_of,
+    field,
+    has,
+    message,
+    remove,
+)
+from kafka_spec.spec.vocabulary.change import patched
+from kafka_spec.spec.vocabulary.table import Constants, ElementOf, Rule, Spec, anywhere, invariant
+
+NODES = Bound("nodes", 1, 3, "nodes")
+A_NODE = Member(NODES, "node")
+
+
+class Kind(enum.IntEnum):
+    """The kinds of notes."""
+
+    ASK = 0
+    ANSWER = 1
+
+
+@message
+@dataclass
+class Note:
+    """A message."""
+
+    kind: int = field(OneOf(Kind))
+    sender: int = field(A_NODE)
+    to: int = field(MemberOrNone(NODES, "node"))
+    term: int = field(Range(0, 2))
+    urgent: int = field(Flag())
+
+
+@dataclass
+class Writer:
+    """A node."""
+
+    term: int = field(Range(0, 2))
+    last: Note = field(Note)
+    heard: list[Note] = field(SequenceOf(Note, 2))
+
+
+@dataclass
+class Notes:
+    """The whole state."""
+
+    nodes: list[Writer] = field(ArrayOf(Writer, NODES, "node"))
+    notes: list[Note] = field(SetOf(Note, 4))
+    sent: list[Note] = field(SetOf(Note, 20))
+
+
+def ask_of(s: Notes, node: int) -> Note:
+    """Return the note in which a node asks."""
+    return Note(Kind.ASK, node, term=s.nodes[node].term)
+
+
+def send(s: Notes, note: Note) -> None:
+    """Send a note, and remember it."""
+    add(s.notes, note)
+    add(s.sent, note, urgent=1)
+
+
+def is_new(s: Notes, node: int) -> bool:
+    """The node has not asked this before, and has a term to ask for."""
+    return not has(s.sent, ask_of(s, node), urgent=1)
+
+
+def has_room(s: Notes, node: int) -> bool:
+    """There is room for notes, and for a term."""
+    return len(s.notes) < 3 and s.nodes[node].term < 2
+
+
+def ask(s: Notes, node: int) -> None:
+    """Ask, in the next term."""
+    send(s, ask_of(s, node))
+    s.nodes[node].term += 1
+
+
+def is_question(m: Note) -> bool:
+    """It is a question."""
+    return m.kind == Kind.ASK
+
+
+def newer(mine: Note, other: Note) -> Note:
+    """Return the first, unless its term is smaller."""
+    if mine.term >= other.term:
+        return mine
+    return other
+
+
+def answer(s: Notes, k: Constants, m: Note) -> None:
+    """Answer a question, unless the answer is the last one."""
+    reply = Note(Kind.ANSWER, (m.sender + 1) % k.nodes, m.sender, m.term)
+    last: Note = copy_of(s.nodes[m.sender].last)
+    kept = newer(reply, last)
+    if kept != s.nodes[m.sender].last:
+        assign(s.nodes[kept.to].last, kept)
+        if len(s.nodes[m.sender].heard) < 2:
+            append(s.nodes[m.sender].heard, kept)
+    remove(s.notes, m)
+
+
+def newest(s: Notes, node: int) -> Note:
+    """Return what a node heard last, or its last note."""
+    for place in range(len(s.nodes[node].heard)):
+        if place == len(s.nodes[node].heard) - 1:
+            return copy_of(s.nodes[node].heard[place])
+    return copy_of(s.nodes[node].last)
+
+
+def last_is_newest(s: Notes, k: Constants) -> bool:
+    """What a node heard last is its last note, until it has no room."""
+    for node in range(k.nodes):
+        note = newest(s, node)
+        if len(s.nodes[node].heard) < 2 and not (note == s.nodes[node].last and s.nodes[node].last == note):
+            return False
+    return True
+
+
+def first_is_of_first_term(s: Notes, k: Constants) -> bool:
+    """The first that each node heard was of a term below 2."""
+    return all(s.nodes[node].heard[0].term < 2 for node in range(k.nodes) if len(s.nodes[node].heard) > 0)
+
+
+def second_is_answered(s: Notes, k: Constants) -> bool:
+    """No node has heard two notes."""
+    return all(len(s.nodes[node].heard) < 2 for node in range(k.nodes))
+
+
+NOTES = Spec(
+    "notes",
+    "records that are not in the state",
+    Notes,
+    rules=(
+        Rule("Ask", "{node}", "{node} asks", "", (ask,), {"node": A_NODE}, (has_room, is_new)),
+        Rule("Answer", "{m.sender}", "{m.sender} is answered", "", (answer,), {"m": ElementOf("notes")}, (is_question,)),
+    ),
+    properties=(
+        invariant("LastIsNewest", last_is_newest, "what was heard last is the last note"),
+        invariant("FirstTerm", first_is_of_first_term, "the first note is of a term below 2"),
+        invariant("OneAnswer", second_is_answered, "no node hears two notes"),
+    ),
+    final=anywhere,
+)
+
+
+def test_engines_agree() -> None:
+    """Plain Python and compiled code find the same states and the same violation."""
+    ours, theirs = (engine.explore(NOTES, {"nodes": 2}, everything=True) for engine in (embedded, oracle))
+
+    assert (ours.distinct, ours.depth, ours.digest) == (theirs.distinct, theirs.depth, theirs.digest)
+    assert ours.distinct > 40 and list(ours.findings) == list(theirs.findings) == ["OneAnswer"]
+
+
+@pytest.mark.slow
+def test_tlc_agrees(tmp_path: Path) -> None:
+    """TLC finds as many states of the exported module, and the same violation."""
+    agree(NOTES, {"nodes": 2}, tmp_path)
+
+
+def test_readers_see_numbers() -> None:
+    """The text that is read has a name for each field, and a variant of each function that takes such a record."""
+    text = source_of(ask).text
+
+    assert "given_kind, given_sender, given_to, given_term, given_urgent = ask_of(s, node)" in text
+    assert "send_Note(s, given_kind, given_sender, given_to, given_term, given_urgent)" in text
+    assert "return (Kind.ASK, node, -1, s.nodes[node].term, 0)" in source_of(ask_of).text
+
+
+def quiet_send(s: Notes, note: Note) -> None:
+    """Send a note, and forget it."""
+    add(s.notes, note)
+
+
+def test_a_function_that_takes_records_is_replaced() -> None:
+    """A change that replaces a function reaches callers that give it records by value."""
+    changed = patched(NOTES, {send: quiet_send})
+    ours, theirs = (embedded.explore(spec, {"nodes": 2}, everything=True) for spec in (changed, NOTES))
+
+    assert ours.digest != theirs.digest
+    assert ours.digest == oracle.explore(changed, {"nodes": 2}, everything=True).digest
+
+
+def test_equal_as_values() -> None:
+    """Outside a search records compare as in it: omitted fields have their initial value."""
+    assert Note(Kind.ASK, 1) == Note(kind=Kind.ASK, sender=1, to=-1, term=0, urgent=0)
+    assert Note(Kind.ASK, 1) != Note(Kind.ASK, 1, 0)
+
+
+RECORDS = '''
+from dataclasses import dataclass
+from kafka_spec.spec.language.domain import Bound, Range, SequenceOf, add, append, assign, copy_of, field, has
+
+SIZE = Bound("size", 1, 3, "size")
+
+@dataclass
+class Pair:
+    """Two numbers."""
+
+    one: int = field(Range(0, 3))
+    two: int = field(Range(0, 3))
+
+@dataclass
+class Late:
+    """A number that is as large as a bound at first."""
+
+    one: int = field(Range(0, SIZE, SIZE))
+
+@dataclass
+class Log:
+    """A record that holds numbers."""
+
+    last: int = field(Range(0, 3))
+    ends: list[int] = field(SequenceOf(Range(0, 3), 3))
+
+def pair(s) -> Pair:
+    """Return a pair."""
+    return Pair(s.x, 1)
+
+def taken(s, p):
+    """Take."""
+    append(s.pairs, p)
+'''
+REFUSED = {
+    "a record as a number": (
+        ["return Pair(1, 2) + 1"],
+        "Pair(...) is a record that is not in the state, and no number",
+    ),
+    "a name as a number": (["p = Pair(1, 2)", "return p"], "it returns Pair; annotate it, `def f(...) -> Pair:`"),
+    "a part of a sum": (["p = Pair(1, 2)", "return p + 1"], "p is a record that is not in the state; read its fields"),
+    "a store in it": (
+        ["p = Pair(1, 2)", "p.one = 2"],
+        "not in the state, and does not change; make another one",
+    ),
+    "stored by assignment": (["s.last = Pair(1, 2)"], "a record is copied into the state: assign(s.last, Pair(1, 2))"),
+    "no such field": (["append(s.pairs, Pair(three=1))"], "Pair has no field three; it has one, two"),
+    "a field read that is none": (
+        ["p = Pair(1, 2)", "return p.three"],
+        "p has no field three that holds a number; it has one",
+    ),
+    "a value twice": (["append(s.pairs, Pair(1, one=2))"], "a field of Pair has two values"),
+    "too many values": (["append(s.pairs, Pair(1, 2, 3))"], "Pair has 2 fields"),
+    "an initial value by a bound": (
+        ["append(s.late, Late())"],
+        "the initial value of Late.one depends on a bound",
+    ),
+    "a sequence in it": (
+        ["append(s.logs, Log(1, s.ends))"],
+        "Log.ends holds no number; store the record first",
+    ),
+    "a comparison with <": (["return Pair(1, 2) < Pair(2, 1)"], "two records are compared with == or !="),
+    "in a set": (["return Pair(1, 2) in s.pairs"], "for `in` a set of records write has(set, record)"),
+    "a comparison of what holds more": (
+        ["return Log(1) == s.log"],
+        "Log has fields that hold no number; compare those",
+    ),
+    "two classes": (["p = Pair(1, 2)", "if a > 1:", "    p = Late(1)", "return p.one"], "p holds Pair(...) elsewhere"),
+    "one of two": (["p = Pair(1, 2) if a > 1 else a", "return p.one"], "one branch is a record that is not in the state"),
+    "deep in an expression": (["return a > 1 and has(s.pairs, pair(s))"], "give pair(s) a name first, in a line of its own"),
+    "a copy of what": (["p = copy_of(s.last)", "return p.one"], "say what is copied, `entry: Entry = copy_of(s.log[0])`"),
+    "a copy of what holds more": (["p: Log = copy_of(s.log)", "return p.last"], "copy_of() is of records whose fields all do"),
+    "too many arguments": (["taken(s, a, Pair(1, 2))"], "taken() takes 2 arguments"),
+    "more than numbers overwritten": (["assign(s.log, Log(1))"], "Log has fields that hold no number; assign to its fields"),
+}
+
+
+@pytest.mark.parametrize(("lines", "message"), REFUSED.values(), ids=REFUSED)
+def test_refused(lines: list[str], message: str, tmp_path: Path) -> None:
+    """What a record that is not in the state cannot do is refused, with the place and the cure."""
+    module = module_of(tmp_path, RECORDS + body(*lines))
+    with pytest.raises(SpecError) as raised:
+        source_of(module.f)
+
+    assert message in str(raised.value) and ": in f: " in str(raised.value)
+
+
+def test_a_record_of_the_state_is_no_value(tmp_path: Path) -> None:
+    """A function that is annotated as one that returns records returns copies, not parts of the state."""
+    module = module_of(tmp_path, RECORDS + '\ndef f(s) -> Pair:\n    """Return."""\n    return s.last\n')
+    with pytest.raises(SpecError, match=r"by its annotation it returns Pair; return Pair\(one=..., two=...\)"):
+        source_of(module.f)
