@@ -169,14 +169,17 @@ class Independent:
         return range(scalar.low, scalar.high + 1)
 
     def bindings(self, rule: table.Rule, s: Any, before: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-        """Yield what the parameters may be, after the first ones."""
+        """Yield what the parameters may be, after the first ones. A guard is evaluated as soon as its parameters are bound."""
+        scope = {"s": s, "k": self.k, **self.given(rule, s, before)}
+        ready = [guard for guard in rule.guards if set(source_of(guard).parameters) <= set(scope)]
+        if not all(self.call(rule.name, guard, **scope) for guard in ready):
+            return
         if len(before) == len(rule.params):
             yield before
             return
         name, parameter = list(rule.params.items())[len(before)]
         values = self.values(parameter, s)
         if isinstance(parameter, table.Among):
-            scope = {"s": s, "k": self.k, **self.given(rule, s, before)}
             values = [value for value in values if value >= 0 or not parameter.or_none]
             values = [value for value in values if self.call(rule.name, parameter.that, **{**scope, name: value})]
             values = values or ([-1] if parameter.or_none else [])

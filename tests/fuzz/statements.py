@@ -109,6 +109,8 @@ class Writer(Expressions):
                 f"tag={tag.split()[0]}",
                 *(f"{n}={self.fitting(scope, numbers[n], numbers[n].low.code)}" for n in given if n != "tag"),
             ]
+        elif self.often(0.3):
+            return self.guarded(needs, self.made(scope, kind.item, f"append({path}"))
         else:
             values = [f"{n}={self.fitting(scope, k, k.low.code)}" for n, k in numbers.items() if self.often(0.7)]
         if self.nested and not holds_machine(kind.item) and self.often(0.5):
@@ -116,6 +118,21 @@ class Writer(Expressions):
             if source is not None:
                 needs, values = [*needs, *source[2]], [source[0], *(values[:1] if not kind.item.tagged else [])]
         return self.guarded(needs, [f"append({', '.join([path, *values])})"])
+
+    def made(self, scope: Scope, struct: Struct, call: str) -> list[str]:
+        """Return statements that make a record outside the state, and give it to a call that is written up to its place."""
+        numbers = {n: k for n, k in struct.fields.items() if isinstance(k, Number) and not k.machine}
+
+        def record() -> str:
+            return f"{struct.domain}({', '.join(f'{n}={self.fitting(scope, k, k.low.code)}' for n, k in numbers.items())})"
+
+        if self.often(0.4):
+            return [f"{call}, {record()})"]
+        name = f"made{self.chance.randrange(10**6)}"
+        lines = [f"{name} = {record()}", f"{call}, {name})"]
+        if len(numbers) < len(struct.fields) or self.often(0.5):
+            return lines
+        return [lines[0], f"if {name} {self.pick('==', '!=')} {record()}:", f"    {lines[1]}"]
 
     def put_number(self, scope: Scope, path: str, kind: Number, needs: list[str]) -> list[str]:
         """Return a statement that gives an option that has a number another one."""
@@ -148,6 +165,8 @@ class Writer(Expressions):
             words = self.pick(*kind.item.tagged).split()
             numbers = {n: k for n, k in numbers.items() if n in words}
             given = [f"tag={words[0]}", *(f"{n}={self.fitting(scope, k, k.low.code)}" for n, k in numbers.items() if n != "tag")]
+        elif self.often(0.3):
+            return self.guarded(needs, self.made(scope, kind.item, f"put({path}{key}"))
         else:
             given = [f"{n}={self.fitting(scope, k, k.low.code)}" for n, k in numbers.items() if self.often(0.7)]
         if records and not kind.item.tagged and self.often(0.3):
@@ -169,6 +188,8 @@ class Writer(Expressions):
             return self.guarded([*needs] if careless else [*needs, f"has({meant})"], [f"remove({meant})"])
         if self.strict or self.often(0.7 if "k." in kind.capacity.code else 0.97):
             needs = [*needs, f"len({path}) < {kind.capacity.code}"]
+        if not kind.item.tagged and self.often(0.3):
+            return self.guarded(needs, self.made(scope, kind.item, f"add({path}"))
         return self.guarded(needs, [f"add({', '.join([path, *self.meant(scope, kind, self.fitting)])})"])
 
     def over_pile(self, scope: Scope, depth: int) -> list[str]:
