@@ -312,8 +312,8 @@ NOT_RUN = {
 """Commands that are left out: a page runs until Ctrl-C; ZooKeeper, Spark, Kafka's jars have tests; the rest takes long."""
 
 
-SAMPLE = ("check", "impl")
-"""The extras of which `make test` makes environments; `make long` makes the others."""
+SAMPLE = ("check",)
+"""The extra of which `make test` makes an environment; `make long` makes the others."""
 
 
 def shown_examples(*languages: str) -> list[str]:

@@ -61,7 +61,9 @@ def test_the_translation_is_the_interpreter(spec: Spec) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "smaller"), [("kraft/fixed", {"lag": 3}), ("quorum/fixed", {})])
+@pytest.mark.parametrize(
+    ("name", "smaller"), [pytest.param("kraft/fixed", {"lag": 3}, marks=pytest.mark.long), ("quorum/fixed", {})]
+)
 def test_the_translation_of_large_models_is_the_interpreter(name: str, smaller: dict[str, int]) -> None:
     """The same of the models of Kafka's controllers: with machines, sequences inside sequences, and requests that hold arrays."""
     assert compared(MODELS[name], MODELS[name].bound_values(smaller), most=300, states=4) > 10
@@ -326,9 +328,9 @@ def test_each_earlier_design_has_a_rule_that_does_not_keep_a_lemma(version: str,
     "left_out",
     [
         "FollowersHaveAPrefix",
-        "NewestLeaderHasQuorumIsr",
-        "LogsReachHighWatermark",
-        "OldLeadersCannotCommitWithoutIsr",
+        pytest.param("NewestLeaderHasQuorumIsr", marks=pytest.mark.long),
+        pytest.param("LogsReachHighWatermark", marks=pytest.mark.long),
+        pytest.param("OldLeadersCannotCommitWithoutIsr", marks=pytest.mark.long),
     ],
 )
 def test_no_proof_of_kip_320_without_its_lemmas(left_out: str) -> None:

@@ -26,14 +26,25 @@ def searched(model: str, family: str, *properties: str, **bounds: int) -> Explor
     return check(MODELS[f"quorum/{model}"], values, properties=properties or None, normal_form=True)
 
 
-@pytest.mark.parametrize("family", ["one", "two", "three", "pre_votes", "lossy", "add", "one_to_three", "remove"])
+@pytest.mark.parametrize(
+    "family",
+    ["one", "two", "three", "pre_votes", "lossy", "add", "one_to_three", pytest.param("remove", marks=pytest.mark.long)],
+)
 def test_nodes_are_interchangeable(family: str) -> None:
     """The search of one state for all that differ by the names of nodes agrees with the search of all states."""
     result = check(MODELS["quorum/fixed"], FAMILIES[family], normal_form=True, verify_normal_form=True)
     assert result.verdict == "holds" and result.compared
 
 
-@pytest.mark.parametrize(("model", "family"), [("fixed", "lossy"), ("KAFKA-10527", "lossy"), ("KAFKA-16580", "one_to_three")])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("model", "family"),
+    [
+        ("fixed", "lossy"),
+        pytest.param("KAFKA-10527", "lossy", marks=pytest.mark.long),
+        pytest.param("KAFKA-16580", "one_to_three", marks=pytest.mark.long),
+    ],
+)
 def test_both_engines_agree(model: str, family: str) -> None:
     """Compiled code and plain Python find the same states, counts and verdicts."""
     assert check(MODELS[f"quorum/{model}"], FAMILIES[family], engine="both", everything=True).compared
