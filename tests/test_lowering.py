@@ -937,6 +937,11 @@ def share_record(s: Rich) -> None:
     s.one = s.boxes[0].entry
 
 
+def compare_two_classes(s: Rich) -> int:
+    """Compare records of two classes."""
+    return s.one == s.boxes[0]
+
+
 def return_record(s: Rich) -> Entry:
     """Return a record."""
     return s.one
@@ -1008,6 +1013,7 @@ def rename_record(s: Rich, a: int) -> int:
 
 REFUSED: dict[Function, str] = {
     share_record: "copy it with assign",
+    compare_two_classes: "s.one and s.boxes[0] are not records of one class, or sequences of one field",
     return_record: "by its annotation it returns Entry",
     read_missing_field: "has no field grids; it has entry, log",
     write_constant: "k.limit is a bound or a decision, which no step changes",

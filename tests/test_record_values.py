@@ -34,7 +34,7 @@ from kafka_spec.spec.language.domain import (
     remove,
 )
 from kafka_spec.spec.vocabulary.change import patched
-from kafka_spec.spec.vocabulary.table import Constants, ElementOf, Rule, Spec, anywhere, invariant
+from kafka_spec.spec.vocabulary.table import BoundSet, Constants, ElementOf, Rule, Spec, anywhere, invariant
 
 NODES = Bound("nodes", 1, 3, "nodes")
 A_NODE = Member(NODES, "node")
@@ -155,6 +155,17 @@ def second_is_answered(s: Notes, k: Constants) -> bool:
     return all(len(s.nodes[node].heard) < 2 for node in range(k.nodes))
 
 
+def differ(s: Notes, k: Constants) -> bool:
+    """No two nodes have heard the same two notes, and no note of another node is the last one of a node that has none."""
+    for one in range(k.nodes):
+        for other in range(one):
+            if len(s.nodes[one].heard) > 1 and s.nodes[one].heard == s.nodes[other].heard:
+                return False
+            if s.nodes[one].last == s.nodes[other].last and s.nodes[one].last.to != -1:
+                return False
+    return True
+
+
 NOTES = Spec(
     "notes",
     "records that are not in the state",
@@ -166,8 +177,10 @@ NOTES = Spec(
     properties=(
         invariant("LastIsNewest", last_is_newest, "what was heard last is the last note"),
         invariant("FirstTerm", first_is_of_first_term, "the first note is of a term below 2"),
+        invariant("Differ", differ, "no two nodes have heard the same"),
         invariant("OneAnswer", second_is_answered, "no node hears two notes"),
     ),
+    bound_sets=(BoundSet("two", {"nodes": 2}, "two nodes"),),
     final=anywhere,
 )
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, assert_never
 
 from kafka_spec.diagrams.tla.shortened import negated
-from kafka_spec.diagrams.tla.sorts import BOOL, INT, OUTSIDE, SET, Sort, plus_number
+from kafka_spec.diagrams.tla.sorts import BOOL, INT, OUTSIDE, SET, Simple, Sort, plus_number
 from kafka_spec.diagrams.tla.terms import (
     COMPARE,
     EMPTY,
@@ -140,7 +140,11 @@ class Values:
         return Infix(sign, self.integer(left), self.integer(right), COMPARE)
 
     def equal(self, left: Value, right: Value) -> Term:
-        """Return whether two values are the same number."""
+        """Return whether two values are the same number, or have the same contents."""
+        if not isinstance(left.sort, Simple):
+            if left.sort != right.sort:
+                raise Impossible("only records of one class, and sequences of one field, are compared")
+            return Infix("=", left.term, right.term, COMPARE)
         for one, other in ((left, right), (right, left)):
             if one.sort == BOOL and other.known is not None:
                 return one.term if other.known == 1 else negated(one.term) if other.known == 0 else FALSE

@@ -13,8 +13,9 @@ from kafka_spec.model_check.lowering.function import FunctionCode
 from kafka_spec.model_check.lowering.generators import contained, gathered
 from kafka_spec.model_check.lowering.options import present
 from kafka_spec.model_check.lowering.values import I1, I64, ZERO, Buffer, K, Ref, Value
+from kafka_spec.model_check.record.layout import Packed
 from kafka_spec.spec.language import tree
-from kafka_spec.spec.language.domain import Collection, Map, Maybe, Scalar
+from kafka_spec.spec.language.domain import Collection, Map, Maybe, Record, Scalar
 from kafka_spec.spec.language.text import text_of
 
 
@@ -69,7 +70,10 @@ class Expressions(FunctionCode):
             case tree.Contained():
                 return contained(self, node)
             case tree.Comparison(left, others):
-                return self.comparison(self.number(left), others)
+                first = self.value(left)
+                if isinstance(first, Ref) and len(others) == 1 and others[0][0] in ("==", "!="):
+                    return self.contents(node, others[0][0], first, self.value(others[0][1]))
+                return self.comparison(self.integer(left, first), others)
             case tree.Junction(every, parts):
                 return self.short_circuit(every, parts)
             case tree.Has():
@@ -131,6 +135,13 @@ class Expressions(FunctionCode):
                 assert_never(node)
 
     # conditions
+
+    def contents(self, node: tree.Comparison, sign: str, one: Ref, other: Value) -> ir.Value:
+        """Return whether two records of a class, or two values of one field, have the same contents, or have not."""
+        if not isinstance(other, Ref) or _contents_of(one.packed) != _contents_of(other.packed):
+            left, right = text_of(node.left), text_of(node.others[0][1])
+            self.refuse(node, f"{left} and {right} are not records of one class, or sequences of one field; compare their items")
+        return self.b.icmp_signed(sign, self.order(one.packed, one.pointer, other.pointer), ZERO)
 
     def comparison(self, left: ir.Value, others: tuple[tuple[tree.OrderSign, tree.Expression], ...]) -> ir.Value:
         """Return `a < b < c` as one bit: each operand is evaluated at most once, and only if all comparisons before it hold."""
@@ -195,3 +206,8 @@ class Expressions(FunctionCode):
             with no:
                 self.b.store(self.number(node.no), result)
         return self.b.load(result)
+
+
+def _contents_of(packed: Packed) -> object:
+    """Return what two values have in common that can be compared: a class of records, or the field that has such values."""
+    return packed.type.cls if isinstance(packed.type, Record) else "" if isinstance(packed.type, Scalar) else packed.type.place

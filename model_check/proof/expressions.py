@@ -13,6 +13,7 @@ import z3
 
 from kafka_spec.model_check.proof import places, writers
 from kafka_spec.model_check.proof.loops import Loops
+from kafka_spec.model_check.proof.order import same
 from kafka_spec.model_check.proof.places import Reference
 from kafka_spec.model_check.proof.terms import (
     TRUE,
@@ -105,10 +106,13 @@ class SymbolicExpressions(Loops):
 
     def simple(self, node: tree.Expression, path: Formula) -> Value:
         """Return the number, truth or set that an expression is."""
-        value = self.value(node, path)
+        return self.number_or_set(node, self.value(node, path))
+
+    def number_or_set(self, node: tree.Expression, value: Any) -> Value:
+        """Return the value of an expression, which is none that has parts."""
         if isinstance(value, Reference | Constants):
             self.refuse(node, "a record or a sequence as a value")
-        return value
+        return value  # type: ignore[no-any-return]
 
     def truth(self, node: tree.Expression, path: Formula) -> Formula:
         """Return whether an expression is true."""
@@ -116,7 +120,10 @@ class SymbolicExpressions(Loops):
             case tree.Not(of):
                 return negation(self.truth(of, path))
             case tree.Comparison(left, others):
-                found, before = [], self.simple(left, path)
+                before = self.value(left, path)
+                if isinstance(before, Reference) and len(others) == 1 and others[0][0] in ("==", "!="):
+                    return self.contents(others[0][0], before, self.reference(others[0][1], path))
+                found, before = [], self.number_or_set(left, before)
                 for sign, other in others:
                     after = self.simple(other, path)
                     found.append(self.comparison(sign, before, after))
@@ -127,6 +134,12 @@ class SymbolicExpressions(Loops):
             case tree.Present(option):
                 return self.of_places(option, path, places.is_present)
         return as_truth(self.simple(node, path))
+
+    def contents(self, sign: str, left: Reference, right: Reference) -> Formula:
+        """Return whether two records, or two sequences, have the same contents, or have not."""
+        pairs = [(all_of(one, other), first, second) for one, first in left.places for other, second in right.places]
+        alike = any_of(*(all_of(when, _same(first, second)) for when, first, second in pairs))
+        return alike if sign == "==" else negation(alike)
 
     def comparison(self, sign: str, left: Value, right: Value) -> Formula:
         """Return the comparison of two values."""
@@ -280,3 +293,10 @@ class SymbolicExpressions(Loops):
 
 def _without(members: MemberTruths, others: MemberTruths) -> MemberTruths:
     return combined(all_of, members, complement(others))
+
+
+def _same(one: places.Place, other: places.Place) -> Formula:
+    """Return whether two places of one type have the same contents."""
+    if isinstance(one, places.Inside) or isinstance(other, places.Inside):
+        raise Untranslatable("a comparison of records in a sequence without a limit")
+    return same(one, other, TRUE)
