@@ -290,6 +290,7 @@ def test_the_projects_own_manifest_and_gallery() -> None:
     assert stale(ROOT / FOLDER, gallery(MACHINES, judged, CHOICES)) == []
 
 
+@pytest.mark.slow
 def test_the_picture_of_the_folders_is_current() -> None:
     """The picture of what the folders import is drawn from the imports that there are; `make gallery` draws it anew."""
     assert Drawn(house_dot(ROOT)).is_in((ROOT / FOLDER / "house.svg").read_bytes())

@@ -87,6 +87,7 @@ def test_the_tables_refuse_nothing() -> None:
     assert set(fired) >= {(machine.name, row.trigger) for machine in FIXED.machines for row in machine.rows}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [case.name for case in SUITE.expressed if not case.breaks_nothing])
 def test_the_switch_alone_breaks_it(name: str) -> None:
     """At the bounds that show a bug, `fixed` holds and the switch is violated."""

@@ -50,6 +50,7 @@ def test_equal_sides_agree_in_every_state(setting: Setting) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_another_decision_is_a_difference() -> None:
     """Two versions that complete reassignments otherwise differ, and the difference names the state and the request."""
     comparison = search("4.1.2", "4.3.1", Setting(3, 2, unclean=False, elr=True), most=6_000)

@@ -174,6 +174,7 @@ def test_fixed_keeps_its_promises(examples: int) -> None:
     raise AssertionError(f"never taken: {sorted(USUAL - reached)}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bug", "claim"),
     [

@@ -78,6 +78,7 @@ def test_the_translation_of_large_models_is_the_interpreter(name: str, smaller: 
     assert compared(MODELS[name], MODELS[name].bound_values(smaller), most=300, states=4) > 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_the_translation_of_random_specs_is_the_interpreter(seed: int, tmp_path: Path) -> None:
     """The same of random specs, in which every construct of the language occurs; none is refused."""

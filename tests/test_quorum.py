@@ -26,6 +26,7 @@ def searched(model: str, family: str, *properties: str, **bounds: int) -> Explor
     return check(MODELS[f"quorum/{model}"], values, properties=properties or None, normal_form=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "family",
     ["one", "two", "three", "pre_votes", "lossy", "add", "one_to_three", pytest.param("remove", marks=pytest.mark.long)],

@@ -221,6 +221,7 @@ sys.stdin.read()
 NO_KERNEL = f"import sys; sys.path.insert(0, {str(GUARD.parent)!r}); import guard; guard.main(sys.argv[1:], lambda: None)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("guard", [(str(GUARD),), ("-c", NO_KERNEL)], ids=["this system", "any system"])
 @pytest.mark.parametrize("stubborn", [False, True])
 def test_the_guard(guard: tuple[str, ...], stubborn: bool, tmp_path: Path) -> None:
