@@ -162,7 +162,7 @@ class _Reader:
         self.text = definition.text
         if not isinstance(definition.tree, ast.FunctionDef) or definition.tree.decorator_list:
             self.refuse(None, "it must be a plain `def` without decorators")
-        plain = lifted(written_out(definition.tree, self.refuse), function, self.refuse)
+        plain = lifted(written_out(definition.tree, function, self.refuse), function, self.refuse)
         self.tree, self.named = expanded(plain, function, self.refuse)
         if self.tree is not plain:
             self.text = ast.unparse(self.tree)  # what its records are, compiled code depends on

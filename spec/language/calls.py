@@ -107,8 +107,6 @@ class CallReader:
         if isinstance(callee, type) and not issubclass(callee, int):
             refuse(node, f"no {callee.__name__} is made here; give its fields to what takes it, append(sequence, field=...)")
         if node.keywords and callee not in WITH_FIELDS:
-            if any(keyword.arg == "default" for keyword in node.keywords):
-                refuse(node, f"{name}() has no default; test with any(...) first, or begin a `for` loop with a value of your own")
             refuse(node, "pass arguments by position")
         values = tuple(self.values.value(argument, known) for argument in node.args)
         fields = [(keyword.arg, self.values.value(keyword.value, known)) for keyword in node.keywords]

@@ -1,6 +1,7 @@
-"""Shorthand: `match` on numbers and members of an IntEnum, and an assignment of several values to fields and items.
+"""Shorthand: `match` on numbers and members of an IntEnum, several values for fields and items, `enumerate`, and `default=`.
 
-Plain Python runs a function as written. Its readers see `if` and `elif`, and one assignment after the other.
+Plain Python runs a function as written. Its readers see `if` and `elif`, one assignment after the other, a loop that counts, and
+`max(...) if any(...) else default`.
 """
 
 from __future__ import annotations
@@ -10,15 +11,20 @@ import copy
 from collections.abc import Callable
 from typing import NoReturn
 
+from kafka_spec.spec.language.words import Function, is_defined, resolve
+
 Refuse = Callable[[ast.AST, str], NoReturn]
 
 
-def written_out(tree: ast.FunctionDef, refuse: Refuse) -> ast.FunctionDef:
+def written_out(tree: ast.FunctionDef, function: Function, refuse: Refuse) -> ast.FunctionDef:
     """Return a definition without shorthand; the definition itself if it has none. `refuse` raises an error at a node."""
-    if not any(isinstance(node, ast.Match) or _is_spread(node) for node in ast.walk(tree)):
+    writer = _WritingOut(tree, function, refuse)
+    if not any(
+        isinstance(node, ast.Match) or _is_spread(node) or writer.counts(node) or writer.default(node) for node in ast.walk(tree)
+    ):
         return tree
     twin = copy.deepcopy(tree)
-    _WritingOut(twin, refuse).visit(twin)
+    writer.visit(twin)
     return ast.fix_missing_locations(twin)
 
 
@@ -47,11 +53,38 @@ def _is_spread(node: ast.AST) -> bool:
 class _WritingOut(ast.NodeTransformer):
     """Writes out the shorthand of one function."""
 
-    def __init__(self, tree: ast.FunctionDef, refuse: Refuse) -> None:
-        self.refuse = refuse
+    def __init__(self, tree: ast.FunctionDef, function: Function, refuse: Refuse) -> None:
+        self.function, self.refuse = function, refuse
         self.taken = every_name(tree)
+        self.stored = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+
+    def is_short(self, node: ast.AST) -> bool:
+        """Whether a node is shorthand."""
+        return isinstance(node, ast.Match) or _is_spread(node) or self.counts(node) or self.default(node) is not None
+
+    def calls(self, node: ast.AST, *builtins: object) -> bool:
+        """Whether a node is a call of one of these functions of Python."""
+        match node:
+            case ast.Call(func=ast.Name(id=name)) if name not in self.stored and is_defined(self.function, name):
+                return resolve(self.function, name) in builtins
+        return False
+
+    def counts(self, node: ast.AST) -> bool:
+        """Whether a node is a loop over enumerate(...)."""
+        match node:
+            case ast.For(target=ast.Tuple(elts=[ast.Name(), ast.Name()]), iter=ast.Call(args=[_], keywords=[]) as call):
+                return self.calls(call, enumerate)
+        return False
+
+    def default(self, node: ast.AST) -> ast.expr | None:
+        """Return the default of a max() or min() of a generator, if it has one."""
+        match node:
+            case ast.Call(args=[ast.GeneratorExp()], keywords=[ast.keyword(arg="default", value=value)]):
+                return value if self.calls(node, max, min) else None
+        return None
 
     def visit_Assign(self, node: ast.Assign) -> ast.Assign | list[ast.stmt]:
+        self.generic_visit(node)
         if not _is_spread(node):
             return node
         (target,) = node.targets
@@ -61,6 +94,30 @@ class _WritingOut(ast.NodeTransformer):
         first = ast.copy_location(ast.Assign([ast.copy_location(ast.Tuple(stored, ast.Store()), target)], node.value), node)
         stores = [ast.Assign([to], name_at(name, node)) for to, name in zip(target.elts, names, strict=True)]
         return [first, *(ast.copy_location(store, node) for store in stores)]
+
+    def visit_For(self, node: ast.For) -> ast.For | list[ast.stmt]:
+        self.generic_visit(node)
+        if not self.counts(node):
+            return node
+        assert isinstance(node.target, ast.Tuple) and isinstance(node.iter, ast.Call)
+        number, item = node.target.elts
+        counter, start = free_name("counted", self.taken), ast.copy_location(ast.UnaryOp(ast.USub(), ast.Constant(1)), node)
+        first = ast.Assign([name_at(counter, node, ast.Store())], start)
+        count = ast.AugAssign(name_at(counter, node, ast.Store()), ast.Add(), ast.Constant(1))
+        body = [count, ast.Assign([number], name_at(counter, node))]
+        node.target, (node.iter,) = item, node.iter.args
+        node.body[:0] = [ast.copy_location(one, number) for one in body]
+        return [ast.copy_location(first, node), node]
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        if (default := self.default(node)) is None:
+            return node
+        (generator,) = node.args
+        assert isinstance(generator, ast.GeneratorExp)
+        some = ast.GeneratorExp(ast.Constant(1), copy.deepcopy(generator.generators))
+        node.keywords = []
+        return ast.copy_location(ast.IfExp(ast.Call(name_at("any", node), [some], []), node, default), node)
 
     def visit_Match(self, node: ast.Match) -> list[ast.stmt]:
         self.generic_visit(node)

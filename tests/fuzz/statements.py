@@ -269,7 +269,12 @@ class Writer(Expressions):
         return self.guarded(needs, [fired])
 
     def branch(self, scope: Scope, depth: int) -> list[str]:
-        """Return an `if`."""
+        """Return an `if`, or a `match`."""
+        if self.often(0.15):
+            subject = f"match {self.number(scope, 1)} % 4:"
+            cases = [f"    case {self.pick('0', '1 | 2', '3 if ' + self.test(scope, 1))}:", "    case _:"]
+            bodies = [indented(indented(self.statements(scope.block(), depth - 1, 2))) for _ in cases]
+            return [subject, cases[0], *bodies[0], cases[1], *bodies[1]]
         lines = [f"if {self.test(scope, 1)}:", *indented(self.statements(scope.block(), depth - 1, 2))]
         if scope.loops and self.often(0.2):
             lines.append(f"    {self.pick('break', 'continue')}")

@@ -200,8 +200,7 @@ def logs_agree(s: QuorumFields, k: Constants) -> bool:
     for one in range(k.servers):
         for other in range(one):
             for offset in range(min(s.servers[one].high_watermark, s.servers[other].high_watermark)):
-                mine, theirs = s.servers[one].log[offset], s.servers[other].log[offset]
-                if mine.epoch != theirs.epoch or mine.value != theirs.value:
+                if s.servers[one].log[offset] != s.servers[other].log[offset]:
                     return False
     return True
 

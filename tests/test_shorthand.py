@@ -1,0 +1,89 @@
+"""Shorthand of Python: the same in plain Python, compiled code and TLA+."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from test_tla import agree
+
+from kafka_spec.model_check.oracle import oracle
+from kafka_spec.model_check.search import embedded
+from kafka_spec.spec.language.domain import OneOf, Range, SequenceOf, append, field
+from kafka_spec.spec.vocabulary.table import Rule, Spec, anywhere, invariant
+
+
+class Colour(enum.IntEnum):
+    """Colours."""
+
+    RED = 0
+    BLUE = 1
+    GREEN = 2
+
+
+@dataclass
+class Marks:
+    """The whole state."""
+
+    log: list[int] = field(SequenceOf(Range(0, 3), 3))
+    colour: int = field(OneOf(Colour))
+    x: int = field(Range(0, 4))
+    y: int = field(Range(0, 4))
+
+
+def has_room(s: Marks) -> bool:
+    """The log is not full."""
+    return len(s.log) < 3
+
+
+def mark(s: Marks, a: int) -> None:
+    """Append, swap, count, and change the colour."""
+    append(s.log, a)
+    s.x, s.y = s.y, max((number for number in s.log if number < 3), default=2**2)
+    for place, number in enumerate(s.log):
+        if number == 2:
+            s.x = place
+            continue
+        s.y = abs(place - number)
+    match s.colour:
+        case Colour.RED if a > 1:
+            s.colour = Colour.BLUE
+        case Colour.RED | Colour.BLUE:
+            s.colour = Colour.GREEN
+        case _:
+            s.colour = Colour.RED
+
+
+def is_no_sum(s: Marks) -> bool:
+    """The log is not full while x is 2 and the colour is green."""
+    match len(s.log) + s.x:
+        case 5:
+            return s.colour != Colour.GREEN
+        case _:
+            return True
+
+
+MARKS = Spec(
+    "marks",
+    "shorthand",
+    Marks,
+    rules=(Rule("Mark", "world", "{a} is appended", "", (mark,), {"a": Range(0, 3)}, (has_room,)),),
+    properties=(invariant("NoSum", is_no_sum, "no sum of 5 in green"),),
+    final=anywhere,
+)
+
+
+def test_engines_agree() -> None:
+    """Plain Python and compiled code find the same states and the same violation."""
+    ours, theirs = (engine.explore(MARKS, {}, everything=True) for engine in (embedded, oracle))
+
+    assert (ours.distinct, ours.depth, ours.digest) == (theirs.distinct, theirs.depth, theirs.digest)
+    assert ours.distinct > 50 and list(ours.findings) == list(theirs.findings) == ["NoSum"]
+
+
+@pytest.mark.slow
+def test_tlc_agrees(tmp_path: Path) -> None:
+    """TLC finds as many states of the exported module, and the same violation."""
+    agree(MARKS, {}, tmp_path)
