@@ -20,8 +20,8 @@ from kafka_spec.spec.language.domain import SpecError
 from kafka_spec.spec.language.local_functions import lifted
 from kafka_spec.spec.language.reading import Reading
 from kafka_spec.spec.language.record_names import made_from
-from kafka_spec.spec.language.record_values import expanded
-from kafka_spec.spec.language.shorthand import written_out
+from kafka_spec.spec.language.record_values import expanded, may_hold_records
+from kafka_spec.spec.language.shorthand import may_be_short, written_out
 from kafka_spec.spec.language.source import Unreadable, definition_of
 from kafka_spec.spec.language.tree import Block, Node
 from kafka_spec.spec.language.words import (
@@ -162,9 +162,13 @@ class _Reader:
         self.text = definition.text
         if not isinstance(definition.tree, ast.FunctionDef) or definition.tree.decorator_list:
             self.refuse(None, "it must be a plain `def` without decorators")
-        plain = lifted(written_out(definition.tree, function, self.refuse), function, self.refuse)
-        self.tree, self.named = expanded(plain, function, self.refuse)
-        if self.tree is not plain:
+        self.tree, self.named = definition.tree, dict[str, Any]()
+        nodes = list(ast.walk(self.tree))
+        if any(map(may_be_short, nodes)):
+            self.tree = written_out(self.tree, function, self.refuse)
+        self.tree = lifted(self.tree, function, self.refuse)
+        if may_hold_records(nodes, function, self.tree.returns):
+            self.tree, self.named = expanded(self.tree, function, self.refuse)
             self.text = ast.unparse(self.tree)  # what its records are, compiled code depends on
 
     def read(self) -> Source:

@@ -48,11 +48,17 @@ def class_named(function: Function, annotation: ast.expr | None) -> Any:
 
 def class_returned(function: Function) -> type | None:
     """Return the class of the records that a function returns by its annotation."""
+    if function.__annotations__.get("return") in _SIMPLE:
+        return None
     try:
         tree = definition_of(function).tree
     except Unreadable:
         return None
     return class_named(function, tree.returns)  # type: ignore[no-any-return]
+
+
+_SIMPLE = ("bool", "int", "None", bool, int, None)
+"""Annotations of most functions, which return no records."""
 
 
 def variant_of(function: Function, tree: ast.FunctionDef, classes: tuple[type | None, ...]) -> Function:

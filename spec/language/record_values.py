@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from kafka_spec.spec.language import domain
@@ -24,17 +24,24 @@ USES = (
 )
 
 
+def may_hold_records(nodes: Iterable[ast.AST], function: Function, returns: ast.expr | None) -> bool:
+    """Whether a function of these nodes may take, return, make or copy records as values: few do."""
+    if hasattr(function, "__records__") or class_named(function, returns) is not None:
+        return True
+    called = {node.func.id for node in nodes if type(node) is ast.Call and type(node.func) is ast.Name}
+    for meant in (meaning(function, name) for name in called):
+        if meant is domain.copy_of or domain.is_record_class(meant) or (is_function(meant) and class_returned(meant) is not None):
+            return True
+    return False
+
+
 def expanded(tree: ast.FunctionDef, function: Function, refuse: Refuse) -> tuple[ast.FunctionDef, dict[str, Any]]:
     """Return a definition without records as values, and what its text names: classes, functions that take such records.
-
-    The definition itself is returned if it has none.
 
     `refuse` raises an error at a node, where a record is used as no value can be.
     """
     tree = with_copies(tree, function, refuse)
     reader = _Expanding(tree, function, refuse)
-    if not reader.records and reader.result is None and not reader.makes_records():
-        return tree, {}
     twin = copy.deepcopy(tree)
     reader.visit(twin)
     return ast.fix_missing_locations(twin), reader.named
@@ -90,10 +97,6 @@ class _Expanding(ast.NodeTransformer):
                     return meant  # type: ignore[no-any-return]
                 return class_returned(meant) if is_function(meant) else None
         return None
-
-    def makes_records(self) -> bool:
-        """Whether the function makes a record without a name for it."""
-        return any(isinstance(node, ast.Call) and self.class_of(node) is not None for node in ast.walk(self.tree))
 
     # What becomes of it
 

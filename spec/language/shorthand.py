@@ -19,9 +19,7 @@ Refuse = Callable[[ast.AST, str], NoReturn]
 def written_out(tree: ast.FunctionDef, function: Function, refuse: Refuse) -> ast.FunctionDef:
     """Return a definition without shorthand; the definition itself if it has none. `refuse` raises an error at a node."""
     writer = _WritingOut(tree, function, refuse)
-    if not any(
-        isinstance(node, ast.Match) or _is_spread(node) or writer.counts(node) or writer.default(node) for node in ast.walk(tree)
-    ):
+    if not any(map(writer.is_short, ast.walk(tree))):
         return tree
     twin = copy.deepcopy(tree)
     writer.visit(twin)
@@ -39,6 +37,16 @@ def free_name(name: str, taken: set[str]) -> str:
         name += "_"
     taken.add(name)
     return name
+
+
+def may_be_short(node: ast.AST) -> bool:
+    """Whether a node may be shorthand, by its form alone: few are."""
+    kind = type(node)
+    if kind is ast.Assign:
+        return isinstance(node.targets[0], ast.Tuple)  # type: ignore[attr-defined]
+    if kind is ast.For:
+        return isinstance(node.target, ast.Tuple)  # type: ignore[attr-defined]
+    return kind is ast.Match or (kind is ast.keyword and node.arg == "default")  # type: ignore[attr-defined]
 
 
 def _is_spread(node: ast.AST) -> bool:
