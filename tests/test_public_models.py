@@ -11,6 +11,7 @@ import pytest
 from kafka_spec.model_check.exploration import Budget
 from kafka_spec.model_check.oracle import oracle
 from kafka_spec.model_check.search import embedded
+from kafka_spec.model_check.traces.counterexample import trace_of
 from kafka_spec.spec.catalogue.models import MODELS
 from kafka_spec.spec.kraft.public.versions import KIP_966, V3_5
 from kafka_spec.spec.quorum.public.versions import PULL_RAFT
@@ -69,3 +70,13 @@ def test_pull_raft_commits_nothing_with_one_value() -> None:
 
     assert set(embedded.explore(PULL_RAFT, one, everything=True).untested) == {stated.name for stated in PULL_RAFT.properties}
     assert not embedded.explore(PULL_RAFT, two, everything=True).untested
+
+
+def test_a_message_that_is_remembered_is_sent_once() -> None:
+    """A trace shows a message once that is put in flight and among all that were ever sent; what is received is not sent again."""
+    result = embedded.explore(MODELS["quorum/public_kraft"], bounds_of("quorum/public_kraft", "2s1v1e1r"))
+    trace = trace_of(result, "NoIllegalState")
+    assert trace is not None
+
+    assert [[one.channel for one in step.sent] for step in trace.steps] == [*[["in_flight"]] * 2, [], [], *[["in_flight"]] * 2]
+    assert all(change.path != "sent" for step in trace.steps for change in step.changed)

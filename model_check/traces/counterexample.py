@@ -8,6 +8,7 @@ field that has a holder was written.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -162,6 +163,10 @@ class Teller:
     def __init__(self, world: Interpreter, shows: Iterable[str] = ()) -> None:
         self.world, self.layout = world, Layout(world.space)
         self.shows = [expression(text) for text in shows]
+        read = [one for rule in world.spec.rules for one in rule.params.values() if isinstance(one, ItemOf | ElementOf)]
+        paths = [one.field if isinstance(one, ItemOf) else one.path for one in read if one.receives]
+        self.channels = {_root(path) for path in (*paths, *(rule.receives for rule in world.spec.rules)) if path}
+        """The fields of the state from which rules receive messages."""
 
     def step(self, rule: Rule | None, binding: Binding, before: Any, after: Any) -> Step:
         """Return one step of a trace, with its messages and its changes; `before` is None for an initial state."""
@@ -169,20 +174,23 @@ class Teller:
         changes = self.world.space.changes(before, after) if before is not None else []
         begun = self.world.space.changes(self.world.space.fresh(), after) if before is None else changes
         shown = self.shown(reported, binding, before)
+        received = tuple(self.received(reported, binding, before))
+        sent = [message for change in changes for message in self.sent(change)]
+        kept = self.only_kept(sent, received)
         return Step(
             action=Action(reported.name, tuple(zip(reported.params, binding, strict=False))),
             actor=reported.actor.format_map(shown),
             kind=reported.kind,
             summary=reported.summary.format_map(shown),
             reference=reported.reference,
-            sent=tuple(message for change in changes for message in self.sent(change)),
-            received=tuple(self.received(reported, binding, before)),
+            sent=tuple(message for message in sent if message.channel not in kept),
+            received=received,
             written=tuple(_field_change(change) for change in begun if change.kept_by),
             fired=tuple(
                 Firing(a.machine, a.entity, a.trigger, a.source.name, a.target.name if a.target is not None else None)
                 for a in (self.world.attempts if rule is not None else ())
             ),
-            changed=tuple(_field_change(change) for change in changes),
+            changed=tuple(_field_change(change) for change in changes if show_path(change.path) not in kept),
             state=tuple((show_path(c.path), show_value(c.type, c.after)) for c in self.world.space.fields(after)),
             fingerprint=f"{self.layout.fingerprint(self.layout.pack(after)):016x}",
             shows=tuple((asked.name, self.shown_of(asked, after)) for asked in self.shows),
@@ -235,6 +243,12 @@ class Teller:
                 messages.append(_message(show_path(path), type_.item, waiting[index]))
         return messages
 
+    def only_kept(self, sent: list[MessageItem], received: tuple[MessageItem, ...]) -> set[str]:
+        """Return the fields that only remember messages: no rule receives from them, and all that they got is elsewhere, too."""
+        elsewhere = [one.content for one in (*sent, *received) if _root(one.channel) in self.channels]
+        kept = {one.channel for one in sent if _root(one.channel) not in self.channels}
+        return kept - {one.channel for one in sent if one.content not in elsewhere}
+
     def sent(self, change: Change) -> list[MessageItem]:
         """Return the messages that a change added to a sequence; it may also have removed the first message or all."""
         if not isinstance(change.type, Sequence) or not _is_message(change.type.item):
@@ -248,6 +262,11 @@ class Teller:
         return [
             _message(show_path(change.path), change.type.item, item) for item in list(change.after)[max(0, len(before) - gone) :]
         ]
+
+
+def _root(path: str) -> str:
+    """Return the field of the state in which a path begins."""
+    return re.split(r"[.\[]", path, maxsplit=1)[0]
 
 
 def _more(old: Counter[Any], key: Any) -> bool:
