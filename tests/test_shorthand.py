@@ -1,4 +1,4 @@
-"""Shorthand of Python: the same in plain Python, compiled code and TLA+."""
+"""Shorthand of Python, and sets over an enum: the same in plain Python, compiled code and TLA+."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from test_tla import agree
 
 from kafka_spec.model_check.oracle import oracle
 from kafka_spec.model_check.search import embedded
-from kafka_spec.spec.language.domain import OneOf, Range, SequenceOf, append, field
+from kafka_spec.spec.language.domain import OneOf, Range, SequenceOf, SetOf, Space, SpecError, append, field, including, show_value
 from kafka_spec.spec.vocabulary.table import Rule, Spec, anywhere, invariant
 
 
@@ -29,6 +29,7 @@ class Marks:
 
     log: list[int] = field(SequenceOf(Range(0, 3), 3))
     colour: int = field(OneOf(Colour))
+    seen: int = field(SetOf(OneOf(Colour)))
     x: int = field(Range(0, 4))
     y: int = field(Range(0, 4))
 
@@ -47,6 +48,7 @@ def mark(s: Marks, a: int) -> None:
             s.x = place
             continue
         s.y = abs(place - number)
+    s.seen = including(s.seen, s.colour)
     match s.colour:
         case Colour.RED if a > 1:
             s.colour = Colour.BLUE
@@ -81,6 +83,21 @@ def test_engines_agree() -> None:
 
     assert (ours.distinct, ours.depth, ours.digest) == (theirs.distinct, theirs.depth, theirs.digest)
     assert ours.distinct > 50 and list(ours.findings) == list(theirs.findings) == ["NoSum"]
+
+
+class Odd(enum.IntEnum):
+    """Members that do not begin with 0."""
+
+    ONE = 1
+
+
+def test_a_set_over_an_enum_shows_names() -> None:
+    """A set of members of an IntEnum is printed with their names; they are numbered from 0."""
+    type_ = Space(Marks, {}).root.fields["seen"]
+
+    assert show_value(type_, 0b101) == "{RED, GREEN}"
+    with pytest.raises(SpecError, match=r"SetOf\(Odd\): the members of a set are numbered from 0"):
+        SetOf(OneOf(Odd))
 
 
 @pytest.mark.slow

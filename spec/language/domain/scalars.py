@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kafka_spec.spec.language.domain.limits import Bound, Limit, Number, SpecError, bound_of, counted_by, limit_of, value_at_bounds
-from kafka_spec.spec.language.domain.members import NONE, show_set
+from kafka_spec.spec.language.domain.members import NONE, MemberSet, show_set
 from kafka_spec.spec.language.domain.types import Scalar, Type
 from kafka_spec.spec.language.integers import unusable
 
@@ -145,6 +145,8 @@ class Subset(Domain):
 
     members: Number
     full: bool = False
+    names: type[enum.IntEnum] | None = None
+    """The class of which these are members, for traces."""
 
     def at(self, bounds: Mapping[str, int], place: str) -> Scalar:
         """Return the type at these bounds."""
@@ -153,4 +155,10 @@ class Subset(Domain):
             raise SpecError(f"{place}: a set of {members} members; there may be 0 to 62, one bit each")
         everyone = (1 << members) - 1
         initial = everyone if self.full else 0
-        return Scalar(0, everyone, initial, None, show_set, members=counted_by(self.members), many=True)
+        return Scalar(0, everyone, initial, None, self.show, members=counted_by(self.members), many=True)
+
+    def show(self, value: int) -> str:
+        """Print a set."""
+        if self.names is None:
+            return show_set(value)
+        return "{" + ", ".join(self.names(member).name for member in MemberSet(value)) + "}"

@@ -145,7 +145,8 @@ def SetOf(of: Number | Domain | type, capacity: Number | None = None, *, full: b
 
     `SetOf(Message, capacity)` holds records of a dataclass, initially none: `add`, `remove`, `has`, `len` and `for m in s.messages`
     are what functions do with it, and `ElementOf` what a rule ranges over. `SetOf(members)` holds members of a declared set,
-    by their number or by the domain of one; initially none, or all of them if it is `full`.
+    by their number or by the domain of one, and `SetOf(OneOf(Colour))` members of an IntEnum; initially none, or all of them if it
+    is `full`.
     """
     if isinstance(of, type):
         if capacity is None:
@@ -155,6 +156,10 @@ def SetOf(of: Number | Domain | type, capacity: Number | None = None, *, full: b
         return Elements(of, capacity)
     if capacity is not None:
         raise SpecError("SetOf(members) has no capacity: it may hold all of them")
+    if isinstance(of, OneOf):
+        if sorted(of.members) != list(range(len(of.members))):
+            raise SpecError(f"SetOf({of.members.__name__}): the members of a set are numbered from 0, without gaps")
+        return Subset(len(of.members), full, of.members)
     if isinstance(of, Domain):
         if not isinstance(of, Range) or of.low != 0:
             raise SpecError(f"SetOf({of}): the members of a set are numbered from 0; name a Member(...), or how many there are")
