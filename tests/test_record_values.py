@@ -121,6 +121,8 @@ def answer(s: Notes, k: Constants, m: Note) -> None:
     reply = Note(Kind.ANSWER, (m.sender + 1) % k.nodes, m.sender, m.term)
     last: Note = copy_of(s.nodes[m.sender].last)
     kept = newer(reply, last)
+    if not has(s.sent, ask_of(s, kept.to), urgent=1):
+        s.nodes[kept.to].term = 0
     if kept != s.nodes[m.sender].last:
         assign(s.nodes[kept.to].last, kept)
         if len(s.nodes[m.sender].heard) < 2:

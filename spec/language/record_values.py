@@ -188,8 +188,11 @@ class _Expanding(ast.NodeTransformer):
                     return [*first, *self.overwritten(node, place, value, cls)]
         return [*first, self.generic_visit(node)]
 
+    def visit_If(self, node: ast.If) -> Any:
+        return [*self.named_first(node.test), self.generic_visit(node)]
+
     def named_first(self, node: ast.expr | None) -> list[ast.stmt]:
-        """Give names to the records that functions return and a call on its own line takes; return the statements that do so.
+        """Give names to the records that functions return and a call takes that is a whole line or test; return the statements.
 
         These calls are then made before what else the line computes, so nothing else in it may be a call.
         """
