@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -230,6 +231,55 @@ def test_equal_as_values() -> None:
     assert Note(Kind.ASK, 1) != Note(Kind.ASK, 1, 0)
 
 
+@dataclass
+class Twin:
+    """A record with the fields of a note."""
+
+    kind: int = field(OneOf(Kind))
+    sender: int = field(A_NODE)
+    to: int = field(MemberOrNone(NODES, "node"))
+    term: int = field(Range(0, 2))
+    urgent: int = field(Flag())
+
+
+def add_twin(s: Notes) -> None:
+    """Add a record of another class."""
+    add(s.notes, Twin(Kind.ASK, 1))
+
+
+def compare_twin(s: Notes) -> None:
+    """Compare records of two classes."""
+    if Twin(Kind.ASK, 1) == s.nodes[0].last:
+        s.nodes[0].term = 0
+
+
+def copy_as_twin(s: Notes) -> None:
+    """Copy a note under the name of another class."""
+    twin: Twin = copy_of(s.nodes[0].last)
+    s.nodes[0].term = twin.term
+
+
+def assign_twin(s: Notes) -> None:
+    """Assign a record of another class."""
+    assign(s.nodes[0].last, Twin(Kind.ASK, 1))
+
+
+@pytest.mark.parametrize(
+    ("effect", "message"),
+    [
+        (add_twin, r"add\(\) takes Note here, and not Twin\(...\)"),
+        (compare_twin, r"s.nodes\[0\].last is a record of another class than Twin"),
+        (copy_as_twin, r"s.nodes\[0\].last is a record of another class than Twin"),
+        (assign_twin, r"s.nodes\[0\].last is a record of another class than Twin"),
+    ],
+)
+def test_a_class_with_the_same_fields_is_another(effect: Callable[[Notes], None], message: str) -> None:
+    """A record is not taken for one of another class, although its fields have the same names."""
+    spec = replace(NOTES, rules=(Rule("Twin", "world", "a twin", "", (effect,)),), properties=())
+    with pytest.raises(SpecError, match=message):
+        embedded.explore(spec, {"nodes": 2})
+
+
 RECORDS = '''
 from dataclasses import dataclass
 from kafka_spec.spec.language.domain import Bound, Range, SequenceOf, add, append, assign, copy_of, field, has
@@ -315,6 +365,22 @@ def test_refused(lines: list[str], message: str, tmp_path: Path) -> None:
         source_of(module.f)
 
     assert message in str(raised.value) and ": in f: " in str(raised.value)
+
+
+def test_a_variant_hides_no_function(tmp_path: Path) -> None:
+    """A function whose name is that of a variant stays what it is."""
+    text = '\ndef taken_Pair(s):\n    """Take."""\n    s.x = 1\n'
+    module = module_of(tmp_path, RECORDS + text + body("taken_Pair(s)", "taken(s, Pair(1, 2))", "return 1"))
+
+    assert [one.__name__ for one in source_of(module.f).calls] == ["taken_Pair", "taken_Pair"]
+    assert source_of(module.f).calls[0] is module.taken_Pair is not source_of(module.f).calls[1]
+
+
+def test_a_record_that_is_made_of_itself(tmp_path: Path) -> None:
+    """The fields of a record are read before a name holds another."""
+    module = module_of(tmp_path, RECORDS + body("p = Pair(1, 2)", "p = Pair(p.two, p.one)", "return p.one"))
+
+    assert "p_one, p_two = (p_two, p_one)" in source_of(module.f).text
 
 
 def test_a_record_of_the_state_is_no_value(tmp_path: Path) -> None:

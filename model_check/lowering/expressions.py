@@ -115,6 +115,8 @@ class Expressions(FunctionCode):
                 if not isinstance(ref, Ref) or ref.packed.fields is None or name not in ref.packed.fields:
                     fields = ", ".join(ref.packed.fields) if isinstance(ref, Ref) and ref.packed.fields else "no fields"
                     self.refuse(node, f"{text_of(of)} has no field {name}; it has {fields}")
+                if node.cls is not None and isinstance(ref.packed.type, Record) and ref.packed.type.cls is not node.cls:
+                    self.refuse(node, f"{text_of(of)} is a record of another class than {node.cls.__name__}")
                 offset, packed = ref.packed.fields[name]
                 return Ref(packed, self.at(ref.pointer, offset), ref.moving, ref.still)
             case tree.Item(of, index):

@@ -135,6 +135,8 @@ def record_of(f: FunctionCode, node: tree.Expression, type_: Record) -> Ref:
 def fields_given(f: FunctionCode, node: tree.Node, name: str, given: tree.Given, packed: Packed) -> dict[str, ir.Supplied]:
     """Return the numbers that a call gives to fields of a record."""
     assert isinstance(packed.type, Record) and packed.fields is not None
+    if given.cls is not None and packed.type.cls is not given.cls:
+        f.refuse(node, f"{name}() takes {packed.type.cls.__name__} here, and not {given.cls.__name__}(...)")
     title, numbers = packed.type.cls.__name__, {}
     for field, value in given.fields:
         if field not in packed.fields:

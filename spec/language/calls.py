@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from kafka_spec.spec.language import domain, tree
-from kafka_spec.spec.language.reading import LaterCheck, Reading
+from kafka_spec.spec.language.reading import RECORD_CLASS, LaterCheck, Reading
 from kafka_spec.spec.language.words import (
     ARGUMENTS,
     BUILTINS,
@@ -117,7 +117,8 @@ class CallReader:
             refuse(node, f"{name}() takes fields by their names; write name=value for each")
         if (callee in WRITERS or callee in READERS or callee is len) and not isinstance(values[0], tree.Place):
             refuse(node, f"{ast.unparse(node.args[0])} is a number, and {name}() is of a part of the state")
-        return tree.Given(values, tuple((str(field), value) for field, value in fields), line=node.lineno)
+        cls = getattr(node, RECORD_CLASS, None)
+        return tree.Given(values, tuple((str(field), value) for field, value in fields), line=node.lineno, cls=cls)
 
     def called(self, node: ast.Call, callee: Any, arguments: tuple[tree.Expression, ...], whole: bool, results: int) -> tree.Call:
         """Read a call of a function of the language; what that does is determined after it is read."""
@@ -160,7 +161,7 @@ class CallReader:
 
 def _behind(given: tree.Given) -> tree.Given:
     """Return what is given behind the place."""
-    return tree.Given(given.values[1:], given.fields, line=given.line)
+    return tree.Given(given.values[1:], given.fields, line=given.line, cls=given.cls)
 
 
 _NODES: Mapping[Any, Callable[[tree.Given, int], tree.Expression]] = {

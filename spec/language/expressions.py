@@ -9,7 +9,7 @@ from typing import Literal
 from kafka_spec.spec.language import domain, tree
 from kafka_spec.spec.language.calls import CallReader
 from kafka_spec.spec.language.integers import LARGEST, unusable
-from kafka_spec.spec.language.reading import COMPARISONS, OPERATORS, Reading
+from kafka_spec.spec.language.reading import COMPARISONS, OPERATORS, RECORD_CLASS, Reading
 from kafka_spec.spec.language.words import CURES
 
 
@@ -40,7 +40,7 @@ class ExpressionReader:
             case ast.Constant() | ast.Name() | ast.Attribute(value=ast.Name()):
                 return self.simple(node, known)
             case ast.Attribute(value=of, attr=name):
-                return tree.Field(self.place(of, known, f"field {name}"), name, line=line)
+                return tree.Field(self.place(of, known, f"field {name}"), name, line=line, cls=getattr(node, RECORD_CLASS, None))
             case ast.Subscript(value=of, slice=index):
                 return tree.Item(self.place(of, known, "items"), self.value(index, known), line=line)
             case ast.BinOp(left=left, op=ast.Pow(), right=right):
@@ -102,7 +102,7 @@ class ExpressionReader:
                     reading.refuse(node, f"{name}.{attr} {reason}")
                 return tree.Constant(f"{name}.{attr}", members[attr], line=line)
             case ast.Attribute(value=of, attr=attr):
-                return tree.Field(self.place(of, known, f"field {attr}"), attr, line=line)
+                return tree.Field(self.place(of, known, f"field {attr}"), attr, line=line, cls=getattr(node, RECORD_CLASS, None))
         reading.refuse(node, f"{node.value!r} is not a number, and the state holds numbers: use 0 and 1, or a member of an IntEnum")
 
     def name(self, node: ast.expr, name: str, known: set[str]) -> tree.Expression:

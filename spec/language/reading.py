@@ -11,6 +11,9 @@ from kafka_spec.spec.language import tree
 from kafka_spec.spec.language.domain import SpecError
 from kafka_spec.spec.language.words import CURES, Function, resolve
 
+RECORD_CLASS = "record_class"
+"""The attribute of a node of Python that names the class of a record, where only its fields are written (record_values.py)."""
+
 
 @dataclass(frozen=True)
 class LaterCheck:

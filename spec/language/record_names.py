@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kafka_spec.spec.language import domain
+from kafka_spec.spec.language.reading import RECORD_CLASS
 from kafka_spec.spec.language.shorthand import every_name, free_name
 from kafka_spec.spec.language.source import Unreadable, definition_of, made
 from kafka_spec.spec.language.words import LOCAL_FUNCTIONS, Function, resolve
@@ -25,6 +26,13 @@ class RecordNames:
 def names_for(name: str, cls: type, taken: set[str]) -> RecordNames:
     """Return names for the fields of a record that are not taken, and take them."""
     return RecordNames(cls, {field: free_name(f"{name}_{field}", taken) for field in domain.number_fields(cls)})
+
+
+def field_at(place: ast.expr, field: str, cls: type, ctx: ast.expr_context | None = None) -> ast.Attribute:
+    """Return a field of a place in the state, which must be a record of the class."""
+    node = ast.Attribute(place, field, ctx or ast.Load())
+    setattr(node, RECORD_CLASS, cls)
+    return node
 
 
 def text_of(annotation: ast.expr | None) -> str:

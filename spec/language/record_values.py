@@ -13,9 +13,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from kafka_spec.spec.language import domain
+from kafka_spec.spec.language.reading import RECORD_CLASS
 from kafka_spec.spec.language.record_copies import with_copies
-from kafka_spec.spec.language.record_names import RecordNames, class_named, class_returned, meaning, names_for, variant_of
-from kafka_spec.spec.language.shorthand import Refuse, every_name, free_name, name_at
+from kafka_spec.spec.language.record_names import RecordNames, class_named, class_returned, field_at, meaning, names_for, variant_of
+from kafka_spec.spec.language.shorthand import Refuse, every_name, free_name, name_at, number_at, tuple_at
 from kafka_spec.spec.language.source import Unreadable, definition_of
 from kafka_spec.spec.language.words import LOCAL_FUNCTIONS, WITH_FIELDS, Function, is_function
 
@@ -132,7 +133,7 @@ class _Expanding(ast.NodeTransformer):
             elif initial is None:
                 self.refuse(node, f"the initial value of {cls.__name__}.{field} depends on a bound; give it a value")
             else:
-                found[field] = _number(initial, node)
+                found[field] = number_at(initial, node)
         return found
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
@@ -167,8 +168,8 @@ class _Expanding(ast.NodeTransformer):
         if self.is_call(node.value):
             names = list(self.names("returned", cls).fields.values())
             first.append(self.assigned(names, node.value))
-            return [*first, ast.copy_location(ast.Return(_tuple([name_at(one, node) for one in names], node)), node)]
-        return [*first, ast.copy_location(ast.Return(_tuple(list(self.fields_of(node.value).values()), node)), node)]
+            return [*first, ast.copy_location(ast.Return(tuple_at([name_at(one, node) for one in names], node)), node)]
+        return [*first, ast.copy_location(ast.Return(tuple_at(list(self.fields_of(node.value).values()), node)), node)]
 
     def is_call(self, node: ast.expr) -> bool:
         """Whether a record is what a function returns."""
@@ -176,8 +177,8 @@ class _Expanding(ast.NodeTransformer):
 
     def assigned(self, names: list[str], value: ast.expr) -> ast.stmt:
         """Return the statement that gives the fields of a record to names."""
-        target = _tuple([name_at(name, value, ast.Store()) for name in names], value, ast.Store())
-        fields = self.visit(value) if self.is_call(value) else _tuple(list(self.fields_of(value).values()), value)
+        target = tuple_at([name_at(name, value, ast.Store()) for name in names], value, ast.Store())
+        fields = self.visit(value) if self.is_call(value) else tuple_at(list(self.fields_of(value).values()), value)
         return ast.copy_location(ast.Assign([target], fields), value)
 
     def visit_Expr(self, node: ast.Expr) -> Any:
@@ -221,7 +222,7 @@ class _Expanding(ast.NodeTransformer):
                 part.slice = name_at(name, part)
         names = self.names("assigned", cls).fields
         writes = [
-            ast.Assign([ast.Attribute(copy.deepcopy(place), field, ast.Store())], name_at(own, node))
+            ast.Assign([field_at(copy.deepcopy(place), field, cls, ast.Store())], name_at(own, node))
             for field, own in names.items()
         ]
         return [*read, self.assigned(list(names.values()), value), *(ast.copy_location(write, node) for write in writes)]
@@ -231,6 +232,7 @@ class _Expanding(ast.NodeTransformer):
         if domain.is_record_class(meant):
             self.refuse(node, f"{meant.__name__}(...) is a record that is not in the state, and no number; {USES}")
         if meant in WITH_FIELDS and len(node.args) > 1 and self.class_of(node.args[-1]) is not None:
+            setattr(node, RECORD_CLASS, self.class_of(node.args[-1]))
             given = {**self.fields_of(node.args.pop()), **{str(one.arg): self.visit(one.value) for one in node.keywords}}
             node.args = [self.visit(argument) for argument in node.args]
             node.keywords = [ast.keyword(field, value) for field, value in given.items()]
@@ -256,9 +258,11 @@ class _Expanding(ast.NodeTransformer):
         if len(tree.args.args) != len(classes):
             self.refuse(node, f"{tree.name}() takes {len(tree.args.args)} arguments")
         found = variant_of(function, tree, tuple(classes))
-        own = LOCAL_FUNCTIONS.setdefault(self.function, {})
-        own[found.__name__] = found
-        return found.__name__
+        name = found.__name__
+        while name in self.taken or meaning(self.function, name) not in (None, found):
+            name += "_"
+        LOCAL_FUNCTIONS.setdefault(self.function, {})[name] = found
+        return name
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         match node.value:
@@ -293,7 +297,7 @@ class _Expanding(ast.NodeTransformer):
         if not isinstance(side, ast.Name | ast.Attribute | ast.Subscript):
             self.refuse(side, f"{ast.unparse(side)} is compared with {cls.__name__}(...); give it a name first")
         place = self.visit(side)
-        return {field: ast.Attribute(copy.deepcopy(place), field, ast.Load()) for field in domain.number_fields(cls)}
+        return {field: field_at(copy.deepcopy(place), field, cls) for field in domain.number_fields(cls)}
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if node.id in self.records:
@@ -317,13 +321,3 @@ def _inside(node: ast.expr) -> Iterator[ast.AST]:
 
 def _statements(visited: Any) -> list[ast.stmt]:
     return visited if isinstance(visited, list) else [visited]
-
-
-def _number(number: int, at: ast.AST) -> ast.expr:
-    positive = ast.copy_location(ast.Constant(abs(number)), at)
-    return positive if number >= 0 else ast.copy_location(ast.UnaryOp(ast.USub(), positive), at)
-
-
-def _tuple(parts: list[Any], at: ast.AST, ctx: ast.expr_context | None = None) -> ast.expr:
-    """Return a tuple of some expressions, or the only one."""
-    return parts[0] if len(parts) == 1 else ast.copy_location(ast.Tuple(parts, ctx or ast.Load()), at)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from kafka_spec.spec.language.words import Function, is_defined, resolve
 
@@ -161,3 +161,14 @@ class _WritingOut(ast.NodeTransformer):
 def name_at(name: str, at: ast.AST, ctx: ast.expr_context | None = None) -> ast.Name:
     """Return a name where a node is, to be read unless `ctx` says otherwise."""
     return ast.copy_location(ast.Name(name, ctx or ast.Load()), at)
+
+
+def number_at(number: int, at: ast.AST) -> ast.expr:
+    """Return a number where a node is."""
+    positive = ast.copy_location(ast.Constant(abs(number)), at)
+    return positive if number >= 0 else ast.copy_location(ast.UnaryOp(ast.USub(), positive), at)
+
+
+def tuple_at(parts: list[Any], at: ast.AST, ctx: ast.expr_context | None = None) -> ast.expr:
+    """Return a tuple of some expressions, or the only one."""
+    return parts[0] if len(parts) == 1 else ast.copy_location(ast.Tuple(parts, ctx or ast.Load()), at)

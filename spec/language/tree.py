@@ -53,10 +53,11 @@ class Local(Node):
 
 @dataclass(frozen=True, slots=True)
 class Field(Node):
-    """A field of a record, a bound or a decision: `of.name`."""
+    """A field of a record, a bound or a decision: `of.name`. If `cls` is given, it is of a record of that class."""
 
     of: Place
     name: str
+    cls: type | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,10 +265,11 @@ class Loop(Node):
 
 @dataclass(frozen=True, slots=True)
 class Given(Node):
-    """What a writer or a reader is given besides the place: values, and fields of a record by name."""
+    """What a writer or a reader is given besides the place: values, and fields of a record by name; of a record of `cls`."""
 
     values: tuple[Expression, ...] = ()
     fields: tuple[tuple[str, Expression], ...] = ()
+    cls: type | None = field(default=None, kw_only=True)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -425,9 +427,7 @@ class Drop(Node):
 
 
 Target: TypeAlias = Local | Field | Item
-
 Writer: TypeAlias = Append | Truncate | PopFirst | Reset | Overwrite | Add | Remove | Put | Drop
-
 Statement: TypeAlias = Assign | Unpack | Change | If | For | While | Return | Break | Continue | Pass | Do | Writer
 
 Block: TypeAlias = tuple[Statement, ...]
