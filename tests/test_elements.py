@@ -206,7 +206,7 @@ def test_a_trace_shows_elements() -> None:
 def adds_in_a_loop(s: toys.Post) -> None:
     """Add while a loop goes over the set."""
     for letter in s.once:
-        add(s.often, letter)
+        add(s.once, letter)
 
 
 def send_again(s: toys.Post, letter: toys.Letter) -> None:

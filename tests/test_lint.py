@@ -203,9 +203,18 @@ REFUSED: dict[str, tuple[str, str]] = {
         "loops are without else",
     ),
     "for that appends": (
-        body("for x in s.log:", "    append(s.other, x)"),
+        body("for x in s.log:", "    append(s.log, x)"),
         "while a loop goes over s.log; note what is to be done",
     ),
+    "for that appends to a part of a local name": (
+        body("mine = s.nodes[a]", "for x in mine.log:", "    append(mine.other, x)"),
+        "while a loop goes over mine.log; note what is to be done",
+    ),
+    "for that appends to another item": (
+        body("for x in s.nodes[0].log:", "    append(s.nodes[1].log, x)"),
+        "while a loop goes over s.nodes[0].log; note what is to be done",
+    ),
+    "an index from the end": (body("return s.log[-1]"), "an index is 0 or more; write s.log[len(s.log) - 1]"),
     "for with a step": (body("for i in range(0, 9, 2):", "    s.x = i"), "loops are `for name in range(stop)`"),
     "for with else": (body("for i in range(3):", "    s.x = i", "else:", "    s.x = 1"), "without else"),
     "unreachable after return": (body("return a", "s.x = 1"), "this line is never reached"),

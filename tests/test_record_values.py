@@ -131,6 +131,19 @@ def answer(s: Notes, k: Constants, m: Note) -> None:
     remove(s.notes, m)
 
 
+def recall(s: Notes) -> None:
+    """Remember the notes in flight, and the term of the last of them that is a question."""
+    for note in s.notes:
+        if note.kind == Kind.ASK:
+            s.nodes[note.sender].term = note.term
+        add(s.sent, note)
+
+
+def is_unremembered(s: Notes) -> bool:
+    """A note in flight is not remembered as it is."""
+    return any(not has(s.sent, note) for note in s.notes)
+
+
 def newest(s: Notes, node: int) -> Note:
     """Return what a node heard last, or its last note."""
     for place in range(len(s.nodes[node].heard)):
@@ -175,6 +188,7 @@ NOTES = Spec(
     Notes,
     rules=(
         Rule("Ask", "{node}", "{node} asks", "", (ask,), {"node": A_NODE}, (has_room, is_new)),
+        Rule("Recall", "world", "the notes in flight are remembered", "", (recall,), {}, (is_unremembered,)),
         Rule("Answer", "{m.sender}", "{m.sender} is answered", "", (answer,), {"m": ElementOf("notes")}, (is_question,)),
     ),
     properties=(

@@ -1,4 +1,4 @@
-"""Shorthand of Python, and sets over an enum: the same in plain Python, compiled code and TLA+."""
+"""Shorthand of Python, sets over an enum, and loops that change other items: the same in plain Python, compiled code and TLA+."""
 
 from __future__ import annotations
 
@@ -11,7 +11,19 @@ from test_tla import agree
 
 from kafka_spec.model_check.oracle import oracle
 from kafka_spec.model_check.search import embedded
-from kafka_spec.spec.language.domain import OneOf, Range, SequenceOf, SetOf, Space, SpecError, append, field, including, show_value
+from kafka_spec.spec.language.domain import (
+    OneOf,
+    Range,
+    SequenceOf,
+    SetOf,
+    Space,
+    SpecError,
+    append,
+    field,
+    including,
+    show_value,
+    truncate,
+)
 from kafka_spec.spec.vocabulary.table import Rule, Spec, anywhere, invariant
 
 
@@ -29,6 +41,7 @@ class Marks:
 
     log: list[int] = field(SequenceOf(Range(0, 3), 3))
     colour: int = field(OneOf(Colour))
+    even: list[int] = field(SequenceOf(Range(0, 3), 3))
     seen: int = field(SetOf(OneOf(Colour)))
     x: int = field(Range(0, 4))
     y: int = field(Range(0, 4))
@@ -49,6 +62,10 @@ def mark(s: Marks, a: int) -> None:
             continue
         s.y = abs(place - number)
     s.seen = including(s.seen, s.colour)
+    truncate(s.even, 0)
+    for number in s.log:
+        if number % 2 == 0:
+            append(s.even, number)
     match s.colour:
         case Colour.RED if a > 1:
             s.colour = Colour.BLUE

@@ -177,9 +177,8 @@ class _Reader:
         documentation = ast.get_docstring(self.tree)
         if documentation is None and self.function.__module__.startswith(f"{domain.__name__.partition('.')[0]}."):
             self.refuse(self.tree, "it has no docstring; its name and first line are what traces and pictures show")
-        reading.locals = set(parameters) | {
-            node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-        }
+        reading.stored = {node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        reading.locals = set(parameters) | reading.stored
         body = BodyReader(reading)
         block, after = body.block(self.tree.body[documentation is not None :], set(parameters))
         counts = body.results

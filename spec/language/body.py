@@ -76,7 +76,7 @@ class BodyReader:
                     self.reading.refuse(node, "loops are without else")
                 of = self.expressions.over(node, over, known)
                 around = self.reading.over_items
-                self.reading.over_items = [*around, ast.unparse(over)] if isinstance(of, tree.Items) else around
+                self.reading.over_items = [*around, over] if isinstance(of, tree.Items) else around
                 inside, _ = self.block(body, known | {name})
                 self.reading.over_items = around
                 return tree.For(name, of, inside, line=line), known

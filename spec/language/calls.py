@@ -67,8 +67,8 @@ class CallReader:
         callee, reading = self.callee(node), self.reading
         if callee not in WRITERS:
             return tree.Do(self.read(node, known, whole=True, results=-1), line=node.lineno)
-        if reading.over_items:
-            reading.refuse_resizing(node, reading.over_items[-1])
+        if items := reading.resized_by(node.args[0] if node.args else None):
+            reading.refuse_resizing(node, items)
         given = self.given(node, callee, known)
         reading.writes = reading.resizes = True
         reading.moves = reading.moves or callee in MOVERS
@@ -132,14 +132,14 @@ class CallReader:
         if len(arguments) != callee.__code__.co_argcount:
             reading.refuse(node, f"{name}() takes {callee.__code__.co_argcount} arguments")
         reading.calls[callee] = None
-        reading.asked.append(LaterCheck(node, callee, name, whole, results, reading.over_items[-1] if reading.over_items else ""))
+        reading.asked.append(LaterCheck(node, callee, name, whole, results, reading.resized_by(None)))
         return tree.Call(callee, name, arguments, line=node.lineno)
 
     def fire(self, node: ast.Call, known: set[str]) -> tree.Fire:
         """Read what a machine is fired with."""
         reading = self.reading
-        if reading.over_items:
-            reading.refuse_resizing(node, reading.over_items[-1])
+        if items := reading.resized_by(None):
+            reading.refuse_resizing(node, items)
         match node:
             case ast.Call(
                 args=[state, constants, ast.Name(id=name), ast.Tuple(elts=entity), ast.Constant(value=str() as trigger)],

@@ -41,6 +41,9 @@ class ExpressionReader:
                 return self.simple(node, known)
             case ast.Attribute(value=of, attr=name):
                 return tree.Field(self.place(of, known, f"field {name}"), name, line=line, cls=getattr(node, RECORD_CLASS, None))
+            case ast.Subscript(value=of, slice=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as back))):
+                items = ast.unparse(of)
+                reading.refuse(node, f"an index is 0 or more; write {items}[len({items}) - {back}]")
             case ast.Subscript(value=of, slice=index):
                 return tree.Item(self.place(of, known, "items"), self.value(index, known), line=line)
             case ast.BinOp(left=left, op=ast.Pow(), right=right):

@@ -40,6 +40,8 @@ class Reading:
         self.extended = extended
         self.file = code.co_filename
         self.first_line = code.co_firstlineno
+        self.stored: set[str] = set()
+        """The names that it gives values to by assignments and loops."""
         self.locals: set[str] = set()
         """The names that the function gives values to."""
         self.names: dict[str, Any] = {}
@@ -47,7 +49,7 @@ class Reading:
         self.calls: dict[Function, None] = {}
         self.fires: dict[tuple[Any, str], None] = {}
         self.writes = self.moves = self.resizes = False
-        self.over_items: list[str] = []
+        self.over_items: list[ast.expr] = []
         """What the loops go over that are being read and go over items, each within the one before."""
         self.asked: list[LaterCheck] = []
         """The calls of functions, which are checked once those functions are read."""
@@ -56,6 +58,28 @@ class Reading:
         """Raise an error at a node; it names the place and the cure."""
         line = getattr(node, "lineno", self.first_line)
         raise SpecError(f"{self.file}:{line}: in {self.function.__name__}: {cure}")
+
+    def resized_by(self, changed: ast.expr | None) -> str:
+        """Return, as text, the items of a loop around that may be among what is changed; "" if none may.
+
+        Two fields of a parameter have no items in common; None for a change that may be anywhere.
+        """
+        place = self.field_of_parameter(changed)
+        for over in reversed(self.over_items):
+            other = self.field_of_parameter(over)
+            if place is None or other is None or place[0] != other[0] or place[1] == other[1]:
+                return ast.unparse(over)
+        return ""
+
+    def field_of_parameter(self, node: ast.expr | None) -> tuple[str, str] | None:
+        """Return the parameter, and the field of it, in which a place is; None if that is not clear from its text."""
+        field = ""
+        while isinstance(node, ast.Attribute | ast.Subscript):
+            field = node.attr if isinstance(node, ast.Attribute) else field
+            node = node.value
+        if not isinstance(node, ast.Name) or not field or node.id in self.stored:
+            return None
+        return node.id, field
 
     def refuse_resizing(self, node: ast.AST, items: str) -> NoReturn:
         """Refuse what may change the items that a loop goes over."""

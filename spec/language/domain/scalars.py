@@ -7,6 +7,7 @@ import dataclasses
 import enum
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any, Self
 
 from kafka_spec.spec.language.domain.limits import Bound, Limit, Number, SpecError, bound_of, counted_by, limit_of, value_at_bounds
 from kafka_spec.spec.language.domain.members import NONE, MemberSet, show_set
@@ -114,6 +115,12 @@ class OneOf(Domain):
     """A member of an IntEnum; the initial value is its first member."""
 
     members: type[enum.IntEnum]
+
+    def __new__(cls, *given: Any, **_: Any) -> Self:
+        """Refuse members that are written out."""
+        if len(given) > len(dataclasses.fields(cls)):
+            raise SpecError(f"{cls.__name__} takes the class of the members, {cls.__name__}(Colour), an enum.IntEnum; got {given}")
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         if not isinstance(self.members, type) or not issubclass(self.members, enum.IntEnum):

@@ -155,7 +155,8 @@ def SetOf(of: Number | Domain | type, capacity: Number | None = None, *, full: b
             raise SpecError(f"SetOf({of.__name__}): a set of records is empty at first; add() them in the rule that starts")
         return Elements(of, capacity)
     if capacity is not None:
-        raise SpecError("SetOf(members) has no capacity: it may hold all of them")
+        cure = ", or a set of records: a dataclass with a field, SetOf(Record, capacity)" if isinstance(of, Domain) else ""
+        raise SpecError(f"SetOf(members) has no capacity: it may hold all of them{cure}")
     if isinstance(of, OneOf):
         if sorted(of.members) != list(range(len(of.members))):
             raise SpecError(f"SetOf({of.members.__name__}): the members of a set are numbered from 0, without gaps")
