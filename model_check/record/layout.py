@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from kafka_spec.model_check.record.fingerprint import DEFAULT_SEED, fingerprint
-from kafka_spec.spec.language.domain import Array, Record, Scalar, Sequence, Space, Type, items_of, show_set
+from kafka_spec.spec.language.domain import Array, Record, Scalar, Sequence, Space, Type, items_of
 from kafka_spec.spec.vocabulary.table import SpecError
 
 
@@ -77,7 +77,7 @@ def _scalar(type_: Scalar) -> Packed:
         low, high = (-(1 << 8 * size - 1), (1 << 8 * size - 1) - 1) if signed else (0, (1 << 8 * size) - 1)
         if low <= type_.low and type_.high <= high:
             return Packed(type_, size, signed)
-    what = f"a set of {type_.high.bit_length()} members" if type_.show is show_set else f"a number in {type_.low}..{type_.high}"
+    what = f"a set of {type_.high.bit_length()} members" if type_.many else f"a number in {type_.low}..{type_.high}"
     raise TooWide(f"{what} is wider than 32 bits; narrow its domain")
 
 

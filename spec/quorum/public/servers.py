@@ -224,6 +224,11 @@ def one_leader_in_an_epoch(s: QuorumFields, k: Constants) -> bool:
     return True
 
 
+def a_server_is_attached(s: QuorumFields, k: Constants) -> bool:
+    """A server is no longer unattached."""
+    return any(s.servers[server].role != PublicRole.UNATTACHED for server in range(k.servers))
+
+
 def roles_are_legal(s: QuorumFields, k: Constants) -> bool:
     """No server is in the illegal state."""
     return not any(s.servers[server].role == PublicRole.ILLEGAL for server in range(k.servers))
@@ -250,4 +255,6 @@ ONE_LEADER = invariant(
     REFERENCE,
     when=two_servers_know_a_leader,
 )
-NO_ILLEGAL_STATE = invariant("NoIllegalState", roles_are_legal, "no server is in the illegal state", REFERENCE)
+NO_ILLEGAL_STATE = invariant(
+    "NoIllegalState", roles_are_legal, "no server is in the illegal state", REFERENCE, when=a_server_is_attached
+)
