@@ -56,7 +56,7 @@ def _induction(spec: Spec, lifted: Sequence[str] = (), **bounds: int) -> Inducti
     return induction_of(spec, spec.bound_values(bounds), lifted)
 
 
-@pytest.mark.parametrize("spec", [*EXAMPLES, NOTES], ids=lambda spec: spec.name)
+@pytest.mark.parametrize("spec", [*EXAMPLES, pytest.param(NOTES, marks=pytest.mark.slow)], ids=lambda spec: spec.name)
 def test_the_translation_is_the_interpreter(spec: Spec) -> None:
     """In reachable states each rule can fire, and leads to a state, where the interpreter says so; so do statements."""
     assert compared(spec, spec.bound_values({}), most=400, states=25) > 5
