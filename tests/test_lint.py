@@ -215,6 +215,10 @@ REFUSED: dict[str, tuple[str, str]] = {
         "while a loop goes over s.nodes[0].log; note what is to be done",
     ),
     "an index from the end": (body("return s.log[-1]"), "an index is 0 or more; write s.log[len(s.log) - 1]"),
+    "a generator that changes what it goes over": (
+        '\n\ndef g(s):\n    """Grow."""\n    append(s.log, 1)\n    return 1\n' + body("return sum(g(s) for x in s.log)"),
+        "while a loop goes over s.log; note what is to be done",
+    ),
     "for with a step": (body("for i in range(0, 9, 2):", "    s.x = i"), "loops are `for name in range(stop)`"),
     "for with else": (body("for i in range(3):", "    s.x = i", "else:", "    s.x = 1"), "without else"),
     "unreachable after return": (body("return a", "s.x = 1"), "this line is never reached"),

@@ -327,6 +327,28 @@ def pair(s) -> Pair:
 def taken(s, p):
     """Take."""
     append(s.pairs, p)
+
+def bump(s):
+    """Count, and return the count."""
+    s.x += 1
+    return s.x
+
+def bumped(s) -> Pair:
+    """Count, and return a pair."""
+    return Pair(bump(s), 1)
+
+def takes(s, a, p):
+    """Take."""
+    append(s.pairs, p)
+
+@dataclass
+class Doubled:
+    """A record whose constructor does more."""
+
+    one: int = field(Range(0, 3))
+
+    def __post_init__(self):
+        self.one *= 2
 '''
 REFUSED = {
     "a record as a number": (
@@ -346,7 +368,8 @@ REFUSED = {
         "p has no field three that holds a number; it has one",
     ),
     "a value twice": (["append(s.pairs, Pair(1, one=2))"], "a field of Pair has two values"),
-    "too many values": (["append(s.pairs, Pair(1, 2, 3))"], "Pair has 2 fields"),
+    "too many values": (["append(s.pairs, Pair(1, 2, 3))"], "Pair has 2 fields by position"),
+    "a constructor of its own": (["append(s.twice, Doubled(1))"], "Doubled has a constructor of its own"),
     "an initial value by a bound": (
         ["append(s.late, Late())"],
         "the initial value of Late.one depends on a bound",
@@ -366,6 +389,7 @@ REFUSED = {
     "deep in an expression": (["return a > 1 and has(s.pairs, pair(s))"], "give pair(s) a name first, in a line of its own"),
     "a copy of what": (["p = copy_of(s.last)", "return p.one"], "say what is copied, `entry: Entry = copy_of(s.log[0])`"),
     "a copy of what holds more": (["p: Log = copy_of(s.log)", "return p.last"], "copy_of() is of records whose fields all do"),
+    "fields beside those in it": (["append(s.pairs, Pair(1, 2), one=1)"], "give Pair(1, 2) a name first, or these fields in it"),
     "too many arguments": (["taken(s, a, Pair(1, 2))"], "taken() takes 2 arguments"),
     "more than numbers overwritten": (["assign(s.log, Log(1))"], "Log has fields that hold no number; assign to its fields"),
 }
@@ -379,6 +403,36 @@ def test_refused(lines: list[str], message: str, tmp_path: Path) -> None:
         source_of(module.f)
 
     assert message in str(raised.value) and ": in f: " in str(raised.value)
+
+
+WRITES = {
+    "another order than that of the fields": ["p = Pair(two=bump(s), one=s.x)", "return p.one"],
+    "the test of a choice": ["p = Pair(1, 2) if bump(s) > 1 else Pair(2, 1)", "return p.one"],
+    "a branch of a choice": ["p = Pair(bump(s), 2) if s.x > 1 else Pair(2, 1)", "return p.one"],
+    "a comparison": ["return Pair(1, bump(s)) == s.last"],
+    "the place of a comparison": ["return Pair(1, 2) == s.pairs[bump(s)]"],
+    "the place of a copy": ["p: Pair = copy_of(s.pairs[bump(s)])", "return p.one"],
+    "the place of a copied value": ["assign(s.pairs[bump(s)], Pair(1, 2))"],
+    "what is in front of it": ["takes(s, s.x, bumped(s))"],
+    "a call in front of it": ["takes(s, bump(s), pair(s))"],
+    "a condition that is asked twice": ["return max((x for x in s.log if bump(s) > 1), default=0)"],
+    "the operand of abs": ["return abs(bump(s))"],
+}
+
+
+@pytest.mark.parametrize("lines", WRITES.values(), ids=WRITES)
+def test_what_is_read_twice_changes_nothing(lines: list[str], tmp_path: Path) -> None:
+    """A call that changes the state is refused where readers evaluate it more often than Python does, or in another order."""
+    module = module_of(tmp_path, RECORDS + body(*lines))
+    with pytest.raises(SpecError, match=r"in f: bump(ed)?\(\) changes the state; give what it returns a name first"):
+        source_of(module.f)
+
+
+def test_a_record_that_is_made_by_what_counts(tmp_path: Path) -> None:
+    """Where the order is that of Python, a function that changes the state may make a record, or a field of one."""
+    lines = ["p = Pair(bump(s), s.x)", "q = bumped(s)", "taken(s, bumped(s))", "if has(s.set, q):", "    s.x = p.one"]
+
+    assert source_of(module_of(tmp_path, RECORDS + body(*lines)).f).writes
 
 
 def test_a_variant_hides_no_function(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -100,6 +100,33 @@ def test_engines_agree() -> None:
 
     assert (ours.distinct, ours.depth, ours.digest) == (theirs.distinct, theirs.depth, theirs.digest)
     assert ours.distinct > 50 and list(ours.findings) == list(theirs.findings) == ["NoSum"]
+
+
+def turned(s: Marks) -> int:
+    """Make the colour green, and return the number that it was."""
+    former = s.colour
+    s.colour = Colour.GREEN
+    return former
+
+
+def turn(s: Marks, a: int) -> None:
+    """Append, and change the colour while cases are tried."""
+    append(s.log, a)
+    match s.colour:
+        case Colour.RED if turned(s) == a:
+            s.x = 1
+        case Colour.GREEN:
+            s.x = 2
+        case _:
+            s.colour = Colour.RED
+
+
+def test_a_case_may_change_the_subject() -> None:
+    """What is matched is read once, although a guard of a case changes it; TLA+ has no such function."""
+    spec = replace(MARKS, rules=(Rule("Turn", "world", "{a}", "", (turn,), {"a": Range(0, 3)}, (has_room,)),), properties=())
+    ours, theirs = (engine.explore(spec, {}, everything=True) for engine in (embedded, oracle))
+
+    assert ours.distinct > 5 and ours.digest == theirs.digest
 
 
 class Odd(enum.IntEnum):

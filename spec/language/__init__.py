@@ -188,7 +188,8 @@ class _Reader:
             self.refuse(self.tree, "it may end without returning a value; end it with a return")
         inner = {callee: self.inner(callee) for callee in reading.calls}
         for asked in reading.asked:
-            reading.check(asked, inner[asked.callee].results, inner[asked.callee].moves, inner[asked.callee].resizes)
+            source = inner[asked.callee]
+            reading.check(asked, source.results, source.writes, source.moves, source.resizes)
         fires = dict.fromkeys([*reading.fires, *(pair for source in inner.values() for pair in source.fires)])
         return Source(
             function=self.function,

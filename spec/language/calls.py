@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from kafka_spec.spec.language import domain, tree
-from kafka_spec.spec.language.reading import RECORD_CLASS, LaterCheck, Reading
+from kafka_spec.spec.language.reading import READS_ONLY, RECORD_CLASS, LaterCheck, Reading, read_only
 from kafka_spec.spec.language.words import (
     ARGUMENTS,
     BUILTINS,
@@ -57,6 +57,8 @@ class CallReader:
         if isinstance(callee, str):
             arguments = tuple(self.values.value(argument, known) for argument in node.args)
             return tree.Primitive(callee, arguments, line=node.lineno)
+        if callee is abs:
+            read_only(*node.args)
         given = self.given(node, callee, known)
         if callee in READERS or callee in BUILTINS:
             return _NODES[callee](given, node.lineno)
@@ -132,7 +134,8 @@ class CallReader:
         if len(arguments) != callee.__code__.co_argcount:
             reading.refuse(node, f"{name}() takes {callee.__code__.co_argcount} arguments")
         reading.calls[callee] = None
-        reading.asked.append(LaterCheck(node, callee, name, whole, results, reading.resized_by(None)))
+        reads_only = getattr(node, READS_ONLY, False)
+        reading.asked.append(LaterCheck(node, callee, name, whole, results, reading.resized_by(None), reads_only))
         return tree.Call(callee, name, arguments, line=node.lineno)
 
     def fire(self, node: ast.Call, known: set[str]) -> tree.Fire:

@@ -170,7 +170,7 @@ class ExpressionReader:
 
     def loops(self, node: ast.GeneratorExp, known: set[str]) -> tuple[tuple[tree.Loop, ...], tree.Expression]:
         """Read a generator: its loops with their conditions, and what it gives."""
-        known, loops = set(known), []
+        known, loops, around = set(known), [], self.reading.over_items
         for loop in node.generators:
             if loop.is_async or not isinstance(loop.target, ast.Name):
                 self.reading.refuse(node, "a generator gives a name to each item: `... for name in ...`")
@@ -179,8 +179,12 @@ class ExpressionReader:
                 self.reading.refuse(node, f"{name} has a value already; give the item a name of its own")
             over = self.over(node, loop.iter, known)
             known |= {name}
+            if isinstance(over, tree.Items):
+                self.reading.over_items = [*self.reading.over_items, loop.iter]
             loops.append(tree.Loop(name, over, self.values(loop.ifs, known), line=loop.target.lineno))
-        return tuple(loops), self.value(node.elt, known)
+        item = self.value(node.elt, known)
+        self.reading.over_items = around
+        return tuple(loops), item
 
 
 def _named(of: ast.expr) -> str:

@@ -15,6 +15,18 @@ RECORD_CLASS = "record_class"
 """The attribute of a node of Python that names the class of a record, where only its fields are written (record_values.py)."""
 
 
+READS_ONLY = "reads_only"
+"""The attribute of a call in an expression that readers evaluate more than once, or in another order than Python does."""
+
+
+def read_only(*nodes: ast.AST) -> None:
+    """Let no call in these expressions change the state: they are evaluated more often, or in another order, than as written."""
+    for node in nodes:
+        for part in ast.walk(node):
+            if isinstance(part, ast.Call):
+                setattr(part, READS_ONLY, True)
+
+
 @dataclass(frozen=True)
 class LaterCheck:
     """A call of a function: whether it stands alone, how many values are needed (-1: any number), and the items it loops over."""
@@ -25,6 +37,8 @@ class LaterCheck:
     whole: bool
     results: int
     items: str
+    reads_only: bool
+    """Whether the function may not change the state."""
 
 
 class Reading:
@@ -93,8 +107,10 @@ class Reading:
         """Refuse what may move items inside of an expression: Python and machine code then read different ones."""
         self.refuse(node, "this call may move items while an expression reads them; give it a line of its own")
 
-    def check(self, asked: LaterCheck, results: int, moves: bool, resizes: bool) -> None:
-        """Refuse a call of a function that returns so many values, and may move or resize items, where that must not be."""
+    def check(self, asked: LaterCheck, results: int, writes: bool, moves: bool, resizes: bool) -> None:
+        """Refuse a call of a function that returns so many values, and may write, move or resize, where that must not be."""
+        if asked.reads_only and writes:
+            self.refuse(asked.node, f"{asked.name}() changes the state; give what it returns a name first, in a line of its own")
         if not asked.whole and moves:
             self.refuse_moving(asked.node)
         if asked.items and resizes:

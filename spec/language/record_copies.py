@@ -6,6 +6,7 @@ import ast
 import copy
 
 from kafka_spec.spec.language import domain
+from kafka_spec.spec.language.reading import read_only
 from kafka_spec.spec.language.record_names import class_named, field_at, meaning, text_of
 from kafka_spec.spec.language.shorthand import Refuse, name_at
 from kafka_spec.spec.language.words import Function
@@ -26,6 +27,7 @@ def with_copies(tree: ast.FunctionDef, function: Function, refuse: Refuse) -> as
                 refuse(call, _COPIES)
             if len(domain.number_fields(cls)) < len(domain.fields_of(cls)):
                 refuse(node, f"{cls.__name__} has fields that hold no number; copy_of() is of records whose fields all do")
+            read_only(call.args[0])
             fields = [
                 ast.keyword(field, ast.copy_location(field_at(copy.deepcopy(call.args[0]), field, cls), call))
                 for field in domain.number_fields(cls)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from kafka_spec.spec.language import domain
-from kafka_spec.spec.language.reading import RECORD_CLASS
+from kafka_spec.spec.language.reading import RECORD_CLASS, read_only
 from kafka_spec.spec.language.record_copies import with_copies
 from kafka_spec.spec.language.record_names import RecordNames, class_named, class_returned, field_at, meaning, names_for, variant_of
 from kafka_spec.spec.language.shorthand import Refuse, every_name, free_name, name_at, number_at, tuple_at
@@ -107,6 +107,7 @@ class _Expanding(ast.NodeTransformer):
             case ast.Name(id=name):
                 return {field: name_at(own, node) for field, own in self.records[name].fields.items()}
             case ast.IfExp(test=test, body=yes, orelse=no):
+                read_only(node)
                 asked, first, second = self.visit(test), self.fields_of(yes), self.fields_of(no)
                 return {field: ast.copy_location(ast.IfExp(asked, first[field], second[field]), node) for field in first}
             case ast.Call() if domain.is_record_class(cls := self.meaning(getattr(node.func, "id", ""))):
@@ -116,9 +117,12 @@ class _Expanding(ast.NodeTransformer):
     def fields_given(self, node: ast.Call, cls: type) -> dict[str, ast.expr]:
         """Return the fields of a record that is made here; those without a value have their initial one."""
         numbers, every = domain.number_fields(cls), domain.fields_of(cls)
-        if len(node.args) > len(every):
-            self.refuse(node, f"{cls.__name__} has {len(every)} fields")
-        given = {**dict(zip(every, node.args, strict=False)), **{str(one.arg): one.value for one in node.keywords}}
+        positions = domain.positional_fields(cls)
+        if positions is None:
+            self.refuse(node, f"{cls.__name__} has a constructor of its own; a record that is a value is made of its fields")
+        if len(node.args) > len(positions):
+            self.refuse(node, f"{cls.__name__} has {len(positions)} fields by position")
+        given = {**dict(zip(positions, node.args, strict=False)), **{str(one.arg): one.value for one in node.keywords}}
         if len(given) < len(node.args) + len(node.keywords):
             self.refuse(node, f"a field of {cls.__name__} has two values")
         for field in given:
@@ -126,6 +130,8 @@ class _Expanding(ast.NodeTransformer):
                 self.refuse(node, f"{cls.__name__} has no field {field}; it has {', '.join(every)}")
             if field not in numbers:
                 self.refuse(node, f"{cls.__name__}.{field} holds no number; store the record first, and fill {field} there")
+        if list(given) != [field for field in every if field in given]:
+            read_only(node)
         found = {}
         for field, initial in numbers.items():
             if field in given:
@@ -195,15 +201,17 @@ class _Expanding(ast.NodeTransformer):
     def named_first(self, node: ast.expr | None) -> list[ast.stmt]:
         """Give names to the records that functions return and a call takes that is a whole line or test; return the statements.
 
-        These calls are then made before what else the line computes, so nothing else in it may be a call.
+        Such a function runs before the arguments that precede it, so neither may change the state then.
         """
         while isinstance(node, ast.UnaryOp):
             node = node.operand
-        if not isinstance(node, ast.Call) or any(isinstance(part, ast.Call) for one in node.args for part in _inside(one)):
-            return []
-        statements = []
+        statements: list[ast.stmt] = []
+        if not isinstance(node, ast.Call):
+            return statements
         for place, argument in enumerate(node.args):
             if self.is_call(argument) and (cls := self.class_of(argument)) is not None:
+                if not all(isinstance(one, ast.Name | ast.Constant) for one in node.args[:place]):
+                    read_only(*node.args[:place], argument)
                 name = free_name("given", self.taken)
                 self.records[name] = self.names(name, cls)
                 statements.append(self.assigned(list(self.records[name].fields.values()), argument))
@@ -214,6 +222,7 @@ class _Expanding(ast.NodeTransformer):
         """Return the statements that copy a record into the state: all is read before anything is written."""
         if len(domain.number_fields(cls)) < len(domain.fields_of(cls)):
             self.refuse(node, f"{cls.__name__} has fields that hold no number; assign to its fields, one after the other")
+        read_only(place)
         read: list[ast.stmt] = []
         for part in ast.walk(place):
             if isinstance(part, ast.Subscript) and not isinstance(part.slice, ast.Name | ast.Constant):
@@ -233,6 +242,8 @@ class _Expanding(ast.NodeTransformer):
             self.refuse(node, f"{meant.__name__}(...) is a record that is not in the state, and no number; {USES}")
         if meant in WITH_FIELDS and len(node.args) > 1 and self.class_of(node.args[-1]) is not None:
             setattr(node, RECORD_CLASS, self.class_of(node.args[-1]))
+            if not isinstance(node.args[-1], ast.Name) and node.keywords:
+                self.refuse(node, f"give {ast.unparse(node.args[-1])} a name first, or these fields in it")
             given = {**self.fields_of(node.args.pop()), **{str(one.arg): self.visit(one.value) for one in node.keywords}}
             node.args = [self.visit(argument) for argument in node.args]
             node.keywords = [ast.keyword(field, value) for field, value in given.items()]
@@ -283,6 +294,7 @@ class _Expanding(ast.NodeTransformer):
             self.refuse(node, "two records are compared with == or !=; for `in` a set of records write has(set, record)")
         if len(domain.number_fields(cls)) < len(domain.fields_of(cls)):
             self.refuse(node, f"{cls.__name__} has fields that hold no number; compare those that matter")
+        read_only(node)
         left, right = (self.compared(side, cls) for side in sides)
         equal = [ast.Compare(left[field], [ast.Eq()], [right[field]]) for field in domain.number_fields(cls)]
         every: ast.expr = equal[0] if len(equal) == 1 else ast.BoolOp(ast.And(), list(equal))
@@ -312,11 +324,6 @@ def _assigned(node: ast.AST) -> Iterator[tuple[ast.Name, ast.expr]]:
             yield target, value
         case ast.AnnAssign(target=ast.Name() as target, value=ast.expr() as value):
             yield target, value
-
-
-def _inside(node: ast.expr) -> Iterator[ast.AST]:
-    """Yield what is inside the arguments of a call, or inside an expression that is none."""
-    return (part for one in (node.args if isinstance(node, ast.Call) else [node]) for part in ast.walk(one))
 
 
 def _statements(visited: Any) -> list[ast.stmt]:

@@ -11,6 +11,7 @@ import copy
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from kafka_spec.spec.language.reading import read_only
 from kafka_spec.spec.language.words import Function, is_defined, resolve
 
 Refuse = Callable[[ast.AST, str], NoReturn]
@@ -123,6 +124,7 @@ class _WritingOut(ast.NodeTransformer):
             return node
         (generator,) = node.args
         assert isinstance(generator, ast.GeneratorExp)
+        read_only(*generator.generators)
         some = ast.GeneratorExp(ast.Constant(1), copy.deepcopy(generator.generators))
         node.keywords = []
         return ast.copy_location(ast.IfExp(ast.Call(name_at("any", node), [some], []), node, default), node)
@@ -131,7 +133,7 @@ class _WritingOut(ast.NodeTransformer):
         self.generic_visit(node)
         first: list[ast.stmt] = []
         subject = node.subject
-        if not isinstance(subject, ast.Name | ast.Attribute | ast.Subscript):
+        if not isinstance(subject, ast.Name):  # a guard of a case may change what else it is
             name = free_name("matched", self.taken)
             first = [ast.copy_location(ast.Assign([name_at(name, subject, ast.Store())], subject), node)]
             subject = name_at(name, subject)

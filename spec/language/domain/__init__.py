@@ -53,6 +53,7 @@ from kafka_spec.spec.language.domain.records import (
     is_record_class,
     message,
     number_fields,
+    positional_fields,
     tagged,
 )
 from kafka_spec.spec.language.domain.scalars import Domain, Flag, Member, MemberOrNone, OneOf, Range, StateOf, Subset
@@ -159,6 +160,7 @@ __all__ = [
     "path_of",
     "plain_value",
     "pop_first",
+    "positional_fields",
     "present",
     "put",
     "remove",

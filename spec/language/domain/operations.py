@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from kafka_spec.spec.language.domain.limits import BadAccess, Bound, OutOfBound, OutOfDomain
-from kafka_spec.spec.language.domain.records import number_fields
+from kafka_spec.spec.language.domain.records import is_record_class, number_fields
 from kafka_spec.spec.language.domain.types import (
     ELEMENT,
     Array,
@@ -75,11 +75,13 @@ def item_given(type_: Sequence, values: tuple[Any, ...], fields: dict[str, int],
 
 
 def copy_of(record: Copied) -> Copied:
-    """Return a record with the contents of one in the state; it does not change when that does.
+    """Return a record with the contents of one, which may be in the state; it does not change when that does.
 
     Raises:
         BadAccess: a field of it holds no number.
     """
+    if is_record_class(type(record)) and not hasattr(record, "__type__"):
+        return record
     type_ = type_of(record)
     if number_fields(type_.cls).keys() != type_.fields.keys():
         raise BadAccess(f"copy_of(): {type_.cls.__name__} has fields that hold no number")

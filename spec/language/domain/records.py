@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
@@ -173,6 +174,14 @@ def is_record_class(value: object) -> bool:
 def fields_of(cls: type) -> tuple[str, ...]:
     """Return the names of the fields of a record."""
     return tuple(one.name for one in _fields(cls))
+
+
+def positional_fields(cls: type) -> tuple[str, ...] | None:
+    """Return the fields that the constructor of a record takes by position; None if it does more than to store fields."""
+    parameters = inspect.signature(cls).parameters
+    if hasattr(cls, "__post_init__") or set(parameters) != set(fields_of(cls)) or "__init__" not in vars(cls):
+        return None
+    return tuple(name for name, one in parameters.items() if one.kind is one.POSITIONAL_OR_KEYWORD)
 
 
 def number_fields(cls: type) -> dict[str, int | None]:
