@@ -7,7 +7,7 @@ from functools import partial
 from kafka_spec.spec.vocabulary.table import Check, Untestable
 
 NOTHING_COMMITTED = Untestable(
-    "a leader of PullRaft commits an entry when it sends the one behind it, and there is none",
+    "a leader of PullRaft commits an entry only when it sends the next one, and there is none",
     ("LeaderHasAllAckedValues", "NoLogDivergence"),
 )
 
