@@ -164,16 +164,16 @@ def test_the_leader_answers_producers(cluster: Cluster) -> None:
 def test_init_producer_id_on_the_wire(version: int) -> None:
     """InitProducerId is read in every version that is served, and its answer is what a client reads."""
     fields = {"transactional_id": None, "transaction_timeout": 1, "producer_id": -1, "producer_epoch": -1}
-    received = apis.decode_request(entities.write_request(22, version, 3, "client", fields))
+    received = apis.BROKER_ON_ZOOKEEPER.decode_request(entities.write_request(22, version, 3, "client", fields))
     assert received.message == InitProducerIdRequest(None)
-    written = apis.encode_answer(received, InitProducerIdResponse(OK, 5, 0))
+    written = apis.BROKER_ON_ZOOKEEPER.encode_answer(received, InitProducerIdResponse(OK, 5, 0))
     correlation, entity = entities.read_answer(22, version, written[4:])
     assert (correlation, entity.error_code, entity.producer_id, entity.producer_epoch) == (3, 0, 5, 0)
 
 
 def test_allocate_producer_ids_on_the_wire() -> None:
     """AllocateProducerIds, which brokers of 3.0 and later send to the controller."""
-    received = apis.decode_request(entities.write_request(67, 0, 3, "1", {"broker_id": 1, "broker_epoch": 50}))
+    received = apis.BROKER_ON_ZOOKEEPER.decode_request(entities.write_request(67, 0, 3, "1", {"broker_id": 1, "broker_epoch": 50}))
     assert received.message == AllocateProducerIdsRequest(1, 50)
-    _, entity = entities.read_answer(67, 0, apis.encode_answer(received, AllocateProducerIdsResponse(OK, 2000, 1000))[4:])
+    _, entity = entities.read_answer(67, 0, apis.BROKER_ON_ZOOKEEPER.encode_answer(received, AllocateProducerIdsResponse(OK, 2000, 1000))[4:])
     assert (entity.producer_id_start, entity.producer_id_len) == (2000, 1000)

@@ -125,12 +125,12 @@ def test_on_the_wire(protocol: str, ids: dict[str, str]) -> None:
     """What a leader sends is what a controller reads, and so is the answer; a topic has its id where it is known, from 3.9 on."""
     proposal = Leadership(1, 4, (1, 3), 9, -1)
     request = AlterIsrRequest(1, 50, {P: proposal}, ids)
-    received = apis.decode_request(apis.encode_request(request, 3, PROTOCOLS[protocol])[4:])
+    received = apis.BROKER_ON_ZOOKEEPER.decode_request(apis.encode_request(request, 3, PROTOCOLS[protocol])[4:])
     (read,) = received.message.partitions
     assert received.message.partitions[read] == proposal
     assert received.head.version == (2 if ids and protocol == "3.9" else {"3.9": 1}.get(protocol, 0))
     assert (read == P) == (received.head.version < 2)
     answers: list[Any] = [replace(proposal, version=10), ErrorCode.FENCED_LEADER_EPOCH]
     for answer in answers:
-        sent = apis.encode_answer(received, AlterIsrResponse(OK, {read: answer}))
+        sent = apis.BROKER_ON_ZOOKEEPER.encode_answer(received, AlterIsrResponse(OK, {read: answer}))
         assert apis.decode_answer(request, sent[4:], PROTOCOLS[protocol]) == (3, AlterIsrResponse(OK, {P: answer}))

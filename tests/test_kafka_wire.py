@@ -185,7 +185,7 @@ def test_requests_arrive_as_they_were_sent(kind: type, protocol: InterBrokerProt
         request = replace(request, partitions={p: replace(one, last_fetched_epoch=last) for p, one in request.partitions.items()})
     frame = apis.encode_request(request, correlation, protocol)
     assert apis.LENGTH.unpack(frame[:4]) == (len(frame) - 4,)
-    received = apis.decode_request(frame[4:])
+    received = apis.BROKER_ON_ZOOKEEPER.decode_request(frame[4:])
     if kind in apis.LAST_WITH_NAMES:
         has_names = protocol.versions[kind] <= apis.LAST_WITH_NAMES[kind]
         request = replace(request, topic_ids={}, partitions=request.partitions if has_names else without_names(request.partitions))
@@ -202,19 +202,19 @@ def test_answers_arrive_as_they_were_sent(kind: type, protocol: InterBrokerProto
     """An answer is read as what was written, with the correlation id of its request, and with the names of topics."""
     answer = data.draw(ANSWERS[kind])
     request = under(protocol, data.draw(REQUESTS[kind]), getattr(answer, "partitions", ()))
-    received = apis.decode_request(apis.encode_request(request, 7, protocol)[4:])
+    received = apis.BROKER_ON_ZOOKEEPER.decode_request(apis.encode_request(request, 7, protocol)[4:])
     if kind is LeaderAndIsrRequest:
         answer = replace(answer, partitions={p: data.draw(codes) for p in request.partitions})  # as a broker answers
     reported = answer
     if kind in apis.LAST_WITH_NAMES and protocol.versions[kind] > apis.LAST_WITH_NAMES[kind]:
         reported = replace(answer, partitions=without_names(answer.partitions))
-    assert apis.decode_answer(request, apis.encode_answer(received, reported)[4:], protocol) == (7, answer)
+    assert apis.decode_answer(request, apis.BROKER_ON_ZOOKEEPER.encode_answer(received, reported)[4:], protocol) == (7, answer)
 
 
 def test_a_fetch_of_a_topic_without_an_id_has_names() -> None:
     """A broker that does not know the id of a topic yet fetches by names, in version 12, whatever the protocol is."""
     request = FetchRequest(1, 50, {P0: FetchPosition(3, 1), Q0: FetchPosition(4, 1)}, topic_ids={"orders": topic_id("orders")})
-    received = apis.decode_request(apis.encode_request(request, 7, PROTOCOLS["3.9"])[4:])
+    received = apis.BROKER_ON_ZOOKEEPER.decode_request(apis.encode_request(request, 7, PROTOCOLS["3.9"])[4:])
     assert received.head.version == 12
     assert received.message == replace(request, broker_epoch=-1, topic_ids={})
 
@@ -225,9 +225,9 @@ def test_a_divergence_is_told_in_every_version(version: int) -> None:
     protocol = replace(PROTOCOLS["3.9"], versions={**PROTOCOLS["3.9"].versions, FetchRequest: version})
     request = under(protocol, FetchRequest(1, 50, {P0: FetchPosition(3, 1, 100, 0), P1: FetchPosition(3, 1, 100, 0)}))
     answer = FetchResponse({P0: Fetched(OK, 2, 0, diverging=EpochEnd(OK, 0, 2)), P1: Fetched(OK, 2, 0)})
-    received = apis.decode_request(apis.encode_request(request, 7, protocol)[4:])
+    received = apis.BROKER_ON_ZOOKEEPER.decode_request(apis.encode_request(request, 7, protocol)[4:])
     reported = answer if version == 12 else FetchResponse(without_names(dict(answer.partitions)))
-    assert apis.decode_answer(request, apis.encode_answer(received, reported)[4:], protocol) == (7, answer)
+    assert apis.decode_answer(request, apis.BROKER_ON_ZOOKEEPER.encode_answer(received, reported)[4:], protocol) == (7, answer)
 
 
 @pytest.mark.parametrize("version", range(4))
@@ -269,12 +269,12 @@ def test_alter_isr_is_served(
         for partition, one in proposed.items()
     ]
     sent = entities.write_request(56, version, 7, "1", {"broker_id": broker, "broker_epoch": epoch, "topics": fields})
-    received = apis.decode_request(sent)
+    received = apis.BROKER_ON_ZOOKEEPER.decode_request(sent)
     known = {partition: replace(one, leader=broker, controller_epoch=-1) for partition, one in proposed.items()}
     if version >= 2:
         known, answered = without_names(known), without_names(answered)
     assert received.message == AlterIsrRequest(broker, epoch, known)
-    answer = apis.encode_answer(received, AlterIsrResponse(error, answered))
+    answer = apis.BROKER_ON_ZOOKEEPER.encode_answer(received, AlterIsrResponse(error, answered))
     correlation, entity = entities.read_answer(56, version, answer[4:])
     assert (correlation, code_of(entity.error_code)) == (7, error)
     read = {
@@ -304,9 +304,9 @@ def test_leader_and_isr_bytes() -> None:
 
 def test_api_versions_of_an_unknown_version() -> None:
     """ApiVersions in a version that is not served is answered in version 0 with UNSUPPORTED_VERSION and the list, as by Kafka."""
-    received = apis.decode_request(b"\x00\x12\x00\x63" + (5).to_bytes(4, "big") + b"\xff" * 9)
+    received = apis.BROKER_ON_ZOOKEEPER.decode_request(b"\x00\x12\x00\x63" + (5).to_bytes(4, "big") + b"\xff" * 9)
     assert received.message is None
-    correlation, answer = entities.read_answer(18, 0, apis.api_versions(received.head)[4:])
+    correlation, answer = entities.read_answer(18, 0, apis.BROKER_ON_ZOOKEEPER.api_versions(received.head)[4:])
     assert (correlation, int(answer.error_code)) == (5, ErrorCode.UNSUPPORTED_VERSION)
     assert {int(one.api_key) for one in answer.api_keys} == {0, 1, 2, 3, 4, 5, 6, 7, 18, 22, 23, 56, 67}
 
@@ -322,12 +322,12 @@ def test_metadata_in_every_version(version: int) -> None:
         {"topics": [{"name": "orders", "topic_id": None}], "allow_auto_topic_creation": True,
          "include_cluster_authorized_operations": False, "include_topic_authorized_operations": False},
     )  # fmt: skip
-    received = apis.decode_request(request)
+    received = apis.BROKER_ON_ZOOKEEPER.decode_request(request)
     assert received.message == MetadataRequest(("orders",))
     held = PartitionMetadata(ErrorCode.NONE, Leadership(2, 5, (2, 1), 9, 3), (1, 2), ())
     answer = Metadata((BrokerRegistration(2, (Endpoint("h", 9092),)),), 2, {P0: held}, {"no": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION})
     answer = replace(answer, topic_ids={"orders": topic_id("orders")})
-    _, entity = entities.read_answer(3, version, apis.encode_answer(received, answer)[4:])
+    _, entity = entities.read_answer(3, version, apis.BROKER_ON_ZOOKEEPER.encode_answer(received, answer)[4:])
     assert [(one.node_id, one.host, one.port) for one in entity.brokers] == [(2, "h", 9092)]
     first, second = entity.topics
     (partition,) = first.partitions
@@ -341,7 +341,7 @@ def test_all_topics_are_asked_for() -> None:
     """An empty list asks for all topics in version 0, and for none from version 1 on, where null asks for all."""
     for version, topics, wanted in ((0, (), None), (1, (), ()), (1, None, None)):
         request = entities.write_request(3, version, 1, "c", {"topics": topics})
-        assert apis.decode_request(request).message == MetadataRequest(wanted)
+        assert apis.BROKER_ON_ZOOKEEPER.decode_request(request).message == MetadataRequest(wanted)
 
 
 def test_an_incomplete_batch_is_cut_off() -> None:
@@ -387,14 +387,14 @@ async def with_peer(peer: Peer, use: Callable[[KafkaConnection], Awaitable[None]
 
 def answered(received: apis.Received, answer: object) -> bytes:
     """Return an answer as a frame."""
-    return apis.encode_answer(received, answer)
+    return apis.BROKER_ON_ZOOKEEPER.encode_answer(received, answer)
 
 
 def test_requests_of_one_connection_are_answered_in_order() -> None:
     """Two requests in flight get their own answers, which come in the order of the requests."""
 
     async def peer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        first, second = [apis.decode_request(await frame(reader)) for _ in range(2)]
+        first, second = [apis.BROKER_ON_ZOOKEEPER.decode_request(await frame(reader)) for _ in range(2)]
         writer.write(answered(first, DONE) + answered(second, ControllerResponse(ErrorCode.STALE_BROKER_EPOCH)))
         await writer.drain()
         writer.close()
@@ -425,7 +425,7 @@ def test_a_strange_answer_closes_the_connection(garbage: str) -> None:
     """After bytes that are not the next answer nobody knows what follows: all waiting calls end with None."""
 
     async def peer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        received = apis.decode_request(await frame(reader))
+        received = apis.BROKER_ON_ZOOKEEPER.decode_request(await frame(reader))
         right = answered(received, DONE)
         strange = {
             "wrong correlation": right[:4] + b"\x00\x00\x00\x63" + right[8:],
@@ -589,7 +589,7 @@ def test_garbage_closes_its_connection_alone() -> None:
     for _ in range(3_000):
         data = damaged()
         with suppress(entities.NotAMessage, apis.Unserved):  # the only errors that the listener expects
-            apis.decode_request(data)
+            apis.BROKER_ON_ZOOKEEPER.decode_request(data)
 
     async def use(address: tuple[str, int]) -> None:
         for _ in range(30):

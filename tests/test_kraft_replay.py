@@ -14,7 +14,7 @@ import pytest
 from edges import fired, replay
 
 from kafka_spec.conformance.kraft_replay.rules import STEPS
-from kafka_spec.impl.kraft import controller, replicas
+from kafka_spec.impl.kraft import controller, controller_memory, replicas
 from kafka_spec.impl.kraft.isr import KRaftAlterPartitionManager
 from kafka_spec.impl.kraft.partition import HostedKRaftPartition
 from kafka_spec.impl.kraft.replicas import KRaftReplicas
@@ -180,7 +180,7 @@ def test_a_rule_without_a_step_is_told() -> None:
 
 def forgets_eligible(patch: pytest.MonkeyPatch) -> None:
     """The controller forgets who may lead once the ISR is empty."""
-    build = controller.build_change
+    build = controller_memory.build_change
 
     def built(*arguments: Any) -> Any:
         found = build(*arguments)
@@ -188,7 +188,7 @@ def forgets_eligible(patch: pytest.MonkeyPatch) -> None:
             return found
         return replace(found, record=replace(found.record, eligible_leader_replicas=()))
 
-    patch.setattr(controller, "build_change", built)
+    patch.setattr(controller_memory, "build_change", built)
 
 
 def lossy_is_kept(patch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from conftest import Command
 
-from kafka_spec.impl.kraft import controller, replicas
+from kafka_spec.impl.kraft import controller, controller_memory, replicas
 from kafka_spec.impl.kraft.metadata_log import TOPIC, MetadataLog
 from kafka_spec.impl.run.faults import parse_faults
 from kafka_spec.impl.run.kraft.faults import KRAFT_FAULTS
@@ -133,13 +133,13 @@ def commits_alone(patch: pytest.MonkeyPatch) -> None:
 
 def forgets_leader_epochs(patch: pytest.MonkeyPatch) -> None:
     """The controller elects without another leader epoch."""
-    build = controller.build_change
+    build = controller_memory.build_change
 
     def built(*arguments: Any) -> Any:
         found = build(*arguments)
         return found if found.record is None else replace(found, record=replace(found.record, leader=-2))
 
-    patch.setattr(controller, "build_change", built)
+    patch.setattr(controller_memory, "build_change", built)
 
 
 @pytest.mark.slow

@@ -14,7 +14,8 @@ from conftest import ROOT
 from kafka_spec.__main__ import main
 from kafka_spec.conformance.kafka_classes import jars
 from kafka_spec.conformance.kafka_clusters.command import TRIED, text_of
-from kafka_spec.conformance.kafka_clusters.run import RealOptions, RealOutcome
+from kafka_spec.conformance.kafka_clusters.outcome import RealOutcome
+from kafka_spec.conformance.kafka_clusters.run import RealOptions
 from kafka_spec.conformance.kafka_clusters.verdict import LogsChecked, broken_for_clients, broken_in_zookeeper, merged
 from kafka_spec.conformance.kafka_clusters.zookeeper_state import SeenEpochs, ZooKeeperState
 from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
@@ -218,7 +219,7 @@ def test_the_summary_names_what_is_broken() -> None:
     outcome = RealOutcome(options, ["reassignment"], 60.0, 10, 9, 9, 4, {1: 100, 2: 0}, LogsChecked(), broken)
     text = text_of(outcome)
     assert not outcome.kept
-    assert "broker 100 (ours), broker 0 (of Kafka)" in text
+    assert "node 100 (ours), node 0 (of Kafka)" in text
     assert "BROKEN: Committed" in text and "record 2" in text and "and 2 more" in text
     stopped = RealOutcome(options, [], 60.0, 10, 9, 9, 4, {}, LogsChecked(), [], "not within 90 s: a leader")
     assert not stopped.kept

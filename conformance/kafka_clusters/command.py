@@ -11,23 +11,27 @@ import logging
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kafka_spec.conformance.kafka_classes.jars import folder_of
-from kafka_spec.impl.command import BROKEN, INCONCLUSIVE, KEPT, find_era, run_folder
+from kafka_spec.conformance.kafka_classes.jars import BROKERS, folder_of
+from kafka_spec.impl.command import BROKEN, INCONCLUSIVE, KEPT, find_era, is_kraft, run_folder
 from kafka_spec.impl.zookeeper.coordination.interface import CoordinationError
 from kafka_spec.spec.optional_dependencies import needing
 from kafka_spec.spec.vocabulary.table import SpecError
 
 if TYPE_CHECKING:
-    from kafka_spec.conformance.kafka_clusters.run import RealOptions, RealOutcome
+    from kafka_spec.conformance.kafka_clusters.outcome import RealOutcome
 
-TRIED = ("2.8.2", "3.9.1")
-"""The versions of Kafka that such a run has been tried with."""
+ON_ZOOKEEPER = ("2.8.2", "3.9.1")
+ON_KRAFT = ("4.1.2", "4.4.0")
+"""The versions of Kafka that such a run has been tried with: with ZooKeeper, and with a controller of KRaft."""
 ERA = "era_2_8"
 """The era of our controllers unless `--era` names another: that of the brokers."""
 LEAST_BROKERS = 3
+FIRST_OF_OURS = 100
+"""The id of our first node; Kafka's brokers count from 0."""
 SHOWN = 3
 """The number of findings listed for one property."""
 NOT_WITH_KAFKA = {
@@ -45,7 +49,9 @@ NOT_WITH_KAFKA = {
 def add_kafka(parser: argparse.ArgumentParser, otherwise: Callable[[argparse.Namespace], int]) -> None:
     """Add the options; a run without `--kafka` is left to `otherwise`."""
     parser.add_argument(
-        "--kafka", choices=TRIED, help="real brokers of this version, led by our controller; `make kafka` fetches the jars"
+        "--kafka",
+        choices=(*ON_ZOOKEEPER, *ON_KRAFT),
+        help="real brokers of this version, led by our controller; `make kafka` fetches the jars",
     )
     parser.add_argument("--mixed", action="store_true", help="with --kafka: our broker hosts replicas beside Kafka's")
     parser.add_argument(
@@ -57,10 +63,8 @@ def add_kafka(parser: argparse.ArgumentParser, otherwise: Callable[[argparse.Nam
 
 def run(options: argparse.Namespace) -> int:
     """Run with real brokers, report the result, and return the exit code."""
-    with needing("kafka"):
-        from kafka_spec.conformance.kafka_clusters.run import run_with_kafka
-
-    asked = _options(options)
+    _refuse_meaningless(options)
+    play = _kraft_run(options) if options.kafka in ON_KRAFT else _zookeeper_run(options)
     for library in ("aiokafka", "kazoo", "asyncio"):  # they must not log lost connections to stderr
         logging.getLogger(library).addHandler(logging.NullHandler())
 
@@ -70,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
 
     try:
         with run_folder(options.data) as folder:
-            outcome = run_with_kafka(asked, folder, say)
+            outcome = play(folder, say)
     except CoordinationError as error:
         print(f"kafka-spec: ZooKeeper was lost: {error}", file=sys.stderr)
         return INCONCLUSIVE
@@ -81,14 +85,16 @@ def run(options: argparse.Namespace) -> int:
     return KEPT if outcome.kept else BROKEN
 
 
-def _options(options: argparse.Namespace) -> RealOptions:
-    """Return the options of a run.
+Play = Callable[[Path, Callable[[str], object]], "RealOutcome"]
+"""A run that has its options: it takes an empty folder, and who receives what happens."""
+
+
+def _refuse_meaningless(options: argparse.Namespace) -> None:
+    """Refuse options of `run` that say nothing to real brokers.
 
     Raises:
-        SpecError: options contradict each other.
+        SpecError: there is one.
     """
-    from kafka_spec.conformance.kafka_clusters.run import RealOptions
-
     for name, option in NOT_WITH_KAFKA.items():
         if getattr(options, name):
             raise SpecError(f"{option} has no meaning with --kafka: the course of such a run is always the same")
@@ -97,11 +103,43 @@ def _options(options: argparse.Namespace) -> RealOptions:
     least = LEAST_BROKERS - options.mixed
     if options.brokers < least:
         raise SpecError(f"--brokers {options.brokers}: with --kafka it takes {least}: one is killed, one is moved to")
+
+
+def _kraft_run(options: argparse.Namespace) -> Play:
+    """Return a run of KRaft.
+
+    Raises:
+        SpecError: an option makes no sense there.
+    """
+    with needing("kafka"):
+        from kafka_spec.conformance.kafka_clusters.kraft_run import ERAS, KRaftOptions, run_with_kraft
+
+    for name in ("mixed", "inter_broker_protocol", "zookeeper"):
+        if getattr(options, name):
+            raise SpecError(f"--{name.replace('_', '-')} is for clusters with ZooKeeper; Kafka {options.kafka} has none")
+    era = find_era(ERAS[options.kafka] if options.era == "fixed" else options.era)
+    if not is_kraft(era):
+        raise SpecError(f"--era {options.era} is one of clusters with ZooKeeper; with --kafka {options.kafka} it is one of KRaft's")
+    folder = folder_of(BROKERS[options.kafka], options.jars)
+    asked = KRaftOptions(options.kafka, folder, options.brokers, options.partitions, era, options.seed)
+    return partial(run_with_kraft, asked)
+
+
+def _zookeeper_run(options: argparse.Namespace) -> Play:
+    """Return a run with ZooKeeper.
+
+    Raises:
+        SpecError: options contradict each other.
+    """
+    with needing("kafka"):
+        from kafka_spec.conformance.kafka_clusters.run import RealOptions, run_with_kafka
+
     era = find_era(ERA if options.era == "fixed" else options.era)
-    folder = folder_of(options.kafka, options.jars)
+    if is_kraft(era):
+        raise SpecError(f"--era {options.era} is one of KRaft; with --kafka {options.kafka} it is one of clusters with ZooKeeper")
     asked = RealOptions(
         options.kafka,
-        folder,
+        folder_of(options.kafka, options.jars),
         options.brokers,
         options.partitions,
         era,
@@ -113,26 +151,24 @@ def _options(options: argparse.Namespace) -> RealOptions:
         asked.protocol  # noqa: B018 - it is looked up again where it is needed
     except SpecError as error:
         raise SpecError(f"--inter-broker-protocol: {error}") from None
-    return asked
+    return partial(run_with_kafka, asked)
 
 
 def text_of(outcome: RealOutcome) -> str:
     """Return the summary of a run."""
     options, logs = outcome.options, outcome.logs
     controllers = ", ".join(
-        f"broker {broker} ({'ours' if broker >= options.brokers else 'of Kafka'})" for broker in outcome.controllers.values()
+        f"node {node} ({'ours' if node >= FIRST_OF_OURS else 'of Kafka'})" for node in outcome.controllers.values()
     )
     lines = [
-        f"Kafka {options.version}, inter-broker protocol {options.protocol.name}, {options.era.name}: "
-        f"{options.brokers} real brokers{' and our broker' * options.mixed}, "
-        f"{options.partitions} partitions, "
-        f"{outcome.seconds:.0f} seconds" + (", stopped before the end" if outcome.stopped else ""),
+        f"{options.title}, {options.partitions} partitions, {outcome.seconds:.0f} seconds"
+        + (", stopped before the end" if outcome.stopped else ""),
         _line("scenes", "; ".join(outcome.scenes)),
         _line("controllers", controllers),
-        _line("elected", f"{outcome.leaders} leader epochs seen in ZooKeeper"),
+        _line("elected", f"{outcome.leaders} leader epochs seen"),
         _line("produced", f"{outcome.produced:,} records with acks=all, {outcome.acknowledged:,} acknowledged"),
         _line("read", f"{outcome.read:,} records by a consumer from the beginning"),
-        _line("logs", f"{logs.transitions} transitions, {logs.followed} requests followed from controller to broker"),
+        _line("logs", logs.text),
     ]
     if outcome.stopped:
         return "\n".join([*lines, _line("verdict", f"INCONCLUSIVE: {outcome.stopped}")]) + "\n"
@@ -157,22 +193,20 @@ def json_of(outcome: RealOutcome) -> str:
             {
                 "schema_version": 1,
                 "kafka": options.version,
-                "inter_broker_protocol": options.protocol.name,
                 "era": options.era.name,
                 "brokers": options.brokers,
-                "mixed": options.mixed,
+                **options.plain(),
                 "partitions": options.partitions,
                 "seconds": round(outcome.seconds, 1),
                 "scenes": outcome.scenes,
                 "kept": outcome.kept,
                 "stopped": outcome.stopped,
-                "controllers": {str(epoch): broker for epoch, broker in outcome.controllers.items()},
+                "controllers": {str(epoch): node for epoch, node in outcome.controllers.items()},
                 "leader_epochs": outcome.leaders,
                 "produced": outcome.produced,
                 "acknowledged": outcome.acknowledged,
                 "read": outcome.read,
-                "transitions": outcome.logs.transitions,
-                "requests_followed": outcome.logs.followed,
+                **outcome.logs.plain(),
                 "broken": [asdict(one) for one in outcome.broken],
             },
             indent=2,

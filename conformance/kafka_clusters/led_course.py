@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
-from kafka_spec.conformance.kafka_clusters.course import FIRST_OF_OURS, Course
+from kafka_spec.conformance.kafka_clusters.zookeeper_course import FIRST_OF_OURS, ZooKeeperCourse
 from kafka_spec.impl.zookeeper.coordination import znodes
 
 
-class LedCourse(Course):
+class LedCourse(ZooKeeperCourse):
     """Our two controllers, which host no replicas, and Kafka's brokers."""
 
     async def conduct(self) -> None:

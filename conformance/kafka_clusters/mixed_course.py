@@ -9,10 +9,11 @@ import asyncio
 from functools import partial
 from typing import Any
 
-from kafka_spec.conformance.kafka_clusters.course import FIRST_OF_OURS, ORDERS, Course
+from kafka_spec.conformance.kafka_clusters.course import ORDERS
 from kafka_spec.conformance.kafka_clusters.kafka_processes import NotSeen, free_port
 from kafka_spec.conformance.kafka_clusters.kcat import has_kcat, kcat_reads, kcat_writes
 from kafka_spec.conformance.kafka_clusters.proxy import Proxy
+from kafka_spec.conformance.kafka_clusters.zookeeper_course import FIRST_OF_OURS, ZooKeeperCourse
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.zookeeper.coordination import znodes
 
@@ -23,7 +24,7 @@ FAULT = 7.0
 """The seconds for which connections are cut or held: longer than clients and followers wait for an answer."""
 
 
-class MixedCourse(Course):
+class MixedCourse(ZooKeeperCourse):
     """Kafka's brokers, and our broker, which hosts replicas."""
 
     def __init__(self, *arguments: Any) -> None:
@@ -103,7 +104,7 @@ class MixedCourse(Course):
     async def _use_tools(self) -> None:
         """Write with kafka-console-producer and read with kafka-console-consumer, which know our broker's address only."""
         address = self.kafka.addresses(FIRST_OF_OURS)
-        self.create_topic(TOOLS, {0: [FIRST_OF_OURS, *self.kafkas]})
+        await self.create_topic(TOOLS, {0: [FIRST_OF_OURS, *self.kafkas]})
         await self.until(f"{TOOLS} has a leader", self.in_sync)
         lines = "".join(f"line {number}\n" for number in range(LINES))
         common = ("--bootstrap-server", address, "--topic", TOOLS)

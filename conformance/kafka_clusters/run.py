@@ -1,4 +1,4 @@
-"""A run with real brokers, from the start of ZooKeeper to the verdict."""
+"""A run with real brokers and ZooKeeper, from the start of ZooKeeper to the verdict."""
 
 from __future__ import annotations
 
@@ -6,26 +6,23 @@ import asyncio
 import secrets
 import time
 from collections.abc import Callable
-from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
 from kafka_spec.conformance.kafka_classes.jars import checked_jars
-from kafka_spec.conformance.kafka_clusters.clients import read_all
-from kafka_spec.conformance.kafka_clusters.course import FIRST_OF_OURS, Course
 from kafka_spec.conformance.kafka_clusters.kafka_processes import KafkaProcesses, NotSeen
 from kafka_spec.conformance.kafka_clusters.led_course import LedCourse
 from kafka_spec.conformance.kafka_clusters.mixed_course import MixedCourse
 from kafka_spec.conformance.kafka_clusters.our_brokers import OurBrokers
+from kafka_spec.conformance.kafka_clusters.outcome import RealOutcome, read_at_rest
 from kafka_spec.conformance.kafka_clusters.verdict import (
     LogsChecked,
-    broken_for_clients,
     broken_in_logs,
     broken_in_zookeeper,
     broken_on_disk,
-    merged,
 )
+from kafka_spec.conformance.kafka_clusters.zookeeper_course import FIRST_OF_OURS, ZooKeeperCourse
 from kafka_spec.impl.kafka_wire.protocols import PROTOCOLS, InterBrokerProtocol, protocol_named
 from kafka_spec.impl.run.verdict import Broken
 from kafka_spec.impl.zookeeper.coordination.admin import Admin
@@ -35,8 +32,6 @@ from kafka_spec.spec.vocabulary.table import Spec, SpecError
 
 NEWEST = {"2.8.2": "2.8", "3.9.1": "3.9"}
 """The newest inter.broker.protocol.version of each version."""
-READING = 60.0
-"""The longest time in seconds in which a consumer has to read everything."""
 
 
 @dataclass(frozen=True)
@@ -67,30 +62,17 @@ class RealOptions:
             raise SpecError(f"Kafka {self.version} knows no inter.broker.protocol.version {found.name}; its newest is {newest}")
         return found
 
-
-@dataclass
-class RealOutcome:
-    """The outcome of a run."""
-
-    options: RealOptions
-    scenes: list[str]
-    seconds: float
-    produced: int
-    acknowledged: int
-    read: int
-    leaders: int
-    """Rises of leader epochs that ZooKeeper showed."""
-    controllers: dict[int, int]
-    """The controller of each controller epoch."""
-    logs: LogsChecked
-    broken: list[Broken] = field(default_factory=list)
-    stopped: str = ""
-    """Why the run was stopped before its end, else empty; then nothing is judged."""
-
     @property
-    def kept(self) -> bool:
-        """Whether the run came to its end and no property was violated."""
-        return not self.stopped and not self.broken
+    def title(self) -> str:
+        """The cluster in words."""
+        return (
+            f"Kafka {self.version}, inter-broker protocol {self.protocol.name}, {self.era.name}: "
+            f"{self.brokers} real brokers{' and our broker' * self.mixed}"
+        )
+
+    def plain(self) -> dict[str, object]:
+        """Return what only clusters with ZooKeeper have, for JSON."""
+        return {"inter_broker_protocol": self.protocol.name, "mixed": self.mixed}
 
 
 def run_with_kafka(options: RealOptions, folder: Path, say: Callable[[str], object]) -> RealOutcome:
@@ -121,7 +103,7 @@ async def _run(
     numbers = [*range(options.brokers), FIRST_OF_OURS, FIRST_OF_OURS + 1]
     ours = OurBrokers(folder, servers, options.era, kafka.ports, kafka.seen_at, numbers, options.protocol)
     admin = Admin(session, Random(options.seed), lambda _: None, 3 if options.protocol.topic_ids else 2)
-    kind = MixedCourse if options.mixed else LedCourse
+    kind: type[ZooKeeperCourse] = MixedCourse if options.mixed else LedCourse
     course = kind(options.brokers, options.partitions, kafka, ours, session, admin, say)
     stopped, broken, logs = "", list[Broken](), LogsChecked()
     try:
@@ -136,14 +118,10 @@ async def _run(
     if not stopped:
         broken += broken_on_disk(course.assigned, kafka.data)
         logs = broken_in_logs(folder)
-    sent = course.history.sent.values()
-    return RealOutcome(
+    return RealOutcome.of(
         options,
-        course.scenes,
-        time.monotonic() - began,
-        len(sent),
-        sum(one.acknowledged for one in sent),
-        sum(len(values) for values in course.history.read.values()),
+        course,
+        began,
         course.seen.elections,
         course.seen.controllers,
         logs,
@@ -152,14 +130,6 @@ async def _run(
     )
 
 
-async def _judged(course: Course, kafka: KafkaProcesses) -> list[Broken]:
+async def _judged(course: ZooKeeperCourse, kafka: KafkaProcesses) -> list[Broken]:
     """Let the cluster become quiet, read everything, and return the violated properties."""
-    broken = [Broken("Recovers", found) for found in await course.rest()]
-    course.assigned = course.zookeeper.assignments()
-    partitions = sorted(course.assigned)
-    earlier = deepcopy(course.history.read)
-    course.history.read.clear()
-    left = await read_all(kafka.addresses(*course.hosts), partitions, course.history, READING)
-    merged(course.history, earlier)
-    course.tell("a consumer has read all partitions from their beginning")
-    return broken + broken_for_clients(course.history, left, partitions) + broken_in_zookeeper(course.zookeeper)
+    return [*await read_at_rest(course, kafka), *broken_in_zookeeper(course.zookeeper)]

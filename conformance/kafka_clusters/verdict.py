@@ -30,6 +30,15 @@ class LogsChecked:
     followed: int = 0
     broken: list[Broken] = field(default_factory=list)
 
+    @property
+    def text(self) -> str:
+        """What was seen, in words."""
+        return f"{self.transitions} transitions, {self.followed} requests followed from controller to broker"
+
+    def plain(self) -> dict[str, object]:
+        """Return what was seen, for JSON."""
+        return {"transitions": self.transitions, "requests_followed": self.followed}
+
 
 def broken_in_zookeeper(state: ZooKeeperState) -> list[Broken]:
     """Return the violated properties that ZooKeeper shows, once the cluster is quiet and all brokers run."""

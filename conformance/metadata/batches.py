@@ -7,23 +7,14 @@ Source: Kafka 3.9 DefaultRecordBatch.java, ControlRecordType.java, RecordsBatchR
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from kafka_spec.impl.kraft.control_records import CONTROL_KEY, VERSION
 from kafka_spec.impl.kraft.record_decoders import UnreadableRecord, decode_content, decode_fields
 from kafka_spec.impl.kraft.record_schemas import CONTROL
-from kafka_spec.impl.log.batches import HEADER, is_sound, look, unpacked
-
-CONTROL_BATCH = 0x20
-"""The attribute of a batch of control records."""
-CONTROL_KEY = struct.Struct(">hh")
-"""The key of a control record: its version and its type."""
-ATTRIBUTES = struct.Struct(">h")
-ATTRIBUTES_AT = 21
-CHECKSUM = struct.Struct(">I")
-CHECKSUM_AT = 17
+from kafka_spec.impl.log.batches import CHECKSUM_AT, HEADER, is_control, is_sound, look, unpacked
 
 
 class MetadataEntry(NamedTuple):
@@ -77,7 +68,7 @@ def _control(one: Any) -> MetadataEntry:
     _, kind = CONTROL_KEY.unpack_from(one.key)
     if kind not in CONTROL:
         return MetadataEntry(one.offset, kind, None)
-    (version,) = ATTRIBUTES.unpack_from(one.value)  # each content begins with its version
+    (version,) = VERSION.unpack_from(one.value)  # each content begins with its version
     return MetadataEntry(one.offset, kind, decode_content(CONTROL[kind], min(version, CONTROL[kind].newest), one.value))
 
 
@@ -107,6 +98,5 @@ def batches_of(data: Any, start: int = 0) -> Iterator[LogBatch | TornTail]:
         if not is_sound(raw):
             yield TornTail(place, end - place, "the checksum of a batch is wrong")
             return
-        (attributes,) = ATTRIBUTES.unpack_from(raw, ATTRIBUTES_AT)
-        yield LogBatch(place, found.base, found.last, found.epoch, found.timestamp, bool(attributes & CONTROL_BATCH), raw)
+        yield LogBatch(place, found.base, found.last, found.epoch, found.timestamp, is_control(raw), raw)
         place += found.size

@@ -8,23 +8,17 @@ Source: Kafka 3.9 ImageWriter.java, RecordsSnapshotWriter.java, PartitionRegistr
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from kafka_spec.conformance.metadata import image as keys
-from kafka_spec.conformance.metadata.batches import (
-    ATTRIBUTES,
-    ATTRIBUTES_AT,
-    CHECKSUM,
-    CHECKSUM_AT,
-    CONTROL_BATCH,
-    CONTROL_KEY,
-)
 from kafka_spec.conformance.metadata.image import Image
 from kafka_spec.conformance.metadata.shapes import FoldedBroker, FoldedPartition
-from kafka_spec.impl.kraft.record_decoders import encode_fields, encode_parts
+from kafka_spec.impl.kraft.control_records import control_batch
+from kafka_spec.impl.kraft.record_decoders import encode_fields
 from kafka_spec.impl.kraft.record_schemas import CONTROL, SCHEMAS
-from kafka_spec.impl.log.batches import build, checksum_of, stamp
+from kafka_spec.impl.log.batches import build, stamp
 
 HEADER, FOOTER = 3, 4
 """The types of control records at the ends of a snapshot."""
@@ -57,28 +51,17 @@ class CheckpointWriter:
 
     def control(self, *records: tuple[int, Any]) -> None:
         """Write a batch of control records; each begins with its version."""
-        encoded = [
-            (CONTROL_KEY.pack(0, key), encode_parts(CONTROL[key].fields, record.schema_version, record)) for key, record in records
-        ]
-        self._write(encoded, CONTROL_BATCH)
+        self._write(control_batch(self._when, records), len(records))
 
     def records(self, records: Iterable[tuple[int, Any]]) -> None:
         """Write records as batches."""
-        held: list[tuple[bytes | None, bytes]] = []
-        for key, record in records:
-            held.append((None, encode_fields(key, record)))
-            if len(held) == RECORDS_IN_BATCH:
-                self._write(held)
-                held = []
-        if held:
-            self._write(held)
+        encoded = ((self._when, None, encode_fields(key, record)) for key, record in records)
+        while held := list(islice(encoded, RECORDS_IN_BATCH)):
+            self._write(build(held), len(held))
 
-    def _write(self, records: Sequence[tuple[bytes | None, bytes]], attributes: int = 0) -> None:
-        batch = build((self._when, key, value) for key, value in records)
-        ATTRIBUTES.pack_into(batch, ATTRIBUTES_AT, attributes)
-        CHECKSUM.pack_into(batch, CHECKSUM_AT, checksum_of(bytes(batch[ATTRIBUTES_AT:])))
+    def _write(self, batch: bytearray, records: int) -> None:
         stamp(batch, self._next, self._epoch)
-        self._next += len(records)
+        self._next += records
         self.data += batch
 
 

@@ -11,11 +11,11 @@ from typing import Any
 
 from kafka_spec.conformance.kafka_classes.jars import BROKERS
 from kafka_spec.conformance.kafka_classes.java import EXCEPTION, Kafka
+from kafka_spec.conformance.kafka_clusters.java_clients import AdminClient, Clients, QuorumSeen
 from kafka_spec.conformance.kafka_clusters.kafka_processes import HOST, ServerProcesses
 from kafka_spec.conformance.kafka_clusters.kafka_proxy import Gate, KafkaProxy
+from kafka_spec.conformance.kafka_clusters.kraft_processes import CLUSTER_ID, KRAFT_SETTINGS
 from kafka_spec.conformance.metadata.batches import LogBatch, batches_of
-from kafka_spec.conformance.reproductions.clients import AdminClient, Clients, QuorumSeen
-from kafka_spec.conformance.reproductions.kraft_cluster import CLUSTER_ID, KRAFT_SETTINGS
 from kafka_spec.conformance.reproductions.real_cluster import ServersOnLoopback, show
 
 VERSIONS = ("4.1.2", "4.4.0")

@@ -20,7 +20,7 @@ from functools import partial
 from typing import NamedTuple
 
 from kafka_spec.conformance.kafka_classes.jars import NEWEST
-from kafka_spec.conformance.reproductions.clients import AdminClient, Described
+from kafka_spec.conformance.kafka_clusters.java_clients import AdminClient, Described
 from kafka_spec.conformance.reproductions.kraft_cluster import KRaftCluster
 from kafka_spec.conformance.reproductions.real_cluster import show
 

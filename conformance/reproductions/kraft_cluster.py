@@ -3,51 +3,14 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 from kafka_spec.conformance.kafka_classes.jars import BROKERS
 from kafka_spec.conformance.kafka_classes.java import EXCEPTION, Kafka
-from kafka_spec.conformance.kafka_clusters.kafka_processes import HOST, SETTINGS, ServerProcesses, free_port
-from kafka_spec.conformance.reproductions.clients import AdminClient, Clients
+from kafka_spec.conformance.kafka_clusters.java_clients import AdminClient, Clients
+from kafka_spec.conformance.kafka_clusters.kraft_processes import CONTROLLER, KRaftProcesses
 from kafka_spec.conformance.reproductions.real_cluster import ServersOnLoopback
-
-CONTROLLER = 100
-CLUSTER_ID = "kafkaSpecKRaftCluster1"
-KRAFT_SETTINGS: Mapping[str, Any] = {
-    **SETTINGS,
-    "controller.listener.names": "CONTROLLER",
-    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
-}
-
-
-class KRaftProcesses(ServerProcesses):
-    """The controller and the brokers, each a process of its own. A server's folder is formatted before its first start."""
-
-    def __init__(self, folder: Path, jars: Sequence[Path], settings: Mapping[str, Any]) -> None:
-        """`settings` are added to those of every server."""
-        super().__init__(folder, jars, {**KRAFT_SETTINGS, **settings})
-        self.ports[CONTROLLER] = free_port()
-
-    def own_settings(self, broker: int) -> Mapping[str, Any]:
-        """Return the node's id and role, its addresses, and those of the quorum."""
-        voter = f"{CONTROLLER}@{HOST}:{self.seen_at.get(CONTROLLER, self.ports[CONTROLLER])}"
-        role, listener = ("controller", "CONTROLLER") if broker == CONTROLLER else ("broker", "PLAINTEXT")
-        return {
-            "node.id": broker,
-            "process.roles": role,
-            "controller.quorum.voters": voter,
-            "listeners": f"{listener}://{HOST}:{self.ports[broker]}",
-            "advertised.listeners": f"{listener}://{HOST}:{self.seen_at.get(broker, self.ports[broker])}",
-        }
-
-    def start(self, broker: int, settings: Mapping[str, Any] | None = None) -> None:
-        """Start a server, or start it again; `settings` are this one's alone."""
-        if not self.data(broker).exists():
-            file = self.write_settings(broker, settings or {})
-            self.tool("kafka.tools.StorageTool", ["format", "-t", CLUSTER_ID, "-c", str(file)])
-        super().start(broker, settings)
 
 
 class KRaftCluster(ServersOnLoopback):

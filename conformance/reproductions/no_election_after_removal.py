@@ -14,8 +14,8 @@ import signal
 import time
 
 from kafka_spec.conformance.kafka_classes.java import EXCEPTION, Kafka
+from kafka_spec.conformance.kafka_clusters.java_clients import Clients
 from kafka_spec.conformance.kafka_clusters.proxy import Proxy
-from kafka_spec.conformance.reproductions.clients import Clients
 from kafka_spec.conformance.reproductions.real_cluster import VERSION, RealCluster, show
 
 STATE = "/brokers/topics/p/partitions/0/state"

@@ -13,8 +13,8 @@ from __future__ import annotations
 import signal
 
 from kafka_spec.conformance.kafka_classes.java import Kafka
+from kafka_spec.conformance.kafka_clusters.java_clients import Clients
 from kafka_spec.conformance.kafka_clusters.kafka_proxy import LEADER_AND_ISR
-from kafka_spec.conformance.reproductions.clients import Clients
 from kafka_spec.conformance.reproductions.real_cluster import VERSION, RealCluster, show
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.zookeeper.coordination import znodes

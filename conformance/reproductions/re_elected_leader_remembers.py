@@ -15,8 +15,8 @@ from functools import partial
 from typing import Any
 
 from kafka_spec.conformance.kafka_classes.java import Kafka
+from kafka_spec.conformance.kafka_clusters.java_clients import Clients
 from kafka_spec.conformance.kafka_clusters.kafka_proxy import FETCH, LEADER_AND_ISR
-from kafka_spec.conformance.reproductions.clients import Clients
 from kafka_spec.conformance.reproductions.real_cluster import VERSION, RealCluster, show
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.zookeeper.coordination import znodes

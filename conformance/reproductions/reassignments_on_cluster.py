@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from kafka_spec.conformance.kafka_classes.jars import NEWEST
-from kafka_spec.conformance.reproductions.clients import AdminClient, Described
+from kafka_spec.conformance.kafka_clusters.java_clients import AdminClient, Described
 from kafka_spec.conformance.reproductions.kraft_cluster import CONTROLLER, KRaftCluster
 from kafka_spec.conformance.reproductions.real_cluster import show
 

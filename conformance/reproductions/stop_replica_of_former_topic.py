@@ -15,8 +15,8 @@ import signal
 from functools import partial
 
 from kafka_spec.conformance.kafka_classes.java import Kafka
+from kafka_spec.conformance.kafka_clusters.java_clients import Clients
 from kafka_spec.conformance.kafka_clusters.kafka_proxy import STOP_REPLICA
-from kafka_spec.conformance.reproductions.clients import Clients
 from kafka_spec.conformance.reproductions.real_cluster import VERSION, RealCluster, show
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.zookeeper.coordination import znodes

@@ -12,7 +12,7 @@ from __future__ import annotations
 import signal
 
 from kafka_spec.conformance.kafka_classes.java import Kafka
-from kafka_spec.conformance.reproductions.clients import Clients
+from kafka_spec.conformance.kafka_clusters.java_clients import Clients
 from kafka_spec.conformance.reproductions.real_cluster import VERSION, RealCluster, show
 
 STATE = "/brokers/topics/p/partitions/0/state"

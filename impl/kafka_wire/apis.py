@@ -11,8 +11,8 @@ ControllerChannelManager.scala.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kafka_spec.impl.kafka_wire import controller_codecs as control
@@ -38,6 +38,7 @@ LENGTH = struct.Struct(">i")
 CLIENT = "kafka-spec"
 """The client id of our requests."""
 API_VERSIONS = 18
+ENVELOPE = 58
 API_VERSIONS_SERVED = (0, 3)
 LAST_WITH_NAMES = {FetchRequest: 12, AlterIsrRequest: 1}
 """The last version of a request that names topics; that of Fetch is also the first that has last fetched epochs."""
@@ -98,8 +99,7 @@ APIS = (
     Api(22, InitProducerIdRequest, 0, 4, data.init_producer_of, data.producer_fields),
     Api(67, AllocateProducerIdsRequest, 0, 0, control.allocate_producer_ids_of, control.producer_ids_fields),
 )  # fmt: skip
-"""What is served, beside ApiVersions."""
-BY_KEY = {api.key: api for api in APIS}
+"""What a broker of a cluster with ZooKeeper serves."""
 BY_KIND = {api.kind: api for api in APIS}
 
 
@@ -109,10 +109,14 @@ class Unserved(ValueError):  # noqa: N818 - the name is the message
 
 @dataclass(frozen=True)
 class Received:
-    """A request as received; `message` is None for ApiVersions, which the listener answers itself."""
+    """A request as received; `message` is None for ApiVersions, which the listener answers itself.
+
+    `envelope` is the header of the request that it was forwarded in, None if it came by itself.
+    """
 
     head: RequestHead
     message: Any | None
+    envelope: RequestHead | None = None
 
 
 def framed(data: bytes) -> bytes:
@@ -164,43 +168,64 @@ def decode_answer(message: object, data: bytes, protocol: InterBrokerProtocol = 
     return correlation, api.answer(entity, message)
 
 
-def decode_request(data: bytes) -> Received:
-    """Return a request that was received.
+class ServedApis:
+    """The requests that a listener serves, beside ApiVersions."""
 
-    Raises:
-        Unserved: no such request, or not in this version.
-        NotAMessage: the bytes are not that request.
-    """
-    key, version = entities.peek(data)
-    if key == API_VERSIONS:
+    def __init__(self, apis: Iterable[Api], *, forwarded: bool = False) -> None:
+        """With `forwarded`, requests may come in an Envelope, in which brokers forward those of their clients (KIP-590)."""
+        self._apis = {api.key: api for api in apis}
+        self._forwarded = forwarded
+
+    def decode_request(self, data: bytes) -> Received:
+        """Return a request that was received.
+
+        Raises:
+            Unserved: no such request, or not in this version.
+            NotAMessage: the bytes are not that request.
+        """
+        key, version = entities.peek(data)
+        if key == API_VERSIONS:
+            least, most = API_VERSIONS_SERVED
+            if not least <= version <= most:
+                return Received(RequestHead(key, version, entities.correlation_of(data), None), None)
+            head, _ = entities.read_request(data)
+            return Received(head, None)
+        if key == ENVELOPE and self._forwarded:
+            head, envelope = entities.read_request(data)
+            return replace(self._decode_served(envelope.request_data), envelope=head)
+        return self._decode_served(data)
+
+    def _decode_served(self, data: bytes) -> Received:
+        key, version = entities.peek(data)
+        api = self._apis.get(key)
+        if api is None or not api.least <= version <= api.most:
+            raise Unserved(f"API key {key} in version {version} is not served")
+        head, entity = entities.read_request(data)
+        try:
+            return Received(head, api.message(entity))
+        except ValueError as error:
+            raise NotAMessage(str(error)) from None
+
+    def encode_answer(self, received: Received, answer: Any) -> bytes:
+        """Return the answer to a request as a frame."""
+        head, envelope = received.head, received.envelope
+        fields = self._apis[head.key].answer_fields(answer, received.message)
+        written = entities.write_answer(head.key, head.version, head.correlation, fields)
+        if envelope is not None:
+            inside = {"response_data": written, "error_code": int(ErrorCode.NONE)}
+            written = entities.write_answer(ENVELOPE, envelope.version, envelope.correlation, inside)
+        return framed(written)
+
+    def api_versions(self, head: RequestHead) -> bytes:
+        """Return the answer to ApiVersions as a frame; to an unknown version it is one of version 0, with an error."""
         least, most = API_VERSIONS_SERVED
-        if not least <= version <= most:
-            return Received(RequestHead(key, version, entities.correlation_of(data), None), None)
-        head, _ = entities.read_request(data)
-        return Received(head, None)
-    api = BY_KEY.get(key)
-    if api is None or not api.least <= version <= api.most:
-        raise Unserved(f"API key {key} in version {version} is not served")
-    head, entity = entities.read_request(data)
-    try:
-        return Received(head, api.message(entity))
-    except ValueError as error:
-        raise NotAMessage(str(error)) from None
+        known = least <= head.version <= most
+        served = [(api.key, api.least, api.most) for api in self._apis.values()] + [(API_VERSIONS, least, most)]
+        served += [(ENVELOPE, 0, 0)] if self._forwarded else []
+        keys = [{"api_key": key, "min_version": first, "max_version": last} for key, first, last in sorted(served)]
+        error = ErrorCode.NONE if known else ErrorCode.UNSUPPORTED_VERSION
+        fields = {"error_code": int(error), "api_keys": keys, "throttle_time": 0}
+        return framed(entities.write_answer(API_VERSIONS, head.version if known else 0, head.correlation, fields))
 
 
-def encode_answer(received: Received, answer: Any) -> bytes:
-    """Return the answer to a request as a frame."""
-    head = received.head
-    api = BY_KEY[head.key]
-    return framed(entities.write_answer(head.key, head.version, head.correlation, api.answer_fields(answer, received.message)))
-
-
-def api_versions(head: RequestHead) -> bytes:
-    """Return the answer to ApiVersions as a frame; to an unknown version it is one of version 0, with an error."""
-    least, most = API_VERSIONS_SERVED
-    known = least <= head.version <= most
-    served = [(api.key, api.least, api.most) for api in APIS] + [(API_VERSIONS, least, most)]
-    keys = [{"api_key": key, "min_version": first, "max_version": last} for key, first, last in sorted(served)]
-    error = ErrorCode.NONE if known else ErrorCode.UNSUPPORTED_VERSION
-    fields = {"error_code": int(error), "api_keys": keys, "throttle_time": 0}
-    return framed(entities.write_answer(API_VERSIONS, head.version if known else 0, head.correlation, fields))
+BROKER_ON_ZOOKEEPER = ServedApis(APIS)

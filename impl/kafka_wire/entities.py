@@ -13,16 +13,20 @@ import datetime
 import io
 import struct
 import typing
+import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from kio.index import load_request_schema, load_response_schema
 from kio.schema.errors import ErrorCode as WireError
 from kio.serial import entity_reader, entity_writer
 from kio.serial.errors import SerialError
 
+from kafka_spec.impl.kafka_wire.newer_versions import request_schema, response_schema
+
+NIL = uuid.UUID(int=0)
+"""The id that kio reads as None."""
 PREFIX = struct.Struct(">hh")
 """The API key and the version, with which every request begins."""
 UNREADABLE = (SerialError, ValueError, OverflowError, TypeError, LookupError, struct.error)
@@ -45,14 +49,14 @@ class RequestHead:
 
 def write_request(key: int, version: int, correlation: int, client: str, values: Mapping[str, Any]) -> bytes:
     """Return a request with its header, without its length."""
-    schema = load_request_schema(key, version)
+    schema = request_schema(key, version)
     header = {"request_api_key": key, "request_api_version": version, "correlation_id": correlation, "client_id": client}
     return _written(schema.__header_schema__, header) + _written(schema, values)
 
 
 def write_answer(key: int, version: int, correlation: int, values: Mapping[str, Any]) -> bytes:
     """Return an answer with its header, without its length."""
-    schema = load_response_schema(key, version)
+    schema = response_schema(key, version)
     return _written(schema.__header_schema__, {"correlation_id": correlation}) + _written(schema, values)
 
 
@@ -75,7 +79,7 @@ def read_request(data: bytes) -> tuple[RequestHead, Any]:
         NotAMessage: the bytes are not that request.
     """
     key, version = peek(data)
-    schema = load_request_schema(key, version)
+    schema = request_schema(key, version)
     header, end = _read(schema.__header_schema__, data, 0)
     body, end = _read(schema, data, end)
     _refuse_rest(data, end)
@@ -88,7 +92,7 @@ def read_answer(key: int, version: int, data: bytes) -> tuple[int, Any]:
     Raises:
         NotAMessage: the bytes are not that answer.
     """
-    schema = load_response_schema(key, version)
+    schema = response_schema(key, version)
     header, end = _read(schema.__header_schema__, data, 0)
     body, end = _read(schema, data, end)
     _refuse_rest(data, end)

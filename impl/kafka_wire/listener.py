@@ -1,4 +1,4 @@
-"""A broker's listener for Kafka's wire protocol.
+"""A listener for Kafka's wire protocol, of a broker or of a controller.
 
 On each connection it serves one request after the other, as Kafka does. A request that is not served, or bytes that are not a
 request, close their connection and no other. Requests have a longest size, all that are being read together take a limited memory,
@@ -38,6 +38,7 @@ class KafkaListener:
         serve: Serve,
         on_loop: Callable[..., object],
         *,
+        apis_served: apis.ServedApis = apis.BROKER_ON_ZOOKEEPER,
         most: int = MOST_CONNECTIONS,
         largest: int = LARGEST_REQUEST,
         memory: int = MOST_BYTES,
@@ -49,6 +50,7 @@ class KafkaListener:
         self.memory = RequestMemory(memory)
         self.refused = 0
         """The connections that were closed at once, for there were `most`."""
+        self._apis = apis_served
         self._serve = serve
         self._on_loop = on_loop
         self._most = most
@@ -96,20 +98,20 @@ class KafkaListener:
         if not 0 <= length <= self._largest:
             raise NotAMessage(f"a request of {length} bytes; the largest has {self._largest}")
         with self.memory.reading() as request:
-            received = apis.decode_request(await request.read(reader, length))
+            received = self._apis.decode_request(await request.read(reader, length))
             return await self._serve_one(received, writer)
 
     async def _serve_one(self, received: apis.Received, writer: asyncio.StreamWriter) -> bool:
         """Answer a request; return whether the broker still runs."""
         message = received.message
         if message is None:
-            writer.write(apis.api_versions(received.head))
+            writer.write(self._apis.api_versions(received.head))
         else:
             answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
             if not await self._serve(message, partial(self._on_loop, _settle, answer)):
                 return False
             if not (isinstance(message, ProduceRequest) and message.acks == 0):
-                writer.write(apis.encode_answer(received, await answer))
+                writer.write(self._apis.encode_answer(received, await answer))
         await writer.drain()
         return True
 

@@ -7,12 +7,12 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
+from kafka_spec.impl.kafka_wire.entities import NIL
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_ids import id_of_nameless, nameless, text_of, uuid_of
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 Value = TypeVar("Value")
-NO_ID = uuid.UUID(int=0)
 BATCH_HEAD = struct.Struct(">qi")
 """The first offset of a batch, and the number of bytes after these two fields."""
 
@@ -46,7 +46,7 @@ def id_on_wire(topic_id: str | None) -> uuid.UUID | None:
 def topic_of(entity: Any, field: str) -> str:
     """Return the name of a topic, from the field of that name; one that has only an id is called by it (topic_ids.py)."""
     name = getattr(entity, field, None)
-    return nameless(text_of(entity.topic_id or NO_ID)) if name is None else str(name)
+    return nameless(text_of(entity.topic_id or NIL)) if name is None else str(name)
 
 
 def ids_of(topics: Iterable[Any], field: str) -> dict[str, str]:

@@ -8,13 +8,14 @@ Source: Kafka 3.9 QuorumController.java, ReplicationControlManager.java, Cluster
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
-from kafka_spec.impl.kraft.heartbeats import NO_OFFSET, Heartbeats, HeartbeatView, next_state
-from kafka_spec.impl.kraft.image import ClusterImage
-from kafka_spec.impl.kraft.metadata_log import MetadataLog
-from kafka_spec.impl.kraft.partition_change import AskedChange, build_change
+from kafka_spec.impl.kraft.configurations import altered_config
+from kafka_spec.impl.kraft.controller_memory import ControllerMemory
+from kafka_spec.impl.kraft.directories import moved_replica
+from kafka_spec.impl.kraft.heartbeats import NO_OFFSET, HeartbeatView, next_state
+from kafka_spec.impl.kraft.partition_change import AskedChange
 from kafka_spec.impl.kraft.proposals import answer_to_proposal, answer_to_request
 from kafka_spec.impl.kraft.reassignment import assignment_to, cancelled, check_target
 from kafka_spec.impl.kraft.records import (
@@ -22,10 +23,13 @@ from kafka_spec.impl.kraft.records import (
     UNFENCED,
     BrokerRegistrationChangeRecord,
     MetadataRecord,
+    ProducerIdsRecord,
     RegisterBrokerRecord,
     RemoveTopicRecord,
 )
 from kafka_spec.impl.kraft.requests import (
+    AssignReplicasToDirsRequest,
+    AssignReplicasToDirsResponse,
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
     BrokerRegistrationRequest,
@@ -33,95 +37,32 @@ from kafka_spec.impl.kraft.requests import (
     ProposalAnswer,
     ProposalRequest,
 )
-from kafka_spec.impl.kraft.tables import ControllerTables
 from kafka_spec.impl.kraft.topics import added_partitions, created_topic, id_of
+from kafka_spec.impl.protocol.data_requests import AllocateProducerIdsRequest
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
-from kafka_spec.impl.protocol.responses import AlteredPartition
-from kafka_spec.impl.protocol.settings import Settings
+from kafka_spec.impl.protocol.responses import AllocateProducerIdsResponse, AlteredPartition
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.decisions.partition_change import ElectionKind, RecoveryState, effective_min_isr
+from kafka_spec.spec.decisions.partition_change import ElectionKind, RecoveryState
 from kafka_spec.spec.decisions.variants import Checked, NewIncarnation
 from kafka_spec.spec.kraft.machines import BrokerState
-from kafka_spec.spec.language.domain import NONE, excluding, including, singleton
-from kafka_spec.spec.vocabulary.table import Spec
+from kafka_spec.spec.language.domain import NONE, including
 
-MIN_ISR = "min.insync.replicas"
-UNCLEAN = "unclean.leader.election.enable"
+PRODUCER_IDS = 1_000
+"""The ids of one block for idempotent producers (ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE)."""
 
 
-class KRaftController:
+class KRaftController(ControllerMemory):
     """The active controller. Its log may be that of a controller before it."""
 
-    def __init__(self, era: Spec, log: MetadataLog, settings: Settings | None = None) -> None:
-        """`era` is one of spec/kraft/eras.py; `settings` has the configuration of topics that have none of their own."""
-        self.k = era.constants({})
-        self.log = log
-        self.settings = settings or Settings()
-        self.heartbeats = Heartbeats()
-        self.tables = ControllerTables(era)
-        self.tables.load(log.newest)
-        self.unclean_elections: list[TopicPartition] = []
-        """The partitions that got a leader which may lack committed records, until the caller takes them."""
+    def begin(self, records: Sequence[MetadataRecord], now: int) -> None:
+        """Begin to lead: commit what a new cluster or this controller's own registration needs.
 
-    @property
-    def image(self) -> ClusterImage:
-        """The memory: all metadata up to the end of the log."""
-        return self.log.newest
-
-    def _commit(self, records: list[MetadataRecord]) -> None:
-        """Commit the batch of an event, unless it is empty."""
-        if records:
-            before = self.image
-            self.tables.follow(before, self.log.commit(records))
-
-    # Changes of partitions
-
-    def _config(self, partition: TopicPartition, name: str, usual: str) -> str:
-        """Return a setting of a topic, or else the cluster's default."""
-        known = self.image.configs.get((partition.topic, name))
-        return self.image.broker_configs.get(("", name), usual) if known is None else known
-
-    def min_isr(self, partition: TopicPartition) -> int:
-        """Return min.insync.replicas of a partition's topic."""
-        return int(self._config(partition, MIN_ISR, str(self.settings.min_insync_replicas)))
-
-    def least_isr(self, partition: TopicPartition) -> int:
-        """Return the effective min.insync.replicas: at most the replicas of the topic's partition 0 (getTopicEffectiveMinIsr)."""
-        first = self.image.partitions[TopicPartition(partition.topic, 0)]
-        return effective_min_isr(self.min_isr(partition), len(first.replicas))
-
-    def _election(self, partition: TopicPartition) -> ElectionKind:
-        """Return the kind of election of ordinary changes: unclean ones where the topic allows them."""
-        usual = "true" if self.settings.unclean_leader_election_enable else "false"
-        return ElectionKind.UNCLEAN if self._config(partition, UNCLEAN, usual) == "true" else ElectionKind.ONLINE
-
-    def _change(self, partition: TopicPartition, wanted: AskedChange) -> list[MetadataRecord]:
-        """Return the record of a change, none if nothing differs."""
-        built = build_change(partition, self.image.partitions[partition], wanted, self.least_isr(partition), self.k)
-        if built.unclean:
-            self.unclean_elections.append(partition)
-        return [] if built.record is None else [built.record]
-
-    def _remove(self, broker: int) -> list[MetadataRecord]:
-        """Take a broker out of every ISR, and out of leadership (generateLeaderAndIsrUpdates)."""
-        records: list[MetadataRecord] = []
-        for partition, known in self.image.partitions.items():
-            if broker in known.isr:
-                left = tuple(member for member in known.isr if member != broker)
-                acceptable = excluding(self.image.active, broker)
-                records += self._change(partition, AskedChange(left, acceptable, self._election(partition)))
-        return records
-
-    def _remove_lossy(self, broker: int) -> list[MetadataRecord]:
-        """Take a broker that may have lost records out of every ISR and ELR (handleUncleanBrokerShutdown)."""
-        records: list[MetadataRecord] = []
-        for partition, known in self.image.partitions.items():
-            if broker in known.isr or broker in known.elr:
-                left = tuple(member for member in known.isr if member != broker)
-                acceptable = excluding(self.image.active, broker)
-                wanted = AskedChange(left, acceptable, self._election(partition), lost_records=singleton(broker))
-                records += self._change(partition, wanted)
-        return records
+        Each unfenced broker has a fresh session, since nobody knows when it was in contact (ClusterControlManager.activate).
+        """
+        self._commit(list(records))
+        for broker, known in self.image.brokers.items():
+            if not known.fenced:
+                self.heartbeats.of(broker).contact = now
 
     # Registrations
 
@@ -151,7 +92,13 @@ class KRaftController:
     ) -> BrokerRegistrationResponse:
         """Commit a registration, whose broker epoch is the offset where its batch begins."""
         epoch = self.log.end
-        self._commit([*changes, RegisterBrokerRecord(request.broker, request.incarnation, epoch)])
+        told = {
+            "end_points": request.end_points,
+            "features": request.features,
+            "rack": request.rack,
+            "log_dirs": request.log_dirs,
+        }
+        self._commit([*changes, RegisterBrokerRecord(request.broker, request.incarnation, epoch, **told)])
         contact = self.heartbeats.of(request.broker)
         contact.contact, contact.metadata_end, contact.controlled_shutdown_end = now, NO_OFFSET, NO_OFFSET
         return BrokerRegistrationResponse(ErrorCode.NONE, epoch)
@@ -252,7 +199,47 @@ class KRaftController:
             return AlteredPartition(ErrorCode.NEW_LEADER_ELECTED)
         return AlteredPartition(ErrorCode.NONE, known.leader_epoch, known.partition_epoch, known.isr)
 
+    # Other requests of brokers
+
+    def allocate_producer_ids(self, request: AllocateProducerIdsRequest) -> AllocateProducerIdsResponse:
+        """Give a broker a block of ids for idempotent producers (ProducerIdControlManager.generateNextProducerId)."""
+        if self.image.epoch_of(request.broker) != request.broker_epoch:
+            return AllocateProducerIdsResponse(ErrorCode.STALE_BROKER_EPOCH)
+        first = self.image.next_producer_id
+        self._commit([ProducerIdsRecord(request.broker, request.broker_epoch, first + PRODUCER_IDS)])
+        return AllocateProducerIdsResponse(ErrorCode.NONE, first, PRODUCER_IDS)
+
+    def assign_directories(self, request: AssignReplicasToDirsRequest) -> AssignReplicasToDirsResponse:
+        """Write in which log directories a broker's replicas lie (handleAssignReplicasToDirs)."""
+        if self.image.epoch_of(request.broker) != request.broker_epoch:
+            return AssignReplicasToDirsResponse(ErrorCode.STALE_BROKER_EPOCH)
+        codes: dict[tuple[UUID, int], ErrorCode] = {}
+        records: list[MetadataRecord] = []
+        for (topic_id, number), directory in request.directories.items():
+            partition = TopicPartition(self.image.topics.get(topic_id, ""), number)
+            known = self.image.partitions.get(partition)
+            if topic_id not in self.image.topics:
+                codes[topic_id, number] = ErrorCode.UNKNOWN_TOPIC_ID
+            elif known is None:
+                codes[topic_id, number] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            elif request.broker not in known.replicas:
+                codes[topic_id, number] = ErrorCode.NOT_LEADER_OR_FOLLOWER
+            else:
+                codes[topic_id, number] = ErrorCode.NONE
+                wanted = AskedChange(known.isr, self.image.active, self._election(partition))
+                records += moved_replica(partition, known, request.broker, directory, self._change(partition, wanted))
+        self._commit(records)
+        return AssignReplicasToDirsResponse(ErrorCode.NONE, codes)
+
     # Operators
+
+    def configure(self, resource_type: int, name: str, values: Mapping[str, str | None]) -> None:
+        """Change settings of a topic or a broker; None removes one, and the broker "" is the default of all (alterConfigs).
+
+        Raises:
+            KafkaError: UNKNOWN_TOPIC_OR_PARTITION, INVALID_REQUEST, INVALID_CONFIG; see `altered_config`.
+        """
+        self._commit(altered_config(self.image, resource_type, name, values, self.k))
 
     def create_topic(
         self, name: str, topic_id: UUID, assignment: Mapping[int, tuple[int, ...]], configs: Mapping[str, str] | None = None

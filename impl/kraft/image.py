@@ -24,9 +24,10 @@ from kafka_spec.impl.kraft.records import (
     ClearElrRecord,
     ConfigRecord,
     FeatureLevelRecord,
-    MetadataRecord,
+    LogEntry,
     PartitionChangeRecord,
     PartitionRecord,
+    ProducerIdsRecord,
     RegisterBrokerRecord,
     RemoveTopicRecord,
     TopicRecord,
@@ -50,6 +51,9 @@ class RegisteredBroker:
     incarnation: UUID
     fenced: bool
     in_controlled_shutdown: bool
+    log_dirs: tuple[UUID, ...] = ()
+    """The ids of its log directories; none of a broker that does not say (before 3.7)."""
+    rack: str | None = None
 
     @property
     def state(self) -> BrokerState:
@@ -74,6 +78,8 @@ class RegisteredPartition:
     recovery: int = 0
     adding: tuple[int, ...] = ()
     removing: tuple[int, ...] = ()
+    directories: tuple[UUID, ...] = ()
+    """The log directory of each replica, in the order of the replicas; none before metadata.version 3.7-IV2."""
 
     def merged(self, change: PartitionChangeRecord) -> RegisteredPartition:
         """Return the partition after a change (PartitionRegistration.merge)."""
@@ -92,6 +98,7 @@ class RegisteredPartition:
             recovery=self.recovery if recovery == NO_RECOVERY_CHANGE else recovery,
             adding=self.adding if change.adding_replicas is None else change.adding_replicas,
             removing=self.removing if change.removing_replicas is None else change.removing_replicas,
+            directories=change.directories or self.directories,
         )
 
 
@@ -109,6 +116,7 @@ def partition_of(record: PartitionRecord) -> RegisteredPartition:
         record.leader_recovery_state,
         record.adding_replicas,
         record.removing_replicas,
+        record.directories,
     )
 
 
@@ -124,6 +132,8 @@ class ClusterImage:
     features: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     broker_configs: Mapping[tuple[str, str], str] = field(default_factory=lambda: MappingProxyType({}))
     """Settings of brokers by broker id and name; those of no broker are the defaults of the cluster."""
+    next_producer_id: int = 0
+    """The first id of the next block of ids for idempotent producers."""
 
     @property
     def active(self) -> BrokerSet:
@@ -142,7 +152,7 @@ class ClusterImage:
         """Whether a broker may lead, and be in an ISR."""
         return broker in self.brokers and self.brokers[broker].state == UNFENCED
 
-    def after(self, records: Iterable[MetadataRecord]) -> ClusterImage:
+    def after(self, records: Iterable[LogEntry]) -> ClusterImage:
         """Return the image after these records.
 
         Raises:
@@ -166,13 +176,14 @@ class _Delta:
         self._configs = dict(before.configs)
         self._features = dict(before.features)
         self._broker_configs = dict(before.broker_configs)
+        self._next_producer_id = before.next_producer_id
 
     def image(self) -> ClusterImage:
         """Return the image after all records."""
         parts = (self._brokers, self._topics, self._partitions, self._configs, self._features, self._broker_configs)
-        return ClusterImage(self._end, *(MappingProxyType(part) for part in parts))
+        return ClusterImage(self._end, *(MappingProxyType(part) for part in parts), next_producer_id=self._next_producer_id)
 
-    def apply(self, record: MetadataRecord) -> None:
+    def apply(self, record: LogEntry) -> None:
         """Apply a record."""
         self._end += 1
         match record:
@@ -183,6 +194,8 @@ class _Delta:
                     record.incarnation_id,
                     record.fenced,
                     record.in_controlled_shutdown,
+                    record.log_dirs,
+                    record.rack,
                 )
             case BrokerRegistrationChangeRecord():
                 self._change_registration(record)
@@ -203,6 +216,8 @@ class _Delta:
                 self._clear_elr(record)
             case FeatureLevelRecord():
                 self._features[record.name] = record.feature_level
+            case ProducerIdsRecord():
+                self._next_producer_id = record.next_producer_id
 
     def _topic(self, topic_id: UUID) -> str:
         if topic_id not in self._topics:

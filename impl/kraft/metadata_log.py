@@ -1,7 +1,7 @@
 """The metadata log: one totally ordered list of committed batches, in memory, and on disk in Kafka's record-batch format.
 
-A batch is atomic: all its records become visible at once. The protocol by which controllers agree on the log (Raft) is not
-implemented: a batch is committed when it is appended.
+A batch is atomic: all its records become visible at once. The log is that of a quorum of one: a batch is committed when it is
+appended. A controller that serves brokers of Kafka begins an epoch first, as the leader of that quorum.
 
 Source: Kafka 3.9 KafkaRaftClient.java, BatchAccumulator.java; the folder is __cluster_metadata-0.
 """
@@ -12,16 +12,17 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from kafka_spec.impl.kraft.control_records import leader_change, read_leader_change
 from kafka_spec.impl.kraft.image import ClusterImage
 from kafka_spec.impl.kraft.record_codec import decode, encode
-from kafka_spec.impl.kraft.records import MetadataRecord
+from kafka_spec.impl.kraft.records import LeaderChange, LogEntry, MetadataRecord
 from kafka_spec.impl.log import batches
 from kafka_spec.impl.log.log import PartitionLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 TOPIC = TopicPartition("__cluster_metadata", 0)
-CONTROLLER_EPOCH = 1
-"""The epoch of the only controller, which the batches carry as leader epoch."""
+FIRST_EPOCH = 1
+"""The epoch of the first controller, which the batches carry as leader epoch."""
 
 
 class MetadataLog:
@@ -40,11 +41,14 @@ class MetadataLog:
         """
         self.images = [beginning or ClusterImage()]
         """The image after each batch; the first is the one that the log begins with."""
-        self.batches: list[tuple[MetadataRecord, ...]] = []
+        self.batches: list[tuple[LogEntry, ...]] = []
         self._clock = clock
-        self._store = None if folder is None else PartitionLog(folder / str(TOPIC))
-        if self._store is not None:
-            for records in read_batches(self._store):
+        self.epoch = FIRST_EPOCH
+        self.store = None if folder is None else PartitionLog(folder / str(TOPIC))
+        """The log on disk, None without a folder."""
+        if self.store is not None:
+            self.epoch = max(self.store.latest_epoch, FIRST_EPOCH)
+            for records in read_batches(self.store):
                 self._note(records)
 
     @property
@@ -57,6 +61,19 @@ class MetadataLog:
         """The offset of the next record."""
         return self.newest.end
 
+    def begin_epoch(self, leader: int) -> None:
+        """Begin the next epoch as its leader, with the control record that says so.
+
+        Raises:
+            ValueError: the log is in memory only, so nobody fetches it.
+        """
+        if self.store is None:
+            raise ValueError("a metadata log without a folder has no epochs")
+        change = LeaderChange(leader)
+        self.epoch = self.store.latest_epoch + 1 if self.store.end_offset else FIRST_EPOCH
+        self.store.append_as_leader(bytes(leader_change(int(self._clock() * 1000), change)), self.epoch)
+        self._note([change])
+
     def commit(self, records: Sequence[MetadataRecord]) -> ClusterImage:
         """Append a batch, and return the image after it.
 
@@ -64,14 +81,14 @@ class MetadataLog:
             InconsistentLog: a record refers to what the log does not have; nothing is written.
         """
         image = self.newest.after(records)
-        if self._store is not None:
+        if self.store is not None:
             now = int(self._clock() * 1000)
-            self._store.append_as_leader(bytes(batches.build((now, None, encode(one)) for one in records)), CONTROLLER_EPOCH)
+            self.store.append_as_leader(bytes(batches.build((now, None, encode(one)) for one in records)), self.epoch)
         self.batches.append(tuple(records))
         self.images.append(image)
         return image
 
-    def _note(self, records: Sequence[MetadataRecord]) -> None:
+    def _note(self, records: Sequence[LogEntry]) -> None:
         self.images.append(self.newest.after(records))
         self.batches.append(tuple(records))
 
@@ -88,11 +105,11 @@ class MetadataLog:
 
     def close(self) -> None:
         """Close the file."""
-        if self._store is not None:
-            self._store.close()
+        if self.store is not None:
+            self.store.close()
 
 
-def read_batches(log: PartitionLog) -> Iterator[tuple[MetadataRecord, ...]]:
+def read_batches(log: PartitionLog) -> Iterator[tuple[LogEntry, ...]]:
     """Yield the records of each batch of a file.
 
     Raises:
@@ -101,5 +118,6 @@ def read_batches(log: PartitionLog) -> Iterator[tuple[MetadataRecord, ...]]:
     offset = log.start_offset
     while data := log.read(offset, 1 << 20):
         for batch, one in batches.split(data):
-            yield tuple(decode(record.value or b"") for record in batches.records(one))
+            read = read_leader_change if batches.is_control(one) else decode
+            yield tuple(read(record.value or b"") for record in batches.records(one))
             offset = batch.last + 1

@@ -14,10 +14,17 @@ from uuid import UUID
 
 from kafka_spec.impl.kraft.record_decoders import UnreadableRecord, decode_fields, encode_fields
 from kafka_spec.impl.kraft.record_schemas import SCHEMAS, SchemaField
-from kafka_spec.impl.kraft.records import RECORDS, BrokerEndpoint, BrokerFeature, MetadataRecord
+from kafka_spec.impl.kraft.records import (
+    RECORDS,
+    BrokerEndpoint,
+    BrokerFeature,
+    ControllerEndpoint,
+    ControllerFeature,
+    MetadataRecord,
+)
 
 BY_KEY: Mapping[int, type[MetadataRecord]] = {record.key: record for record in RECORDS}
-PARTS: Mapping[str, Any] = {"BrokerEndpoint": BrokerEndpoint, "BrokerFeature": BrokerFeature}
+PARTS: Mapping[str, Any] = {part.__name__: part for part in (BrokerEndpoint, BrokerFeature, ControllerEndpoint, ControllerFeature)}
 """The dataclasses of parts of records."""
 
 
@@ -48,12 +55,16 @@ def decode(data: bytes) -> MetadataRecord:
 
 
 def _written(field: SchemaField, value: Any) -> Any:
+    if field.type == "[]uuid":
+        return tuple(one.bytes for one in value) or field.usual
     return value.bytes if field.type == "uuid" else value
 
 
 def _read(field: SchemaField, value: Any) -> Any:
     if field.type == "uuid":
         return UUID(bytes=value)
+    if field.type == "[]uuid":
+        return tuple(UUID(bytes=one) for one in value or ())
     if field.item in PARTS and value is not None:
         return tuple(PARTS[field.item](*(getattr(one, part.name) for part in field.fields)) for one in value)
     return value

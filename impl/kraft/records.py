@@ -40,11 +40,29 @@ class BrokerFeature:
 
 
 @dataclass(frozen=True)
+class ControllerEndpoint:
+    """An address on which a controller listens."""
+
+    name: str
+    host: str
+    port: int
+    security_protocol: int = 0
+
+
+@dataclass(frozen=True)
+class ControllerFeature:
+    """The levels of a feature that a controller supports."""
+
+    name: str
+    min_supported_version: int
+    max_supported_version: int
+
+
+@dataclass(frozen=True)
 class RegisterBrokerRecord:
     """A broker's process has registered; it is fenced, unless the same process had registered before."""
 
     key: ClassVar[int] = 0
-    version: ClassVar[int] = 1
 
     broker_id: int
     incarnation_id: UUID
@@ -54,6 +72,13 @@ class RegisterBrokerRecord:
     rack: str | None = None
     fenced: bool = True
     in_controlled_shutdown: bool = False
+    log_dirs: tuple[UUID, ...] = ()
+    """The ids of its log directories (KIP-858)."""
+
+    @property
+    def version(self) -> int:
+        """The version that it is written in."""
+        return 3 if self.log_dirs else 1
 
 
 @dataclass(frozen=True)
@@ -68,20 +93,26 @@ class TopicRecord:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _WithElr:
-    """A record that may hold eligible leader replicas (KIP-966)."""
+class _OfPartition:
+    """A record that may hold eligible leader replicas (KIP-966), and a log directory for each replica (KIP-858).
+
+    Without directories, those of a partition stay as they are.
+    """
 
     eligible_leader_replicas: tuple[int, ...] | None = None
     last_known_elr: tuple[int, ...] | None = None
+    directories: tuple[UUID, ...] = ()
 
     @property
     def version(self) -> int:
         """The version that it is written in."""
-        return 0 if self.eligible_leader_replicas is None and self.last_known_elr is None else 2
+        if self.eligible_leader_replicas is not None or self.last_known_elr is not None:
+            return 2
+        return 1 if self.directories else 0
 
 
 @dataclass(frozen=True)
-class PartitionRecord(_WithElr):
+class PartitionRecord(_OfPartition):
     """A partition, with everything that is known of it."""
 
     key: ClassVar[int] = 3
@@ -112,7 +143,7 @@ class ConfigRecord:
 
 
 @dataclass(frozen=True)
-class PartitionChangeRecord(_WithElr):
+class PartitionChangeRecord(_OfPartition):
     """A change of a partition; what is None, NO_LEADER_CHANGE or NO_RECOVERY_CHANGE stays."""
 
     key: ClassVar[int] = 5
@@ -149,6 +180,32 @@ class FeatureLevelRecord:
 
 
 @dataclass(frozen=True)
+class ProducerIdsRecord:
+    """A block of ids of idempotent producers is given to a broker; the next block begins at `next_producer_id` (KIP-730)."""
+
+    key: ClassVar[int] = 15
+    version: ClassVar[int] = 0
+
+    broker_id: int
+    broker_epoch: int
+    next_producer_id: int
+
+
+@dataclass(frozen=True)
+class RegisterControllerRecord:
+    """A controller's process has registered, with what it supports (KIP-919)."""
+
+    key: ClassVar[int] = 27
+    version: ClassVar[int] = 0
+
+    controller_id: int
+    incarnation_id: UUID
+    end_points: tuple[ControllerEndpoint, ...] = ()
+    features: tuple[ControllerFeature, ...] = ()
+    zk_migration_ready: bool = False
+
+
+@dataclass(frozen=True)
 class BrokerRegistrationChangeRecord:
     """A broker is fenced or unfenced, or begins its controlled shutdown."""
 
@@ -171,6 +228,13 @@ class ClearElrRecord:
     topic_name: str = ""
 
 
+@dataclass(frozen=True)
+class LeaderChange:
+    """A leader of the quorum begins its epoch: a control record, which takes an offset and changes no metadata."""
+
+    leader_id: int
+
+
 MetadataRecord: TypeAlias = (
     RegisterBrokerRecord
     | TopicRecord
@@ -179,9 +243,13 @@ MetadataRecord: TypeAlias = (
     | PartitionChangeRecord
     | RemoveTopicRecord
     | FeatureLevelRecord
+    | ProducerIdsRecord
+    | RegisterControllerRecord
     | BrokerRegistrationChangeRecord
     | ClearElrRecord
 )
+LogEntry: TypeAlias = MetadataRecord | LeaderChange
+"""What takes an offset of the log."""
 RECORDS: tuple[type[MetadataRecord], ...] = (
     RegisterBrokerRecord,
     TopicRecord,
@@ -190,6 +258,8 @@ RECORDS: tuple[type[MetadataRecord], ...] = (
     PartitionChangeRecord,
     RemoveTopicRecord,
     FeatureLevelRecord,
+    ProducerIdsRecord,
+    RegisterControllerRecord,
     BrokerRegistrationChangeRecord,
     ClearElrRecord,
 )

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from kafka_spec.impl.kraft.image import ClusterImage
-from kafka_spec.impl.kraft.records import MetadataRecord
+from kafka_spec.impl.kraft.records import BrokerEndpoint, BrokerFeature, LogEntry
 from kafka_spec.impl.protocol.controller_requests import NO_EPOCH
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.responses import AlteredPartition
@@ -25,6 +25,12 @@ class BrokerRegistrationRequest:
     broker: int
     incarnation: UUID
     previous_epoch: int = NO_EPOCH
+    cluster_id: str | None = None
+    """The cluster that it belongs to, None if it does not say."""
+    end_points: tuple[BrokerEndpoint, ...] = ()
+    features: tuple[BrokerFeature, ...] = ()
+    rack: str | None = None
+    log_dirs: tuple[UUID, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -94,6 +100,23 @@ class ProposalAnswer:
 
 
 @dataclass(frozen=True)
+class AssignReplicasToDirsRequest:
+    """A broker tells in which of its log directories replicas lie (KIP-858), by topic id and number of the partition."""
+
+    broker: int
+    broker_epoch: int
+    directories: Mapping[tuple[UUID, int], UUID]
+
+
+@dataclass(frozen=True)
+class AssignReplicasToDirsResponse:
+    """An error for the request as a whole, or a code for each replica."""
+
+    error: ErrorCode
+    replicas: Mapping[tuple[UUID, int], ErrorCode] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class FetchMetadataRequest:
     """Fetch committed batches of the metadata log, which the sender has up to `end`."""
 
@@ -105,7 +128,7 @@ class FetchMetadataRequest:
 class FetchMetadataResponse:
     """The committed batches from there on, and the offset where each ends; before them a snapshot, if the log begins later."""
 
-    batches: tuple[tuple[int, tuple[MetadataRecord, ...]], ...]
+    batches: tuple[tuple[int, tuple[LogEntry, ...]], ...]
     snapshot: ClusterImage | None = None
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from uuid import UUID
 
+from kafka_spec.impl.kraft.directories import directories_of
 from kafka_spec.impl.kraft.image import ClusterImage
 from kafka_spec.impl.kraft.reassignment import check_target
 from kafka_spec.impl.kraft.records import TOPIC_CONFIG, ConfigRecord, MetadataRecord, PartitionRecord, TopicRecord
@@ -97,4 +98,4 @@ def _new_partition(image: ClusterImage, number: int, topic_id: UUID, replicas: t
         isr = tuple(broker for broker in replicas if image.is_active(broker))
     if not isr:
         raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"no replica of {replicas} is active")
-    return PartitionRecord(number, topic_id, replicas, isr, isr[0], 0, 0)
+    return PartitionRecord(number, topic_id, replicas, isr, isr[0], 0, 0, directories=directories_of(image, replicas))

@@ -21,6 +21,10 @@ HEADER = struct.Struct(">qiibIhiqqqhii")
 epoch, base sequence, number of records."""
 BEFORE_LENGTH_COUNTS = 12
 """The bytes of a batch before the part that its length field counts."""
+ATTRIBUTES, ATTRIBUTES_AT = struct.Struct(">h"), 21
+CHECKSUM, CHECKSUM_AT = struct.Struct(">I"), 17
+CONTROL = 0x20
+"""The attribute of a batch of control records."""
 MAGIC = 2
 LARGEST = 2**31 - 1
 NO_PRODUCER = -1
@@ -67,8 +71,8 @@ def checksum_of(part: bytes) -> int:
     return int(calc_crc32c(part))
 
 
-def build(records: Iterable[tuple[int, bytes | None, bytes | None]]) -> bytearray:
-    """Return a producer's batch of (timestamp, key, value).
+def build(records: Iterable[tuple[int, bytes | None, bytes | None]], attributes: int = 0) -> bytearray:
+    """Return a producer's batch of (timestamp, key, value); with the attribute CONTROL, one of control records.
 
     Raises:
         ValueError: there are no records.
@@ -80,7 +84,17 @@ def build(records: Iterable[tuple[int, bytes | None, bytes | None]]) -> bytearra
         count += 1
     if count == 0:
         raise ValueError("a batch without records cannot be stored")
-    return bytearray(builder.build())
+    batch = bytearray(builder.build())
+    if attributes:
+        ATTRIBUTES.pack_into(batch, ATTRIBUTES_AT, attributes)
+        CHECKSUM.pack_into(batch, CHECKSUM_AT, checksum_of(bytes(batch[ATTRIBUTES_AT:])))
+    return batch
+
+
+def is_control(batch: bytes) -> bool:
+    """Whether a batch is one of control records."""
+    (attributes,) = ATTRIBUTES.unpack_from(batch, ATTRIBUTES_AT)
+    return bool(attributes & CONTROL)
 
 
 def stamp(batch: bytearray, base: int, epoch: int) -> None:

@@ -148,6 +148,14 @@ class AdminClient:
         """Delete topics."""
         self._client.deleteTopics(self._kafka.java_list(topics)).all().get()
 
+    def add_partitions(self, topic: str, total: int, new: Sequence[Sequence[int]]) -> None:
+        """Add partitions to a topic, so that it has `total`; `new` are the replicas of each new one."""
+        kafka = self._kafka
+        replicas = kafka.java_list([kafka.java_list(one) for one in new])
+        asked = kafka.named("java.util.HashMap")()
+        asked.put(topic, kafka.named(f"{ADMIN}.NewPartitions").increaseTo(total, replicas))
+        self._client.createPartitions(asked).all().get()
+
     def partition(self, topic: str) -> Described:
         """Return what the brokers tell of partition 0."""
         one = self._client.describeTopics(self._kafka.java_list([topic])).allTopicNames().get().get(topic).partitions().get(0)
@@ -170,10 +178,17 @@ class AdminClient:
 
     def elect_unclean(self, topic: str) -> None:
         """Elect a leader of partition 0 uncleanly."""
-        kind = self._kafka.named(f"{COMMON}.ElectionType").UNCLEAN
+        self._elect("UNCLEAN", [(topic, 0)]).all().get()
+
+    def elect_preferred(self, partitions: Sequence[tuple[str, int]]) -> None:
+        """Elect the first replica of each partition; those that it leads already stay as they are."""
+        self._elect("PREFERRED", partitions).partitions().get()
+
+    def _elect(self, kind: str, partitions: Sequence[tuple[str, int]]) -> Any:
         asked = self._kafka.named("java.util.HashSet")()
-        asked.add(self._kafka.partition(topic, 0))
-        self._client.electLeaders(kind, asked).all().get()
+        for topic, number in partitions:
+            asked.add(self._kafka.partition(topic, number))
+        return self._client.electLeaders(getattr(self._kafka.named(f"{COMMON}.ElectionType"), kind), asked)
 
     def _ask_for(self, topic: str, reassignment: Any) -> None:
         asked = self._kafka.named("java.util.HashMap")()

@@ -1,0 +1,105 @@
+"""The controller's memory, and what changes a partition or a broker's place in all partitions; one batch for an event.
+
+Source: Kafka 3.9 QuorumController.java, ReplicationControlManager.generateLeaderAndIsrUpdates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kafka_spec.impl.kraft.directories import directories_of
+from kafka_spec.impl.kraft.heartbeats import Heartbeats
+from kafka_spec.impl.kraft.image import ClusterImage
+from kafka_spec.impl.kraft.metadata_log import MetadataLog
+from kafka_spec.impl.kraft.partition_change import AskedChange, build_change
+from kafka_spec.impl.kraft.records import MetadataRecord
+from kafka_spec.impl.kraft.tables import ControllerTables
+from kafka_spec.impl.protocol.settings import Settings
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.decisions.partition_change import ElectionKind, effective_min_isr
+from kafka_spec.spec.language.domain import excluding, singleton
+from kafka_spec.spec.vocabulary.table import Spec
+
+MIN_ISR = "min.insync.replicas"
+UNCLEAN = "unclean.leader.election.enable"
+
+
+class ControllerMemory:
+    """The image at the end of the log, the machines, the contacts of brokers; and the records of changes."""
+
+    def __init__(self, era: Spec, log: MetadataLog, settings: Settings | None = None) -> None:
+        """`era` is one of spec/kraft/eras.py; `settings` has the configuration of topics that have none of their own."""
+        self.k = era.constants({})
+        self.log = log
+        self.settings = settings or Settings()
+        self.heartbeats = Heartbeats()
+        self.tables = ControllerTables(era)
+        self.tables.load(log.newest)
+        self.unclean_elections: list[TopicPartition] = []
+        """The partitions that got a leader which may lack committed records, until the caller takes them."""
+
+    @property
+    def image(self) -> ClusterImage:
+        """The memory: all metadata up to the end of the log."""
+        return self.log.newest
+
+    def _commit(self, records: list[MetadataRecord]) -> None:
+        """Commit the batch of an event, unless it is empty."""
+        if records:
+            before = self.image
+            self.tables.follow(before, self.log.commit(records))
+
+    # Changes of partitions
+
+    def _config(self, partition: TopicPartition, name: str, usual: str) -> str:
+        """Return a setting of a topic, or else the cluster's default."""
+        known = self.image.configs.get((partition.topic, name))
+        return self.image.broker_configs.get(("", name), usual) if known is None else known
+
+    def min_isr(self, partition: TopicPartition) -> int:
+        """Return min.insync.replicas of a partition's topic."""
+        return int(self._config(partition, MIN_ISR, str(self.settings.min_insync_replicas)))
+
+    def least_isr(self, partition: TopicPartition) -> int:
+        """Return the effective min.insync.replicas: at most the replicas of the topic's partition 0 (getTopicEffectiveMinIsr)."""
+        first = self.image.partitions[TopicPartition(partition.topic, 0)]
+        return effective_min_isr(self.min_isr(partition), len(first.replicas))
+
+    def _election(self, partition: TopicPartition) -> ElectionKind:
+        """Return the kind of election of ordinary changes: unclean ones where the topic allows them."""
+        usual = "true" if self.settings.unclean_leader_election_enable else "false"
+        return ElectionKind.UNCLEAN if self._config(partition, UNCLEAN, usual) == "true" else ElectionKind.ONLINE
+
+    def _change(self, partition: TopicPartition, wanted: AskedChange) -> list[MetadataRecord]:
+        """Return the record of a change, none if nothing differs."""
+        built = build_change(partition, self.image.partitions[partition], wanted, self.least_isr(partition), self.k)
+        if built.unclean:
+            self.unclean_elections.append(partition)
+        record = built.record
+        if record is None:
+            return []
+        known = self.image.partitions[partition]
+        if record.replicas is None or (placed := directories_of(self.image, record.replicas, known)) == known.directories:
+            return [record]
+        return [replace(record, directories=placed)]
+
+    def _remove(self, broker: int) -> list[MetadataRecord]:
+        """Take a broker out of every ISR, and out of leadership (generateLeaderAndIsrUpdates)."""
+        records: list[MetadataRecord] = []
+        for partition, known in self.image.partitions.items():
+            if broker in known.isr:
+                left = tuple(member for member in known.isr if member != broker)
+                acceptable = excluding(self.image.active, broker)
+                records += self._change(partition, AskedChange(left, acceptable, self._election(partition)))
+        return records
+
+    def _remove_lossy(self, broker: int) -> list[MetadataRecord]:
+        """Take a broker that may have lost records out of every ISR and ELR (handleUncleanBrokerShutdown)."""
+        records: list[MetadataRecord] = []
+        for partition, known in self.image.partitions.items():
+            if broker in known.isr or broker in known.elr:
+                left = tuple(member for member in known.isr if member != broker)
+                acceptable = excluding(self.image.active, broker)
+                wanted = AskedChange(left, acceptable, self._election(partition), lost_records=singleton(broker))
+                records += self._change(partition, wanted)
+        return records

@@ -1,0 +1,77 @@
+"""What observers and tools ask of the quorum's leader, as data.
+
+Source: Kafka 4.4 FetchRequest.json, VoteRequest.json, DescribeQuorumRequest.json and their responses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kafka_spec.impl.protocol.data_requests import EpochEnd
+from kafka_spec.impl.protocol.errors import ErrorCode
+
+
+@dataclass(frozen=True)
+class QuorumLeader:
+    """The leader of an epoch, and where it listens."""
+
+    node: int
+    epoch: int
+    host: str
+    port: int
+
+
+@dataclass(frozen=True)
+class FetchLogRequest:
+    """Fetch the metadata log from an offset on; the sender knows the leader of `epoch`, and `last_epoch` is that of its last record."""
+
+    replica: int
+    epoch: int
+    offset: int
+    last_epoch: int
+    max_bytes: int
+    max_wait_ms: int
+    cluster_id: str | None = None
+
+
+@dataclass(frozen=True)
+class FetchLogResponse:
+    """An error, or batches of the log; instead of them, where the sender's log diverges."""
+
+    error: ErrorCode
+    leader: QuorumLeader
+    high_watermark: int = -1
+    start: int = -1
+    records: bytes = b""
+    diverging: EpochEnd | None = None
+
+
+@dataclass(frozen=True)
+class VoteRequest:
+    """A candidate asks for a vote in its epoch."""
+
+    epoch: int
+    cluster_id: str | None = None
+
+
+@dataclass(frozen=True)
+class VoteResponse:
+    """An error, or no vote: a quorum of one has a leader already."""
+
+    error: ErrorCode
+    leader: QuorumLeader
+
+
+@dataclass(frozen=True)
+class DescribeQuorumRequest:
+    """Ask who leads, and how far voters and observers are."""
+
+
+@dataclass(frozen=True)
+class DescribeQuorumResponse:
+    """The leader, the high watermark, and the log ends of the observers by node id; the leader is the only voter."""
+
+    leader: QuorumLeader
+    high_watermark: int
+    observers: Mapping[int, int] = field(default_factory=dict)
