@@ -114,6 +114,8 @@ kafka: $(VENV)/.kafka system $(addprefix $(JARS)/,$(KAFKAS) $(BROKERS))
 	$(BIN)/kafka-spec run --kafka 2.8.2 --jars $(JARS)
 	$(BIN)/kafka-spec run --kafka 3.9.1 --jars $(JARS)
 	$(BIN)/kafka-spec run --kafka 2.8.2 --jars $(JARS) --brokers 2 --mixed
+	$(BIN)/kafka-spec run --kafka 4.1.2 --jars $(JARS)
+	$(BIN)/kafka-spec run --kafka 4.4.0 --jars $(JARS)
 	KAFKA_SPEC_JARS=$(JARS) $(BIN)/python -m kafka_spec.conformance.reproductions.advice_on_cluster --runs 3
 
 # all subjects of one version; two versions at a time take two cores

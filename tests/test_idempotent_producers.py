@@ -175,5 +175,7 @@ def test_allocate_producer_ids_on_the_wire() -> None:
     """AllocateProducerIds, which brokers of 3.0 and later send to the controller."""
     received = apis.BROKER_ON_ZOOKEEPER.decode_request(entities.write_request(67, 0, 3, "1", {"broker_id": 1, "broker_epoch": 50}))
     assert received.message == AllocateProducerIdsRequest(1, 50)
-    _, entity = entities.read_answer(67, 0, apis.BROKER_ON_ZOOKEEPER.encode_answer(received, AllocateProducerIdsResponse(OK, 2000, 1000))[4:])
+    _, entity = entities.read_answer(
+        67, 0, apis.BROKER_ON_ZOOKEEPER.encode_answer(received, AllocateProducerIdsResponse(OK, 2000, 1000))[4:]
+    )
     assert (entity.producer_id_start, entity.producer_id_len) == (2000, 1000)

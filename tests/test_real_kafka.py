@@ -13,7 +13,7 @@ from conftest import ROOT
 
 from kafka_spec.__main__ import main
 from kafka_spec.conformance.kafka_classes import jars
-from kafka_spec.conformance.kafka_clusters.command import TRIED, text_of
+from kafka_spec.conformance.kafka_clusters.command import ON_KRAFT, ON_ZOOKEEPER, text_of
 from kafka_spec.conformance.kafka_clusters.outcome import RealOutcome
 from kafka_spec.conformance.kafka_clusters.run import RealOptions
 from kafka_spec.conformance.kafka_clusters.verdict import LogsChecked, broken_for_clients, broken_in_zookeeper, merged
@@ -29,7 +29,7 @@ from kafka_spec.impl.zookeeper.coordination.memory import Ensemble
 from kafka_spec.spec.zookeeper.eras import ERA_2_8
 
 VERSION = "2.8.2"
-HAS_JARS = all((ROOT / jars.FOLDER / version).is_dir() for version in TRIED)
+HAS_JARS = all((ROOT / jars.FOLDER / jars.BROKERS.get(version, version)).is_dir() for version in (*ON_ZOOKEEPER, *ON_KRAFT))
 P = TopicPartition("orders", 0)
 
 
@@ -41,7 +41,7 @@ def kafka_spec(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("version", TRIED)
+@pytest.mark.parametrize("version", ON_ZOOKEEPER)
 @pytest.mark.skipif(not HAS_JARS, reason="`make kafka` fetches Kafka's jars")
 def test_our_controller_leads_real_brokers(version: str) -> None:
     """Three brokers of Kafka follow our controllers through all scenes; no promise is broken, and all logs are valid.
@@ -76,6 +76,57 @@ def test_a_mixed_cluster(protocol: str) -> None:
     assert last == 100
     assert set(earlier) <= {0, 1}
     assert outcome["read"] >= outcome["acknowledged"] > 1_000
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("version", ON_KRAFT)
+@pytest.mark.skipif(not HAS_JARS, reason="`make kafka` fetches Kafka's jars")
+def test_our_controller_of_kraft_leads_real_brokers(version: str, tmp_path: Path) -> None:
+    """Three brokers of Kafka 4 follow our controller through all scenes; nothing is violated, and its log reads as Kafka's own.
+
+    `kafka-spec validate` says the same of the folders that the run leaves.
+    """
+    done = kafka_spec("run", "--kafka", version, "--data", str(tmp_path / "run"), "--format", "json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    outcome = json.loads(done.stdout)
+    assert outcome["kept"] and not outcome["stopped"]
+    assert outcome["controllers"] == {"1": 100, "2": 100, "3": 100}
+    assert outcome["read"] >= outcome["acknowledged"] > 1_000
+    assert outcome["changes_explained"] == outcome["changes"] > 100
+    assert outcome["nodes"] == 4
+    validated = kafka_spec("validate", *(str(folder) for folder in sorted((tmp_path / "run").glob("data-*"))))
+    assert validated.returncode == 0, validated.stdout
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not HAS_JARS, reason="`make kafka` fetches Kafka's jars")
+def test_a_controller_that_forgets_who_may_lead() -> None:
+    """A controller that keeps no eligible leader replicas gets through all scenes, and its metadata log gives it away."""
+    forgets = "from kafka_spec.impl.kraft import partition_change; partition_change.target_elr = lambda *_: 0"
+    code = f"{forgets}; import sys; from kafka_spec.__main__ import main; sys.exit(main(sys.argv[1:]))"
+    environment = {**os.environ, jars.VARIABLE: str(ROOT / jars.FOLDER)}
+    command = [sys.executable, "-c", code, "run", "--kafka", ON_KRAFT[-1]]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "BROKEN: MetadataLog" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--mixed",),
+        ("--inter-broker-protocol", "3.9"),
+        ("--era", "era_2_8"),
+        ("--zookeeper", "start"),
+        ("--brokers", "2"),
+    ],
+)
+def test_misuse_with_kraft(options: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    """Options of clusters with ZooKeeper are misuse with Kafka 4, and an era of KRaft is misuse with ZooKeeper."""
+    assert main(["run", "--kafka", ON_KRAFT[-1], *options]) == 2
+    assert options[0] in capsys.readouterr().err
+    assert main(["run", "--kafka", VERSION, "--era", "kraft_4_1"]) == 2
+    assert "one of KRaft" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

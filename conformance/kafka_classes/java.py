@@ -58,14 +58,17 @@ class Kafka:
         """Return a TopicPartition."""
         return self.named("org.apache.kafka.common.TopicPartition")(topic, partition)
 
+    def has(self, name: str) -> bool:
+        """Whether there is a class of this name."""
+        try:
+            self.named(name)
+        except TypeError:
+            return False
+        return True
+
     def first_of(self, *names: str) -> Any:
         """Return the first of these classes that there is."""
-        for name in names[:-1]:
-            try:
-                return self.named(name)
-            except TypeError:
-                continue
-        return self.named(names[-1])
+        return self.named(next((name for name in names[:-1] if self.has(name)), names[-1]))
 
     @functools.cache  # noqa: B019
     def _method(self, kind: Any, name: str, count: int) -> Any:

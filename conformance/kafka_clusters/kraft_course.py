@@ -1,4 +1,4 @@
-"""Real brokers of KRaft led by our controller: all that a controller does, and its fail-over, asked for through Kafka's own clients.
+"""Real brokers of KRaft led by our controller: all that it does, and its fail-over, asked for through Kafka's own clients.
 
 What a course sees is the metadata that our controller has; operators ask brokers, which forward their requests to it (KIP-590).
 """

@@ -73,7 +73,8 @@ class KRaftOptions:
     @property
     def title(self) -> str:
         """The cluster in words."""
-        return f"Kafka {self.version}, metadata.version {self.metadata_version}, our controller of {self.era.name}: {self.brokers} brokers"
+        led = f"our controller of {self.era.name}: {self.brokers} real brokers"
+        return f"Kafka {self.version}, metadata.version {self.metadata_version}, {led}"
 
     def plain(self) -> dict[str, object]:
         """Return what only clusters of KRaft have, for JSON."""

@@ -118,16 +118,8 @@ async def _run(
     if not stopped:
         broken += broken_on_disk(course.assigned, kafka.data)
         logs = broken_in_logs(folder)
-    return RealOutcome.of(
-        options,
-        course,
-        began,
-        course.seen.elections,
-        course.seen.controllers,
-        logs,
-        [*broken, *course.seen.broken, *logs.broken],
-        stopped,
-    )
+    broken += [*course.seen.broken, *logs.broken]
+    return RealOutcome.of(options, course, began, course.seen.elections, course.seen.controllers, logs, broken, stopped)
 
 
 async def _judged(course: ZooKeeperCourse, kafka: KafkaProcesses) -> list[Broken]:

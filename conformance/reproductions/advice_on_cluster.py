@@ -30,7 +30,8 @@ from kafka_spec.conformance.advise.advising import LEADER, MIN_ISR, RECORDS
 from kafka_spec.conformance.advise.plans import OperatorPlan
 from kafka_spec.conformance.kafka_classes.jars import NEWEST
 from kafka_spec.conformance.kafka_clusters.java_clients import AdminClient
-from kafka_spec.conformance.reproductions.kraft_cluster import CONTROLLER, KRaftCluster
+from kafka_spec.conformance.kafka_clusters.kraft_processes import CONTROLLER
+from kafka_spec.conformance.reproductions.kraft_cluster import KRaftCluster
 from kafka_spec.conformance.reproductions.real_cluster import show
 
 Situation: TypeAlias = dict[str, Any]

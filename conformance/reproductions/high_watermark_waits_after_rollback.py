@@ -18,7 +18,8 @@ from collections.abc import Sequence
 
 from kafka_spec.conformance.kafka_classes.jars import BROKERS, NEWEST
 from kafka_spec.conformance.kafka_clusters.kafka_proxy import ALTER_PARTITION
-from kafka_spec.conformance.reproductions.kraft_cluster import CONTROLLER, KRaftCluster
+from kafka_spec.conformance.kafka_clusters.kraft_processes import CONTROLLER
+from kafka_spec.conformance.reproductions.kraft_cluster import KRaftCluster
 from kafka_spec.conformance.reproductions.real_cluster import show
 
 TOPIC = "p"

@@ -18,7 +18,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from kafka_spec.conformance.kafka_classes.jars import NEWEST
 from kafka_spec.conformance.kafka_clusters.java_clients import AdminClient, Described
-from kafka_spec.conformance.reproductions.kraft_cluster import CONTROLLER, KRaftCluster
+from kafka_spec.conformance.kafka_clusters.kraft_processes import CONTROLLER
+from kafka_spec.conformance.reproductions.kraft_cluster import KRaftCluster
 from kafka_spec.conformance.reproductions.real_cluster import show
 
 VERSIONS = ("4.1.2", "4.4.0")

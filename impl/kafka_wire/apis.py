@@ -109,7 +109,7 @@ class Unserved(ValueError):  # noqa: N818 - the name is the message
 
 @dataclass(frozen=True)
 class Received:
-    """A request as received; `message` is None for ApiVersions, which the listener answers itself.
+    """A request as received; `message` is None for what the listener answers itself: ApiVersions, and what cannot be forwarded.
 
     `envelope` is the header of the request that it was forwarded in, None if it came by itself.
     """
@@ -192,7 +192,10 @@ class ServedApis:
             return Received(head, None)
         if key == ENVELOPE and self._forwarded:
             head, envelope = entities.read_request(data)
-            return replace(self._decode_served(envelope.request_data), envelope=head)
+            try:
+                return replace(self._decode_served(envelope.request_data), envelope=head)
+            except Unserved:
+                return Received(head, None, head)
         return self._decode_served(data)
 
     def _decode_served(self, data: bytes) -> Received:
@@ -215,6 +218,14 @@ class ServedApis:
             inside = {"response_data": written, "error_code": int(ErrorCode.NONE)}
             written = entities.write_answer(ENVELOPE, envelope.version, envelope.correlation, inside)
         return framed(written)
+
+    def answer_itself(self, received: Received) -> bytes:
+        """Return the answer to what no broker or controller has to answer, as a frame."""
+        head = received.head
+        if received.envelope is None:
+            return self.api_versions(head)
+        refused = {"response_data": None, "error_code": int(ErrorCode.UNSUPPORTED_VERSION)}
+        return framed(entities.write_answer(ENVELOPE, head.version, head.correlation, refused))
 
     def api_versions(self, head: RequestHead) -> bytes:
         """Return the answer to ApiVersions as a frame; to an unknown version it is one of version 0, with an error."""

@@ -1,4 +1,4 @@
-"""The requests that a controller of KRaft serves: those of observers, of brokers, and of operators, which brokers forward (KIP-590).
+"""What a controller of KRaft serves: requests of observers, of brokers, and of operators, which brokers forward (KIP-590).
 
 Source: Kafka 4.4 ApiMessageType.java, the requests of the listener CONTROLLER.
 """
@@ -48,7 +48,7 @@ KRAFT_CONTROLLER = ServedApis(
         Api(43, ElectLeadersRequest, 0, 2, operators.elect_leaders_of, operators.elected_leaders_fields),
         Api(44, AlterConfigsRequest, 0, 1, operators.alter_configs_of, operators.altered_configs_fields),
         Api(
-            45, AlterPartitionReassignmentsRequest, 0, 0, operators.reassignments_of, operators.reassignments_fields,
+            45, AlterPartitionReassignmentsRequest, 0, 1, operators.reassignments_of, operators.reassignments_fields,
         ),
         Api(
             46, ListPartitionReassignmentsRequest, 0, 0,

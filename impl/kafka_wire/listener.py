@@ -105,7 +105,7 @@ class KafkaListener:
         """Answer a request; return whether the broker still runs."""
         message = received.message
         if message is None:
-            writer.write(self._apis.api_versions(received.head))
+            writer.write(self._apis.answer_itself(received))
         else:
             answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
             if not await self._serve(message, partial(self._on_loop, _settle, answer)):

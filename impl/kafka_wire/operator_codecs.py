@@ -96,15 +96,12 @@ def deleted_topics_fields(answer: DeleteTopicsResponse, _: object) -> Fields:
 
 def create_partitions_of(entity: Any) -> CreatePartitionsRequest:
     """Return the CreatePartitions request of an entity."""
-    topics = tuple(
-        MorePartitions(
-            one.name,
-            one.count,
-            None if one.assignments is None else tuple(tuple(replicas.broker_ids) for replicas in one.assignments),
-        )
-        for one in entity.topics
-    )
+    topics = tuple(MorePartitions(one.name, one.count, _new_replicas(one.assignments)) for one in entity.topics)
     return CreatePartitionsRequest(topics, entity.validate_only)
+
+
+def _new_replicas(assignments: Any) -> tuple[tuple[int, ...], ...] | None:
+    return None if assignments is None else tuple(tuple(one.broker_ids) for one in assignments)
 
 
 def created_partitions_fields(answer: CreatePartitionsResponse, _: object) -> Fields:
@@ -160,20 +157,20 @@ def elected_leaders_fields(answer: ElectLeadersResponse, _: object) -> Fields:
 
 def reassignments_of(entity: Any) -> AlterPartitionReassignmentsRequest:
     """Return the AlterPartitionReassignments request of an entity."""
-    return AlterPartitionReassignmentsRequest(
-        tuple(
-            PartitionTarget(TopicPartition(topic.name, one.partition_index), None if one.replicas is None else tuple(one.replicas))
-            for topic in entity.topics
-            for one in topic.partitions
-        )
+    targets = tuple(
+        PartitionTarget(TopicPartition(topic.name, one.partition_index), None if one.replicas is None else tuple(one.replicas))
+        for topic in entity.topics
+        for one in topic.partitions
     )
+    return AlterPartitionReassignmentsRequest(targets, getattr(entity, "allow_replication_factor_change", True))
 
 
-def reassignments_fields(answer: AlterPartitionReassignmentsResponse, _: object) -> Fields:
+def reassignments_fields(answer: AlterPartitionReassignmentsResponse, request: AlterPartitionReassignmentsRequest) -> Fields:
     """Return the fields of the answer to AlterPartitionReassignments."""
     results = {partition: _code(partition, "partition_index", error) for partition, error in answer.partitions.items()}
     topics = [{"name": topic, "partitions": of_topic} for topic, of_topic in by_topic(results)]
-    return {"throttle_time": 0, "error_code": 0, "error_message": None, "responses": topics}
+    allowed = {"allow_replication_factor_change": request.allow_factor_change}
+    return {"throttle_time": 0, **allowed, "error_code": 0, "error_message": None, "responses": topics}
 
 
 def list_reassignments_of(entity: Any) -> ListPartitionReassignmentsRequest:

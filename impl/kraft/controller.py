@@ -23,6 +23,7 @@ from kafka_spec.impl.kraft.records import (
     UNFENCED,
     BrokerRegistrationChangeRecord,
     MetadataRecord,
+    PartitionChangeRecord,
     ProducerIdsRecord,
     RegisterBrokerRecord,
     RemoveTopicRecord,
@@ -92,13 +93,16 @@ class KRaftController(ControllerMemory):
     ) -> BrokerRegistrationResponse:
         """Commit a registration, whose broker epoch is the offset where its batch begins."""
         epoch = self.log.end
-        told = {
-            "end_points": request.end_points,
-            "features": request.features,
-            "rack": request.rack,
-            "log_dirs": request.log_dirs,
-        }
-        self._commit([*changes, RegisterBrokerRecord(request.broker, request.incarnation, epoch, **told)])
+        record = RegisterBrokerRecord(
+            request.broker,
+            request.incarnation,
+            epoch,
+            request.end_points,
+            request.features,
+            request.rack,
+            log_dirs=request.log_dirs,
+        )
+        self._commit([*changes, record])
         contact = self.heartbeats.of(request.broker)
         contact.contact, contact.metadata_end, contact.controlled_shutdown_end = now, NO_OFFSET, NO_OFFSET
         return BrokerRegistrationResponse(ErrorCode.NONE, epoch)
@@ -299,7 +303,7 @@ class KRaftController(ControllerMemory):
         self._commit(records)
         return codes
 
-    def _elect(self, partition: TopicPartition, election: ElectionKind) -> tuple[ErrorCode, list[MetadataRecord]]:
+    def _elect(self, partition: TopicPartition, election: ElectionKind) -> tuple[ErrorCode, list[PartitionChangeRecord]]:
         known = self.image.partitions.get(partition)
         if known is None:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, []

@@ -5,6 +5,7 @@ Source: Kafka 3.9 QuorumController.java, ReplicationControlManager.generateLeade
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from kafka_spec.impl.kraft.directories import directories_of
@@ -12,7 +13,7 @@ from kafka_spec.impl.kraft.heartbeats import Heartbeats
 from kafka_spec.impl.kraft.image import ClusterImage
 from kafka_spec.impl.kraft.metadata_log import MetadataLog
 from kafka_spec.impl.kraft.partition_change import AskedChange, build_change
-from kafka_spec.impl.kraft.records import MetadataRecord
+from kafka_spec.impl.kraft.records import MetadataRecord, PartitionChangeRecord
 from kafka_spec.impl.kraft.tables import ControllerTables
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
@@ -43,7 +44,7 @@ class ControllerMemory:
         """The memory: all metadata up to the end of the log."""
         return self.log.newest
 
-    def _commit(self, records: list[MetadataRecord]) -> None:
+    def _commit(self, records: Sequence[MetadataRecord]) -> None:
         """Commit the batch of an event, unless it is empty."""
         if records:
             before = self.image
@@ -70,7 +71,7 @@ class ControllerMemory:
         usual = "true" if self.settings.unclean_leader_election_enable else "false"
         return ElectionKind.UNCLEAN if self._config(partition, UNCLEAN, usual) == "true" else ElectionKind.ONLINE
 
-    def _change(self, partition: TopicPartition, wanted: AskedChange) -> list[MetadataRecord]:
+    def _change(self, partition: TopicPartition, wanted: AskedChange) -> list[PartitionChangeRecord]:
         """Return the record of a change, none if nothing differs."""
         built = build_change(partition, self.image.partitions[partition], wanted, self.least_isr(partition), self.k)
         if built.unclean:

@@ -180,8 +180,17 @@ class _Delta:
 
     def image(self) -> ClusterImage:
         """Return the image after all records."""
-        parts = (self._brokers, self._topics, self._partitions, self._configs, self._features, self._broker_configs)
-        return ClusterImage(self._end, *(MappingProxyType(part) for part in parts), next_producer_id=self._next_producer_id)
+        seen = MappingProxyType
+        return ClusterImage(
+            self._end,
+            seen(self._brokers),
+            seen(self._topics),
+            seen(self._partitions),
+            seen(self._configs),
+            seen(self._features),
+            seen(self._broker_configs),
+            self._next_producer_id,
+        )
 
     def apply(self, record: LogEntry) -> None:
         """Apply a record."""

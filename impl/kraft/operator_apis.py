@@ -6,6 +6,7 @@ Source: Kafka 4.4 ControllerApis.scala, ReplicationControlManager.java.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from random import Random
 from uuid import UUID
 
@@ -33,6 +34,7 @@ from kafka_spec.impl.protocol.data_requests import (
     AlterPartitionReassignmentsRequest,
     ElectLeadersRequest,
     ListPartitionReassignmentsRequest,
+    PartitionTarget,
     RunningReassignment,
 )
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
@@ -121,7 +123,7 @@ class OperatorApis:
     def create_partitions(self, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
         """Add partitions to topics."""
         return CreatePartitionsResponse(
-            {one.topic: _tried(lambda one=one: self._add(one, request.validate_only)) for one in request.topics}  # type: ignore[misc]
+            {one.topic: _tried(partial(self._add, one, request.validate_only)) for one in request.topics}
         )
 
     def _add(self, more: MorePartitions, validate_only: bool) -> None:
@@ -158,9 +160,9 @@ class OperatorApis:
         for resource, values in request.changes.items():
             asked = (resource.resource_type, resource.name, values)
             if request.validate_only:
-                results[resource] = _tried(lambda asked=asked: altered_config(controller.image, *asked, controller.k))  # type: ignore[misc]
+                results[resource] = _tried(partial(altered_config, controller.image, *asked, controller.k))
             else:
-                results[resource] = _tried(lambda asked=asked: controller.configure(*asked))  # type: ignore[misc]
+                results[resource] = _tried(partial(controller.configure, *asked))
         return AlterConfigsResponse(results)
 
     # Partitions
@@ -175,12 +177,24 @@ class OperatorApis:
 
     def reassign(self, request: AlterPartitionReassignmentsRequest) -> AlterPartitionReassignmentsResponse:
         """Begin reassignments, or cancel them."""
+        allows = request.allow_factor_change
         return AlterPartitionReassignmentsResponse(
-            {
-                one.partition: _tried(lambda one=one: self._controller.reassign(one.partition, one.target)).error  # type: ignore[misc]
-                for one in request.targets
-            }
+            {one.partition: _tried(partial(self._reassign, one, allows)).error for one in request.targets}
         )
+
+    def _reassign(self, one: PartitionTarget, allow_factor_change: bool) -> None:
+        """Begin a reassignment, or cancel it.
+
+        Raises:
+            KafkaError: INVALID_REPLICATION_FACTOR: it would change that, which is not allowed; see `KRaftController.reassign`.
+        """
+        known = self._controller.image.partitions.get(one.partition)
+        if known is not None and one.target is not None and not allow_factor_change:
+            factor = len(known.replicas) - len(known.removing)
+            if len(one.target) != factor:
+                reason = f"{one.partition} has {factor} replicas, and would have {len(one.target)}"
+                raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, reason)
+        self._controller.reassign(one.partition, one.target)
 
     def reassignments(self, request: ListPartitionReassignmentsRequest) -> ListPartitionReassignmentsResponse:
         """Return the reassignments that run."""

@@ -1,6 +1,7 @@
 """What operators ask of the controller beside elections and reassignments, as data.
 
-Source: Kafka 4.4 CreateTopicsRequest.json, DeleteTopicsRequest.json, CreatePartitionsRequest.json, IncrementalAlterConfigsRequest.json.
+Source: Kafka 4.4 CreateTopicsRequest.json, DeleteTopicsRequest.json, CreatePartitionsRequest.json,
+IncrementalAlterConfigsRequest.json.
 """
 
 from __future__ import annotations

@@ -46,8 +46,8 @@ def _racks(brokers: dict[int, str | None], random: Random) -> list[list[int]]:
     racks: dict[str, list[int]] = {}
     for broker, rack in sorted(brokers.items()):
         racks.setdefault(rack or "", []).append(broker)
-    for rack in racks.values():
-        random.shuffle(rack)
+    for one in racks.values():
+        random.shuffle(one)
     return [racks[name] for name in sorted(racks)]
 
 

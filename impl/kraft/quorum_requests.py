@@ -24,7 +24,7 @@ class QuorumLeader:
 
 @dataclass(frozen=True)
 class FetchLogRequest:
-    """Fetch the metadata log from an offset on; the sender knows the leader of `epoch`, and `last_epoch` is that of its last record."""
+    """Fetch the metadata log from an offset on; the sender knows of `epoch`, and its last record is of `last_epoch`."""
 
     replica: int
     epoch: int

@@ -228,9 +228,10 @@ class PartitionTarget:
 
 @dataclass(frozen=True)
 class AlterPartitionReassignmentsRequest:
-    """Ask the controller to reassign partitions, or to cancel that (KIP-455)."""
+    """Ask the controller to reassign partitions, or to cancel that (KIP-455); the replication factor may have to stay (KIP-860)."""
 
     targets: tuple[PartitionTarget, ...]
+    allow_factor_change: bool = True
 
 
 @dataclass(frozen=True)
