@@ -22,17 +22,18 @@ from kafka_spec.impl.kafka_wire.apis import LENGTH
 from kafka_spec.impl.kraft.image import ClusterImage, RegisteredBroker
 from kafka_spec.impl.kraft.metadata_log import MetadataLog
 from kafka_spec.impl.kraft.placement import placed
+from kafka_spec.impl.kraft.snapshots import read_snapshot, write_snapshot
 from kafka_spec.impl.log.log import PartitionLog
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
-FETCH, VOTE, DESCRIBE_QUORUM, REGISTER, HEARTBEAT, ENVELOPE = 1, 52, 55, 62, 63, 58
+FETCH, FETCH_SNAPSHOT, VOTE, DESCRIBE_QUORUM, REGISTER, HEARTBEAT, ENVELOPE = 1, 59, 52, 55, 62, 63, 58
 ALTER_PARTITION, PRODUCER_IDS, ASSIGN_DIRECTORIES = 56, 67, 73
 CREATE_TOPICS, DELETE_TOPICS, CREATE_PARTITIONS, ELECT, CONFIGURE, REASSIGN, LIST_REASSIGNMENTS = 19, 20, 37, 43, 44, 45, 46
 NEWEST = {
-    FETCH: 17, VOTE: 1, DESCRIBE_QUORUM: 2, REGISTER: 4, HEARTBEAT: 2, ENVELOPE: 0, ALTER_PARTITION: 3, PRODUCER_IDS: 0,
-    ASSIGN_DIRECTORIES: 0, CREATE_TOPICS: 7, DELETE_TOPICS: 6, CREATE_PARTITIONS: 3, ELECT: 2, CONFIGURE: 1, REASSIGN: 1,
-    LIST_REASSIGNMENTS: 0,
+    FETCH: 17, FETCH_SNAPSHOT: 1, VOTE: 1, DESCRIBE_QUORUM: 2, REGISTER: 4, HEARTBEAT: 2, ENVELOPE: 0, ALTER_PARTITION: 3,
+    PRODUCER_IDS: 0, ASSIGN_DIRECTORIES: 0, CREATE_TOPICS: 7, DELETE_TOPICS: 6, CREATE_PARTITIONS: 3, ELECT: 2, CONFIGURE: 1,
+    REASSIGN: 1, LIST_REASSIGNMENTS: 0,
 }  # fmt: skip
 METADATA_TOPIC = UUID(int=1)
 FEATURES = {"metadata.version": 33, "eligible.leader.replicas.version": 1}
@@ -240,6 +241,60 @@ def test_a_log_that_diverges(tmp_path: Path) -> None:
         assert (older.epoch, older.end_offset) == (1, end)
         assert partition_in(await again.fetch(end, epoch=2, last_epoch=1)).records
         again.close()
+
+    with_controller(tmp_path, play)
+
+
+def test_a_snapshot_is_fetched(tmp_path: Path) -> None:
+    """An observer from before the log's start fetches the snapshot in parts, which is the metadata, and goes on from its end."""
+
+    async def play(controller: OurController, client: WireClient) -> None:
+        await client.unfenced(1)
+        await client.create("orders", [1], [1])
+        snapshot, image = controller.take_snapshot(), controller.image
+        epoch = image.epoch_of(1)
+        assert partition_in(await client.fetch(0)).snapshot_id.end_offset == snapshot.end == image.end
+
+        async def part(position: int, epoch: int = snapshot.epoch) -> Any:
+            wanted = {"end_offset": snapshot.end, "epoch": epoch}
+            partition = {"partition": 0, "current_leader_epoch": 1, "snapshot_id": wanted, "position": position}
+            topics = [{"name": "__cluster_metadata", "partitions": [partition]}]
+            answer = await client.ask(
+                FETCH_SNAPSHOT, {"cluster_id": CLUSTER_ID, "replica_id": 1, "max_bytes": 100, "topics": topics}
+            )
+            return answer.topics[0].partitions[0]
+
+        data = bytes((await part(0)).unaligned_records)
+        while len(data) < (found := await part(len(data) - 1)).size:
+            data += bytes(found.unaligned_records)[1:]
+        assert (await part(len(data))).error_code == ErrorCode.POSITION_OUT_OF_RANGE
+        assert (await part(0, epoch=7)).error_code == ErrorCode.SNAPSHOT_NOT_FOUND
+        copy = tmp_path / "copy"
+        copy.mkdir()
+        write_snapshot(copy, snapshot, data)
+        assert read_snapshot(copy, snapshot) == image
+        assert not partition_in(await client.fetch(snapshot.end, last_epoch=1)).records
+        await client.beat(1, epoch, image.end, want_shut_down=True)
+        assert partition_in(await client.fetch(snapshot.end, last_epoch=1)).records
+
+    with_controller(tmp_path / "controller", play)
+
+
+def test_a_controller_starts_from_its_snapshot(tmp_path: Path) -> None:
+    """A log that begins with a snapshot is read from there on, with what came after it, and epochs go on."""
+
+    async def play(controller: OurController, client: WireClient) -> None:
+        await client.unfenced(1)
+        await client.create("orders", [1])
+        controller.take_snapshot()
+        await client.create("payments", [1])
+        before = controller.image
+        await controller.kill()
+        await controller.start()
+        assert controller.image.partitions == before.partitions
+        assert controller.image.brokers == before.brokers
+        assert controller.image.end == before.end + 2
+        assert [leader.epoch for leader in controller.leaders] == [1, 2]
 
     with_controller(tmp_path, play)
 

@@ -21,6 +21,8 @@ PAUSE = 0.02
 REQUEST_MS = 5_000
 BACKOFF_MS = 100
 POLL_MS = 500
+LAST_ANSWERS = 30.0
+"""The seconds for which the last answers are waited for."""
 
 
 class RecordWriters:
@@ -53,12 +55,16 @@ class RecordWriters:
                 self._tasks[partition] = asyncio.create_task(self._write(partition))
 
     async def end(self) -> None:
-        """Stop, once every record has its answer or its error."""
+        """Stop, once every record has its answer or its error; a cluster that answers no more is not waited for."""
         self._stopping = True
-        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+        if self._tasks:
+            _, waiting = await asyncio.wait(self._tasks.values(), timeout=LAST_ANSWERS)
+            for task in waiting:
+                task.cancel()
         if self._producer is not None:
-            with suppress(KafkaError):
-                await self._producer.stop()
+            with suppress(KafkaError, TimeoutError):
+                async with asyncio.timeout(LAST_ANSWERS):
+                    await self._producer.stop()
             self._producer = None
 
     async def _write(self, partition: TopicPartition) -> None:

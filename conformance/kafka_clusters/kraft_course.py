@@ -6,6 +6,7 @@ What a course sees is the metadata that our controller has; operators ask broker
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
@@ -16,6 +17,7 @@ from kafka_spec.conformance.kafka_clusters.kraft_processes import KRaftProcesses
 from kafka_spec.conformance.kafka_clusters.our_controller import OurController
 from kafka_spec.impl.kraft.controller_memory import MIN_ISR
 from kafka_spec.impl.kraft.image import RegisteredPartition
+from kafka_spec.impl.kraft.metadata_log import TOPIC
 from kafka_spec.impl.protocol.controller_requests import NO_LEADER
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
@@ -61,6 +63,7 @@ class KRaftCourse(Course):
         await self.scene("deletion", self.delete)
         await self.scene("fail-over of our controller", self._fail_over)
         await self.scene("kill -9 of a leader", self.kill_a_leader)
+        await self.scene("a broker starts from our snapshot", self._start_from_snapshot)
         await self.scene("kill -9 of a leader while there is no controller", self._kill_without_controller)
         await self.scene("kill -9 of a whole ISR", self._kill_all)
         await self.scene("preferred election", self.elect_preferred)
@@ -172,6 +175,22 @@ class KRaftCourse(Course):
             raise NotSeen(f"the epoch is {now}, and not {epoch + 1}")
         self.tell(f"our controller leads epoch {now}")
         await self.until("all replicas are in their ISRs", self.in_sync)
+
+    async def _start_from_snapshot(self) -> None:
+        """Take a snapshot, with which the log begins from then on; a broker that has lost its copy of the log fetches it."""
+        snapshot = self.controller.take_snapshot()
+        broker = self.kafkas[-1]
+        copy = self.kafka.data(broker) / str(TOPIC)
+        await self.kill(broker)
+        await asyncio.to_thread(shutil.rmtree, copy)
+        self.tell(f"our controller has taken the snapshot {snapshot.file}")
+        await self.until(
+            f"{self.named(broker)}, whose copy of the log is deleted, is fenced", lambda: broker not in self.registered()
+        )
+        await self._start_again(broker)
+        if not (copy / snapshot.file).exists():
+            raise NotSeen(f"{self.named(broker)} is back without the snapshot {snapshot.file}")
+        self.tell(f"{self.named(broker)} has fetched the snapshot")
 
     async def _kill_without_controller(self) -> None:
         """Kill the controller, then a leader; the next controller fences the leader once its fresh session has ended."""

@@ -31,6 +31,7 @@ from kafka_spec.conformance.metadata.sources import find_sources
 from kafka_spec.conformance.metadata.validation import Validation
 from kafka_spec.impl.command import find_era
 from kafka_spec.impl.kraft.image import ClusterImage
+from kafka_spec.impl.kraft.metadata_log import TOPIC
 from kafka_spec.impl.run.verdict import Broken
 from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.vocabulary.table import Spec
@@ -89,17 +90,25 @@ class MetadataLogChecked:
     changes: int = 0
     explained: int = 0
     nodes: int = 0
+    snapshots: int = 0
+    """The snapshots that were compared with the metadata."""
     broken: list[Broken] = field(default_factory=list)
 
     @property
     def text(self) -> str:
         """What was seen, in words."""
         explained = f"{self.explained} of {self.changes} changes of partitions explained"
-        return f"{self.records} records of the metadata log on {self.nodes} nodes, {explained}"
+        return f"{self.records} records of the metadata log on {self.nodes} nodes, {explained}, {self.snapshots} snapshots compared"
 
     def plain(self) -> dict[str, object]:
         """Return what was seen, for JSON."""
-        return {"records": self.records, "nodes": self.nodes, "changes": self.changes, "changes_explained": self.explained}
+        return {
+            "records": self.records,
+            "nodes": self.nodes,
+            "changes": self.changes,
+            "changes_explained": self.explained,
+            "snapshots_compared": self.snapshots,
+        }
 
 
 def run_with_kraft(options: KRaftOptions, folder: Path, say: Callable[[str], object]) -> RealOutcome:
@@ -161,10 +170,9 @@ def checked_log(options: KRaftOptions, folders: Sequence[Path]) -> MetadataLogCh
     """Check the metadata log in these data folders, the controller's and the brokers', as `kafka-spec validate` does."""
     judge = LogJudge(StaticSettings())
     explaining = Explaining(judge, BY_NAME[options.version]) if options.decides_as_kafka else None
-    with find_sources([folder / "__cluster_metadata-0" for folder in folders]) as sources:
+    with find_sources([folder / str(TOPIC) for folder in folders]) as sources:
         outcome = Validation(sources, judge).run()
-        changes = judge.changes
         explained = 0 if explaining is None else explaining.changes_explained
         broken = [Broken(LOG, f"{outcome.at(one.place)}: {one.subject}: {one.summary}") for one in outcome.violations]
         broken += [Broken(LOG, reason) for reason in outcome.open_reasons]
-        return MetadataLogChecked(judge.records, changes, explained, len(outcome.nodes), broken)
+        return MetadataLogChecked(judge.records, judge.changes, explained, len(outcome.nodes), len(outcome.compared), broken)

@@ -37,6 +37,7 @@ from kafka_spec.impl.kraft.records import (
     MetadataRecord,
     RegisterControllerRecord,
 )
+from kafka_spec.impl.kraft.snapshots import SnapshotId
 from kafka_spec.spec.vocabulary.table import Spec
 
 LOOK = 0.05
@@ -97,6 +98,11 @@ class OurController:
         incarnation = UUID(int=self._random.getrandbits(128), version=4)
         supported = tuple(ControllerFeature(name, 1, level) for name, level in self._features.items())
         return RegisterControllerRecord(CONTROLLER, incarnation, (ControllerEndpoint(LISTENER, HOST, self._port),), supported)
+
+    def take_snapshot(self) -> SnapshotId:
+        """Write a snapshot, with which the log begins from then on."""
+        assert self._log is not None, "it has not been started"
+        return self._log.take_snapshot()
 
     async def kill(self) -> None:
         """End it where it is: its connections break, and what it knows beside the log is forgotten."""

@@ -8,21 +8,16 @@ Source: Kafka 3.9 ImageWriter.java, RecordsSnapshotWriter.java, PartitionRegistr
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterator
 from typing import Any
 
 from kafka_spec.conformance.metadata import image as keys
 from kafka_spec.conformance.metadata.image import Image
 from kafka_spec.conformance.metadata.shapes import FoldedBroker, FoldedPartition
-from kafka_spec.impl.kraft.control_records import control_batch
 from kafka_spec.impl.kraft.record_decoders import encode_fields
-from kafka_spec.impl.kraft.record_schemas import CONTROL, SCHEMAS
-from kafka_spec.impl.log.batches import build, stamp
+from kafka_spec.impl.kraft.record_schemas import SCHEMAS
+from kafka_spec.impl.kraft.snapshots import SnapshotWriter
 
-HEADER, FOOTER = 3, 4
-"""The types of control records at the ends of a snapshot."""
-RECORDS_IN_BATCH = 1000
 DIRECTORIES_FROM, ELR_FROM = 17, 23
 """The metadata versions (3.7-IV2, 4.0-IV1) from which a partition's record has directories, and an ELR."""
 SIGNED = struct.Struct(">qq")
@@ -34,35 +29,11 @@ OTHER_ORDER = (27, 14, 15, 21, 18, 11, 10)
 
 def checkpoint_of(image: Image, epoch: int, when: int) -> bytes:
     """Return an image as the bytes of a snapshot; `epoch` is that of the last record, `when` its time."""
-    writer = CheckpointWriter(epoch, when)
-    head = CONTROL[HEADER].plain(version=0, last_contained_log_timestamp=when)
-    writer.control((HEADER, head), *((key, image.quorum[key]) for key in keys.QUORUM_RECORDS if key in image.quorum))
-    writer.records(records_of(image))
-    writer.control((FOOTER, CONTROL[FOOTER].plain(version=0)))
+    writer = SnapshotWriter(epoch, when)
+    writer.begin(*((key, image.quorum[key]) for key in keys.QUORUM_RECORDS if key in image.quorum))
+    writer.records(encode_fields(key, record) for key, record in records_of(image))
+    writer.end()
     return bytes(writer.data)
-
-
-class CheckpointWriter:
-    """Writes batches one after another."""
-
-    def __init__(self, epoch: int, when: int) -> None:
-        self.data = bytearray()
-        self._epoch, self._when, self._next = epoch, when, 0
-
-    def control(self, *records: tuple[int, Any]) -> None:
-        """Write a batch of control records; each begins with its version."""
-        self._write(control_batch(self._when, records), len(records))
-
-    def records(self, records: Iterable[tuple[int, Any]]) -> None:
-        """Write records as batches."""
-        encoded = ((self._when, None, encode_fields(key, record)) for key, record in records)
-        while held := list(islice(encoded, RECORDS_IN_BATCH)):
-            self._write(build(held), len(held))
-
-    def _write(self, batch: bytearray, records: int) -> None:
-        stamp(batch, self._next, self._epoch)
-        self._next += records
-        self.data += batch
 
 
 def records_of(image: Image) -> Iterator[tuple[int, Any]]:

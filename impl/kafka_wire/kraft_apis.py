@@ -16,7 +16,7 @@ from kafka_spec.impl.kraft.operator_requests import (
     CreateTopicsRequest,
     DeleteTopicsRequest,
 )
-from kafka_spec.impl.kraft.quorum_requests import DescribeQuorumRequest, FetchLogRequest, VoteRequest
+from kafka_spec.impl.kraft.quorum_requests import DescribeQuorumRequest, FetchLogRequest, FetchSnapshotRequest, VoteRequest
 from kafka_spec.impl.kraft.requests import (
     AssignReplicasToDirsRequest,
     BrokerHeartbeatRequest,
@@ -33,6 +33,7 @@ from kafka_spec.impl.protocol.data_requests import (
 KRAFT_CONTROLLER = ServedApis(
     (
         Api(1, FetchLogRequest, 17, 17, quorum.fetch_log_of, quorum.fetched_log_fields),
+        Api(59, FetchSnapshotRequest, 0, 1, quorum.fetch_snapshot_of, quorum.fetched_snapshot_fields),
         Api(52, VoteRequest, 0, 1, quorum.vote_of, quorum.voted_fields),
         Api(55, DescribeQuorumRequest, 0, 2, quorum.describe_quorum_of, quorum.described_quorum_fields),
         Api(62, BrokerRegistrationRequest, 0, 4, brokers.registration_of, brokers.registered_fields),

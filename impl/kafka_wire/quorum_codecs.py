@@ -1,6 +1,7 @@
 """The requests of observers to the quorum's leader, as fields of Kafka's wire protocol: the metadata log is one partition.
 
-Source: Kafka 4.4 FetchRequest.json, VoteRequest.json, DescribeQuorumRequest.json and their responses; RaftUtil.java.
+Source: Kafka 4.4 FetchRequest.json, FetchSnapshotRequest.json, VoteRequest.json, DescribeQuorumRequest.json and their responses;
+RaftUtil.java.
 """
 
 from __future__ import annotations
@@ -16,10 +17,13 @@ from kafka_spec.impl.kraft.quorum_requests import (
     DescribeQuorumResponse,
     FetchLogRequest,
     FetchLogResponse,
+    FetchSnapshotRequest,
+    FetchSnapshotResponse,
     QuorumLeader,
     VoteRequest,
     VoteResponse,
 )
+from kafka_spec.impl.kraft.snapshots import SnapshotId
 from kafka_spec.impl.protocol.controller_requests import NO_EPOCH
 from kafka_spec.impl.protocol.errors import ErrorCode
 
@@ -77,13 +81,15 @@ def fetched_log_fields(answer: FetchLogResponse, _: object) -> Fields:
         "high_watermark": answer.high_watermark,
         "last_stable_offset": -1,
         "log_start_offset": answer.start,
-        "current_leader": {"leader_id": answer.leader.node, "leader_epoch": answer.leader.epoch},
+        "current_leader": _leader(answer.leader),
         "aborted_transactions": None,
         "preferred_read_replica": -1,
         "records": answer.records,
     }
     if answer.diverging is not None:
         state["diverging_epoch"] = {"epoch": answer.diverging.leader_epoch, "end_offset": answer.diverging.end_offset}
+    if answer.snapshot is not None:
+        state["snapshot_id"] = _snapshot(answer.snapshot)
     return {
         "throttle_time": 0,
         "error_code": int(answer.error if whole else ErrorCode.NONE),
@@ -91,6 +97,45 @@ def fetched_log_fields(answer: FetchLogResponse, _: object) -> Fields:
         "responses": [] if whole else _topics("topic", "partitions", state),
         "node_endpoints": [_endpoint(answer.leader)],
     }
+
+
+def fetch_snapshot_of(entity: Any) -> FetchSnapshotRequest:
+    """Return the FetchSnapshot request of an observer.
+
+    Raises:
+        ValueError: it is about something else than the metadata log.
+    """
+    one = _the_partition(entity.topics)
+    wanted = SnapshotId(one.snapshot_id.end_offset, one.snapshot_id.epoch)
+    return FetchSnapshotRequest(one.current_leader_epoch, wanted, one.position, entity.max_bytes, entity.cluster_id)
+
+
+def fetched_snapshot_fields(answer: FetchSnapshotResponse, _: object) -> Fields:
+    """Return the fields of the answer to FetchSnapshot: a part that need not end where a batch ends."""
+    whole = answer.error in WHOLE_REQUEST
+    state = {
+        "index": TOPIC.partition,
+        "error_code": int(ErrorCode.NONE if whole else answer.error),
+        "snapshot_id": _snapshot(answer.snapshot),
+        "current_leader": _leader(answer.leader),
+        "size": answer.size,
+        "position": answer.position,
+        "unaligned_records": answer.part,
+    }
+    return {
+        "throttle_time": 0,
+        "error_code": int(answer.error if whole else ErrorCode.NONE),
+        "topics": [] if whole else _topics("name", "partitions", state),
+        "node_endpoints": [_endpoint(answer.leader)],
+    }
+
+
+def _snapshot(snapshot: SnapshotId) -> Fields:
+    return {"end_offset": snapshot.end, "epoch": snapshot.epoch}
+
+
+def _leader(leader: QuorumLeader) -> Fields:
+    return {"leader_id": leader.node, "leader_epoch": leader.epoch}
 
 
 def vote_of(entity: Any) -> VoteRequest:

@@ -21,7 +21,7 @@ from kafka_spec.impl.kraft.operator_requests import (
     DeleteTopicsRequest,
 )
 from kafka_spec.impl.kraft.quorum_of_one import QuorumOfOne
-from kafka_spec.impl.kraft.quorum_requests import DescribeQuorumRequest, FetchLogRequest, VoteRequest
+from kafka_spec.impl.kraft.quorum_requests import DescribeQuorumRequest, FetchLogRequest, FetchSnapshotRequest, VoteRequest
 from kafka_spec.impl.kraft.requests import (
     AssignReplicasToDirsRequest,
     BrokerHeartbeatRequest,
@@ -79,6 +79,8 @@ class ControllerApis:
                 return controller.allocate_producer_ids(message)
             case AssignReplicasToDirsRequest():
                 return controller.assign_directories(message)
+            case FetchSnapshotRequest():
+                return self.quorum.fetch_snapshot(message)
             case VoteRequest():
                 return self.quorum.vote(message)
             case DescribeQuorumRequest():

@@ -20,6 +20,8 @@ from kafka_spec.impl.kraft.records import (
     NO_RECOVERY_CHANGE,
     TOPIC_CONFIG,
     UNCHANGED,
+    BrokerEndpoint,
+    BrokerFeature,
     BrokerRegistrationChangeRecord,
     ClearElrRecord,
     ConfigRecord,
@@ -29,6 +31,7 @@ from kafka_spec.impl.kraft.records import (
     PartitionRecord,
     ProducerIdsRecord,
     RegisterBrokerRecord,
+    RegisterControllerRecord,
     RemoveTopicRecord,
     TopicRecord,
 )
@@ -54,6 +57,8 @@ class RegisteredBroker:
     log_dirs: tuple[UUID, ...] = ()
     """The ids of its log directories; none of a broker that does not say (before 3.7)."""
     rack: str | None = None
+    end_points: tuple[BrokerEndpoint, ...] = ()
+    features: tuple[BrokerFeature, ...] = ()
 
     @property
     def state(self) -> BrokerState:
@@ -134,6 +139,7 @@ class ClusterImage:
     """Settings of brokers by broker id and name; those of no broker are the defaults of the cluster."""
     next_producer_id: int = 0
     """The first id of the next block of ids for idempotent producers."""
+    controllers: Mapping[int, RegisterControllerRecord] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def active(self) -> BrokerSet:
@@ -177,6 +183,7 @@ class _Delta:
         self._features = dict(before.features)
         self._broker_configs = dict(before.broker_configs)
         self._next_producer_id = before.next_producer_id
+        self._controllers = dict(before.controllers)
 
     def image(self) -> ClusterImage:
         """Return the image after all records."""
@@ -190,6 +197,7 @@ class _Delta:
             seen(self._features),
             seen(self._broker_configs),
             self._next_producer_id,
+            seen(self._controllers),
         )
 
     def apply(self, record: LogEntry) -> None:
@@ -205,7 +213,11 @@ class _Delta:
                     record.in_controlled_shutdown,
                     record.log_dirs,
                     record.rack,
+                    record.end_points,
+                    record.features,
                 )
+            case RegisterControllerRecord():
+                self._controllers[record.controller_id] = record
             case BrokerRegistrationChangeRecord():
                 self._change_registration(record)
             case TopicRecord():

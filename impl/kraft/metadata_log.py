@@ -16,6 +16,7 @@ from kafka_spec.impl.kraft.control_records import leader_change, read_leader_cha
 from kafka_spec.impl.kraft.image import ClusterImage
 from kafka_spec.impl.kraft.record_codec import decode, encode
 from kafka_spec.impl.kraft.records import LeaderChange, LogEntry, MetadataRecord
+from kafka_spec.impl.kraft.snapshots import SnapshotId, newest_snapshot, read_snapshot, snapshot_of, write_snapshot
 from kafka_spec.impl.log import batches
 from kafka_spec.impl.log.log import PartitionLog
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
@@ -31,24 +32,30 @@ class MetadataLog:
     def __init__(
         self, folder: Path | None = None, beginning: ClusterImage | None = None, clock: Callable[[], float] = lambda: 0.0
     ) -> None:
-        """Begin with an image, by default the empty one; with a folder, read the log that it has, and write there.
+        """Begin with an image, by default the empty one; with a folder, read the log that it has from its newest snapshot on.
 
         `clock` returns seconds since 1970, for the timestamps of batches.
 
         Raises:
             UnreadableRecord: the folder has a record that is unknown here.
             InconsistentLog: a record refers to what the log does not have.
+            Corrupt: the newest snapshot is not whole.
         """
         self.images = [beginning or ClusterImage()]
         """The image after each batch; the first is the one that the log begins with."""
         self.batches: list[tuple[LogEntry, ...]] = []
         self._clock = clock
         self.epoch = FIRST_EPOCH
+        self.snapshot: SnapshotId | None = None
+        """The newest snapshot."""
         self.store = None if folder is None else PartitionLog(folder / str(TOPIC))
         """The log on disk, None without a folder."""
         if self.store is not None:
             self.epoch = max(self.store.latest_epoch, FIRST_EPOCH)
-            for records in read_batches(self.store):
+            self.snapshot = newest_snapshot(self.store.folder)
+            if self.snapshot is not None:
+                self.images = [read_snapshot(self.store.folder, self.snapshot)]
+            for records in read_batches(self.store, self.end):
                 self._note(records)
 
     @property
@@ -88,6 +95,20 @@ class MetadataLog:
         self.images.append(image)
         return image
 
+    def take_snapshot(self) -> SnapshotId:
+        """Write the newest image as a snapshot, and delete the segments before it, which begin the log no more.
+
+        Raises:
+            ValueError: the log is in memory only.
+        """
+        if self.store is None:
+            raise ValueError("a metadata log without a folder has no snapshots")
+        snapshot = SnapshotId(self.end, self.epoch)
+        write_snapshot(self.store.folder, snapshot, snapshot_of(self.newest, self.epoch, int(self._clock() * 1000)))
+        self.store.delete_before(self.end)
+        self.snapshot = snapshot
+        return snapshot
+
     def _note(self, records: Sequence[LogEntry]) -> None:
         self.images.append(self.newest.after(records))
         self.batches.append(tuple(records))
@@ -109,13 +130,13 @@ class MetadataLog:
             self.store.close()
 
 
-def read_batches(log: PartitionLog) -> Iterator[tuple[LogEntry, ...]]:
-    """Yield the records of each batch of a file.
+def read_batches(log: PartitionLog, start: int) -> Iterator[tuple[LogEntry, ...]]:
+    """Yield the records of each batch of a log, from the batch that begins at an offset on.
 
     Raises:
         UnreadableRecord: a record is unknown here.
     """
-    offset = log.start_offset
+    offset = start
     while data := log.read(offset, 1 << 20):
         for batch, one in batches.split(data):
             read = read_leader_change if batches.is_control(one) else decode

@@ -2,7 +2,7 @@
 
 Sans-IO, like a broker's purgatory: a fetch at the end of the log waits until the log grows, or its time is over.
 
-Source: Kafka 4.4 KafkaRaftClient.handleFetchRequest, validateLeaderOnlyRequest, handleVoteRequest, handleDescribeQuorumRequest.
+Source: Kafka 4.4 KafkaRaftClient.handleFetchRequest, handleFetchSnapshotRequest, validateLeaderOnlyRequest, handleVoteRequest.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from kafka_spec.impl.kraft.quorum_requests import (
     DescribeQuorumResponse,
     FetchLogRequest,
     FetchLogResponse,
+    FetchSnapshotRequest,
+    FetchSnapshotResponse,
     QuorumLeader,
     VoteRequest,
     VoteResponse,
@@ -22,6 +24,9 @@ from kafka_spec.impl.kraft.quorum_requests import (
 from kafka_spec.impl.log.log import PartitionLog
 from kafka_spec.impl.protocol.data_requests import EpochEnd
 from kafka_spec.impl.protocol.errors import ErrorCode
+
+MOST_BYTES = 8 << 20
+"""The largest part of a snapshot in one answer (KafkaRaftClient.MAX_BATCH_SIZE_BYTES)."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,7 @@ class QuorumOfOne:
         self.leader = leader
         self.observers: dict[int, int] = {}
         """The log end of each observer, as of its last fetch."""
+        self._log = log
         self._store: PartitionLog = log.store
         self._cluster_id = cluster_id
         self._waiting: list[WaitingFetch] = []
@@ -58,8 +64,8 @@ class QuorumOfOne:
     def fetch(self, request: FetchLogRequest, now: int, reply: Callable[[FetchLogResponse], object]) -> None:
         """Answer a fetch, at once or once there is something to answer."""
         answer = self._answer(request)
-        waits = answer.error == ErrorCode.NONE and not answer.records and answer.diverging is None and request.max_wait_ms > 0
-        if waits:
+        has_something = answer.error != ErrorCode.NONE or answer.records or answer.diverging or answer.snapshot
+        if not has_something and request.max_wait_ms > 0:
             self._waiting.append(WaitingFetch(request, now + request.max_wait_ms, reply))
         else:
             reply(answer)
@@ -74,24 +80,42 @@ class QuorumOfOne:
                 self._waiting.append(one)
 
     def _answer(self, request: FetchLogRequest) -> FetchLogResponse:
-        error = self._refusal(request)
+        error = self._refusal(request.cluster_id, request.epoch, request.offset, request.last_epoch)
         if error != ErrorCode.NONE:
             return FetchLogResponse(error, self.leader)
         end, start = self._store.end_offset, self._store.start_offset
         self.observers[request.replica] = request.offset
+        if request.offset < start:
+            return FetchLogResponse(ErrorCode.NONE, self.leader, end, start, snapshot=self._log.snapshot)
         diverging = self._divergence(request)
         records = b"" if diverging is not None else self._store.read(request.offset, request.max_bytes)
         return FetchLogResponse(ErrorCode.NONE, self.leader, end, start, records, diverging)
 
-    def _refusal(self, request: FetchLogRequest) -> ErrorCode:
-        if self.is_foreign(request.cluster_id):
+    def _refusal(self, cluster_id: str | None, epoch: int, *numbers: int) -> ErrorCode:
+        """Return why a request to the leader of an epoch is refused; NONE if it is not."""
+        if self.is_foreign(cluster_id):
             return ErrorCode.INCONSISTENT_CLUSTER_ID
-        if min(request.epoch, request.offset, request.last_epoch) < 0:
+        if min((epoch, *numbers)) < 0:
             return ErrorCode.INVALID_REQUEST
-        if request.epoch != self.leader.epoch:
-            older = request.epoch < self.leader.epoch
-            return ErrorCode.FENCED_LEADER_EPOCH if older else ErrorCode.UNKNOWN_LEADER_EPOCH
+        if epoch != self.leader.epoch:
+            return ErrorCode.FENCED_LEADER_EPOCH if epoch < self.leader.epoch else ErrorCode.UNKNOWN_LEADER_EPOCH
         return ErrorCode.NONE
+
+    def fetch_snapshot(self, request: FetchSnapshotRequest) -> FetchSnapshotResponse:
+        """Return a part of a snapshot (handleFetchSnapshotRequest)."""
+        error = self._refusal(request.cluster_id, request.epoch)
+        if error != ErrorCode.NONE:
+            return FetchSnapshotResponse(error, self.leader, request.snapshot)
+        path = self._store.folder / request.snapshot.file
+        if not path.exists():
+            return FetchSnapshotResponse(ErrorCode.SNAPSHOT_NOT_FOUND, self.leader, request.snapshot)
+        size = path.stat().st_size
+        if not 0 <= request.position < size:
+            return FetchSnapshotResponse(ErrorCode.POSITION_OUT_OF_RANGE, self.leader, request.snapshot)
+        with path.open("rb") as file:
+            file.seek(request.position)
+            part = file.read(min(request.max_bytes, MOST_BYTES))
+        return FetchSnapshotResponse(ErrorCode.NONE, self.leader, request.snapshot, size, request.position, part)
 
     def _divergence(self, request: FetchLogRequest) -> EpochEnd | None:
         """Return where the sender's log leaves this one, None if it is a prefix of it (ReplicatedLog.validateOffsetAndEpoch)."""

@@ -1,6 +1,6 @@
 """What observers and tools ask of the quorum's leader, as data.
 
-Source: Kafka 4.4 FetchRequest.json, VoteRequest.json, DescribeQuorumRequest.json and their responses.
+Source: Kafka 4.4 FetchRequest.json, FetchSnapshotRequest.json, VoteRequest.json, DescribeQuorumRequest.json and their responses.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from kafka_spec.impl.kraft.snapshots import SnapshotId
 from kafka_spec.impl.protocol.data_requests import EpochEnd
 from kafka_spec.impl.protocol.errors import ErrorCode
 
@@ -37,7 +38,7 @@ class FetchLogRequest:
 
 @dataclass(frozen=True)
 class FetchLogResponse:
-    """An error, or batches of the log; instead of them, where the sender's log diverges."""
+    """An error, or batches of the log; instead of them, where the sender's log diverges, or the snapshot that it needs first."""
 
     error: ErrorCode
     leader: QuorumLeader
@@ -45,6 +46,30 @@ class FetchLogResponse:
     start: int = -1
     records: bytes = b""
     diverging: EpochEnd | None = None
+    snapshot: SnapshotId | None = None
+
+
+@dataclass(frozen=True)
+class FetchSnapshotRequest:
+    """Fetch bytes of a snapshot from a position on."""
+
+    epoch: int
+    snapshot: SnapshotId
+    position: int
+    max_bytes: int
+    cluster_id: str | None = None
+
+
+@dataclass(frozen=True)
+class FetchSnapshotResponse:
+    """An error, or a part of a snapshot, which has `size` bytes."""
+
+    error: ErrorCode
+    leader: QuorumLeader
+    snapshot: SnapshotId
+    size: int = 0
+    position: int = 0
+    part: bytes = b""
 
 
 @dataclass(frozen=True)

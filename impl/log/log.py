@@ -259,6 +259,15 @@ class PartitionLog:
         self._flushed = start
         self._epochs.clear()
 
+    def delete_before(self, offset: int) -> None:
+        """Delete the segments with records before an offset alone; at the end of the log a new segment begins first."""
+        if offset >= self.end_offset and self._segments[-1].size > 0:
+            self._roll()
+        while len(self._segments) > 1 and self._segments[1].base <= offset:
+            self._segments.pop(0).delete()
+        checkpoint.sync_folder(self.folder)
+        self._epochs.truncate_from_start(self.start_offset)
+
     def flush(self) -> None:
         """Flush everything appended, so that it survives a power loss."""
         for segment in self._segments[self._place_of(self._flushed) :]:
