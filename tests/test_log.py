@@ -17,8 +17,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from kafka_spec.impl.log import batches, checkpoint
 from kafka_spec.impl.log.epochs import UNDEFINED, LeaderEpochs
-from kafka_spec.impl.log.log import OffsetOutOfRange, PartitionLog
+from kafka_spec.impl.log.log import PartitionLog
 from kafka_spec.impl.log.log_config import LogConfig
+from kafka_spec.impl.log.reader import OffsetOutOfRange
 from kafka_spec.impl.log.segment import Segment
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 

@@ -21,6 +21,7 @@ from uuid import UUID
 from kafka_spec.conformance.kafka_classes.comparison import Comparison, Subject
 from kafka_spec.conformance.kafka_classes.java import EXCEPTION, Kafka
 from kafka_spec.conformance.kafka_classes.kraft_ours import VERSIONS
+from kafka_spec.conformance.kafka_classes.some_records import some_record
 from kafka_spec.impl.kraft.controller import KRaftController
 from kafka_spec.impl.kraft.image import ClusterImage, InconsistentLog
 from kafka_spec.impl.kraft.metadata_log import FIRST_EPOCH, TOPIC, MetadataLog
@@ -31,22 +32,12 @@ from kafka_spec.impl.kraft.records import (
     RECORDS,
     BrokerEndpoint,
     BrokerFeature,
-    BrokerRegistrationChangeRecord,
-    ClearElrRecord,
-    ConfigRecord,
     ControllerEndpoint,
     ControllerFeature,
-    FeatureLevelRecord,
     LeaderChange,
     LogEntry,
     MetadataRecord,
-    PartitionChangeRecord,
-    PartitionRecord,
-    ProducerIdsRecord,
     RegisterBrokerRecord,
-    RegisterControllerRecord,
-    RemoveTopicRecord,
-    TopicRecord,
 )
 from kafka_spec.impl.kraft.requests import BrokerHeartbeatRequest, BrokerRegistrationRequest
 from kafka_spec.impl.protocol.errors import KafkaError
@@ -64,56 +55,6 @@ LOG_EVERY = 50
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Records
-
-
-def some_brokers(random: Random) -> tuple[int, ...]:
-    """Return a few broker ids."""
-    return tuple(random.choice((0, 1, 2, 300, (1 << 31) - 1)) for _ in range(random.randrange(5)))
-
-
-def some_record(random: Random, kinds: Sequence[type[MetadataRecord]] = RECORDS) -> MetadataRecord:
-    """Return a record of any of these kinds."""
-    topic_id = UUID(int=random.getrandbits(128))
-    word = random.choice(("", "a", "orders", "é" * 70, "x" * 300))
-    small, large = random.randrange(1 << 7), random.choice((0, 1, (1 << 31) - 1))
-    epoch = random.choice((0, 1, (1 << 63) - 1))
-    brokers: Any = [some_brokers(random) for _ in range(4)]
-    lists: Any = {name: random.choice((None, some_brokers(random))) for name in ("eligible_leader_replicas", "last_known_elr")}
-    flags = [random.random() < 0.5 for _ in range(2)]
-    folders = tuple(UUID(int=random.getrandbits(128)) for _ in range(random.randrange(4)))
-    match random.choice(kinds).__name__:
-        case "RegisterBrokerRecord":
-            points = tuple(BrokerEndpoint(word, f"host{n}", 65_535 - n, n) for n in range(random.randrange(3)))
-            features = tuple(BrokerFeature(word, 0, small) for _ in range(random.randrange(3)))
-            rack = random.choice((None, word))
-            return RegisterBrokerRecord(large, topic_id, epoch, points, features, rack, flags[0], flags[1], folders)
-        case "RegisterControllerRecord":
-            listeners = tuple(ControllerEndpoint(word, f"host{n}", 65_535 - n, n) for n in range(random.randrange(3)))
-            levels = tuple(ControllerFeature(word, 0, small) for _ in range(random.randrange(3)))
-            return RegisterControllerRecord(large, topic_id, listeners, levels, flags[0])
-        case "ProducerIdsRecord":
-            return ProducerIdsRecord(large, epoch, small)
-        case "TopicRecord":
-            return TopicRecord(word, topic_id)
-        case "PartitionRecord":
-            replicas, isr, removing, adding = brokers
-            lists["directories"] = folders
-            return PartitionRecord(small, topic_id, replicas, isr, -1, large, small, removing, adding, int(flags[0]), **lists)
-        case "ConfigRecord":
-            return ConfigRecord(small, word, "min.insync.replicas", random.choice((None, word)))
-        case "PartitionChangeRecord":
-            isr, replicas, removing, adding = (random.choice((None, one)) for one in brokers)
-            leader, recovery = random.choice((-2, -1, large)), random.choice((-1, 0, 1))
-            lists["directories"] = folders
-            return PartitionChangeRecord(small, topic_id, isr, leader, replicas, removing, adding, recovery, **lists)
-        case "RemoveTopicRecord":
-            return RemoveTopicRecord(topic_id)
-        case "ClearElrRecord":
-            return ClearElrRecord(word)
-        case "FeatureLevelRecord":
-            return FeatureLevelRecord(word, small)
-        case _:
-            return BrokerRegistrationChangeRecord(large, epoch, random.choice((-1, 0, 1)), int(flags[0]))
 
 
 def camel(name: str) -> str:

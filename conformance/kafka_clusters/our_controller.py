@@ -94,7 +94,7 @@ class OurController:
         return [*levels, ConfigRecord(BROKER_CONFIG, "", MIN_ISR, str(self._min_isr))]
 
     def _registration(self) -> MetadataRecord:
-        """Return the record with which the controller's process tells who it is, and what it supports."""
+        """Return the record of the controller's process: its addresses, and the features that it supports."""
         incarnation = UUID(int=self._random.getrandbits(128), version=4)
         supported = tuple(ControllerFeature(name, 1, level) for name, level in self._features.items())
         return RegisterControllerRecord(CONTROLLER, incarnation, (ControllerEndpoint(LISTENER, HOST, self._port),), supported)

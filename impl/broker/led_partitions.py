@@ -14,8 +14,9 @@ from typing import Any, Protocol
 
 from kafka_spec.impl.broker.partition import HostedPartition
 from kafka_spec.impl.log.batches import Corrupt
-from kafka_spec.impl.log.log import OffsetOutOfRange, PartitionLog
+from kafka_spec.impl.log.log import PartitionLog
 from kafka_spec.impl.log.producers import OldProducerEpoch, OutOfOrderSequence
+from kafka_spec.impl.log.reader import OffsetOutOfRange
 from kafka_spec.impl.protocol.controller_requests import NO_EPOCH
 from kafka_spec.impl.protocol.data_requests import (
     CONSUMER,

@@ -25,7 +25,7 @@ TIME = {"kafka_type": "timedelta_i32"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerHeartbeatRequestV2(BrokerHeartbeatRequest):
-    """A heartbeat that tells which log directories are cordoned; null before the broker knows."""
+    """A heartbeat with the log directories that are cordoned; null before the broker knows."""
 
     __version__: ClassVar[i16] = i16(2)
     cordoned_log_dirs: tuple[uuid.UUID | None, ...] | None = field(metadata={"kafka_type": "uuid", "tag": 1}, default=None)

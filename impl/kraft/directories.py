@@ -14,7 +14,7 @@ from kafka_spec.impl.kraft.records import PartitionChangeRecord
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 MIGRATING, UNASSIGNED = UUID(int=0), UUID(int=1)
-"""The directory of a replica whose broker does not tell its directories, and of one that has not told where it lies."""
+"""The directory of a replica whose broker does not name its directories, and of one whose place is not known yet."""
 METADATA_VERSION = "metadata.version"
 DIRECTORIES_FROM = 17
 """The metadata.version 3.7-IV2, from which partitions have directories."""

@@ -101,7 +101,7 @@ class ProposalAnswer:
 
 @dataclass(frozen=True)
 class AssignReplicasToDirsRequest:
-    """A broker tells in which of its log directories replicas lie (KIP-858), by topic id and number of the partition."""
+    """In which of its log directories the replicas of a broker lie (KIP-858), by topic id and number of the partition."""
 
     broker: int
     broker_epoch: int
