@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import socket
+import subprocess
+import sys
+import threading
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from random import Random
@@ -14,6 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kafka_spec.__main__ import main
 from kafka_spec.conformance.kafka_clusters.kraft_processes import CLUSTER_ID, CONTROLLER
 from kafka_spec.conformance.kafka_clusters.our_controller import OurController
 from kafka_spec.impl.command import find_era
@@ -294,7 +299,10 @@ def test_a_controller_starts_from_its_snapshot(tmp_path: Path) -> None:
         assert controller.image.partitions == before.partitions
         assert controller.image.brokers == before.brokers
         assert controller.image.end == before.end + 2
-        assert [leader.epoch for leader in controller.leaders] == [1, 2]
+        controller.take_snapshot()
+        await controller.kill()
+        await controller.start()  # nothing was written since: the epoch is known from the snapshot alone
+        assert [leader.epoch for leader in controller.leaders] == [1, 2, 3]
 
     with_controller(tmp_path, play)
 
@@ -559,3 +567,117 @@ def test_leaders_are_spread() -> None:
     found = placed(image_of(dict.fromkeys(range(4)), set()), 0, 12, 3, Random(5))
     assert sorted(replicas[0] for replicas in found.values()) == sorted([0, 1, 2, 3] * 3)
     assert all(sum(broker in replicas for replicas in found.values()) == 9 for broker in range(4))
+
+
+# A running controller, read as an observer reads it
+
+
+async def command(*arguments: str) -> tuple[int, str, str]:
+    """Run the command line beside the controller; return its exit code, stdout and stderr."""
+    done = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "kafka_spec", *arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    out, error = await done.communicate()
+    assert done.returncode is not None
+    return done.returncode, out.decode(), error.decode()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("from_snapshot", [False, True], ids=["from the beginning", "from a snapshot"])
+def test_a_running_controller_is_validated(from_snapshot: bool, tmp_path: Path) -> None:
+    """`validate` and `advise` read the log of a running controller, also behind a snapshot and after a fail-over."""
+
+    async def play(controller: OurController, client: WireClient) -> None:
+        for broker in (1, 2):
+            await client.unfenced(broker)
+        await client.create("orders", [1, 2])
+        if from_snapshot:
+            controller.take_snapshot()
+        await controller.kill()
+        await controller.start()
+        client.close()
+        assert controller.apis is not None
+        controller.apis.controller.heartbeats.timeout_ms = 1 << 40  # the commands take their time
+        again = WireClient(*await asyncio.open_connection("127.0.0.1", controller.leaders[0].port))
+        await again.create("payments", [2, 1])
+        address = f"127.0.0.1:{controller.leaders[0].port}"
+        code, text, error = await command("validate", "--bootstrap-controller", address, "-q")
+        assert (code, error) == (0, "")
+        assert text.startswith("HOLDS") and f"controller {address}: offsets" in text and str(tmp_path) not in text
+        assert f"offsets {controller.image.end - 4 if from_snapshot else 0} to {controller.image.end - 1}, epochs to 2" in text
+        code, text, error = await command("validate", "--bootstrap-controller", address, "--partition", "payments-0", "-q")
+        assert (code, error) == (0, "") and "payments-0" in text
+        code, text, error = await command("advise", "--bootstrap-controller", address, "--stop", "2", "--faults", "0", "-q")
+        assert (code, error) == (1, "") and text.startswith("NOT SAFE: shut down broker 2")  # of two, and min.insync.replicas is 2
+        assert not controller.apis.quorum.observers.keys() - {-1}
+        again.close()
+
+    with_controller(tmp_path, play)
+
+
+@pytest.mark.slow
+def test_a_running_controller_is_followed(tmp_path: Path) -> None:
+    """`--follow` prints an event of a running controller when it happens, and goes on after a fail-over."""
+
+    async def play(controller: OurController, client: WireClient) -> None:
+        await client.unfenced(1)
+        address = f"127.0.0.1:{controller.leaders[0].port}"
+        arguments = ("validate", "--bootstrap-controller", address, "--follow", "-q")
+        following = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "kafka_spec", *arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        assert following.stdout is not None
+        assert b"following from offset" in await following.stdout.readline()
+        await client.create("orders", [1])
+        assert b"create a topic" in await following.stdout.readline()
+        await controller.kill()
+        await controller.start()
+        client.close()
+        again = WireClient(*await asyncio.open_connection("127.0.0.1", controller.leaders[0].port))
+        await again.create("payments", [1])
+        while b"payments" not in (line := await following.stdout.readline()):
+            assert line
+        following.send_signal(signal.SIGINT)
+        rest, error = await following.communicate()
+        assert (following.returncode, error) == (0, b"") and b"HOLDS" in rest
+        again.close()
+
+    with_controller(tmp_path, play)
+
+
+@pytest.mark.parametrize("subcommand", [("validate",), ("advise", "--stop", "1")], ids=lambda one: one[0])
+@pytest.mark.parametrize(
+    ("arguments", "reported"),
+    [
+        (("--bootstrap-controller", "127.0.0.1"), "write HOST:PORT"),
+        (("--bootstrap-controller", "127.0.0.1:99999"), "write HOST:PORT"),
+        (("--bootstrap-controller", "127.0.0.1:1"), "refused"),
+        (("--bootstrap-controller", "127.0.0.1:9093", "folder"), "not both"),
+        ((), "--bootstrap-controller HOST:PORT"),
+    ],
+)
+def test_a_controller_that_cannot_be_read(
+    subcommand: tuple[str, ...], arguments: tuple[str, ...], reported: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A malformed address, nobody there, and paths beside it are misuse, with a message that says what to write."""
+    assert main([*subcommand, *arguments]) == 2
+    assert reported in capsys.readouterr().err
+
+
+def test_what_answers_is_not_a_controller(capsys: pytest.CaptureFixture[str]) -> None:
+    """A server that speaks something else, closes, or stays silent is no controller: one line, and exit code 2."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            for answer in (b"HTTP/1.1 400 Bad Request\r\n\r\n", b""):
+                connection, _ = server.accept()
+                with connection:
+                    connection.recv(100)
+                    connection.sendall(answer)
+
+        serving = threading.Thread(target=serve, daemon=True)
+        serving.start()
+        for _ in range(2):
+            assert main(["validate", "--bootstrap-controller", f"127.0.0.1:{server.getsockname()[1]}"]) == 2
+            assert "name a controller's listener" in capsys.readouterr().err
+        serving.join()

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kafka_spec.conformance.metadata.bootstrap import add_bootstrap, reachable_log
 from kafka_spec.model_check.command.options import (
     AS_EXPECTED,
     INCONCLUSIVE,
@@ -43,10 +44,11 @@ def add_advise(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Reads the metadata of a KRaft cluster (the folder __cluster_metadata-0, a snapshot, a tar of them, the text of "
         "kafka-dump-log), and searches the model from there on: with the planned action, and with faults at any moment. "
-        "It only reads files. Exit code 0: safe, 1: not safe, 3: not decided."
+        "It only reads: files, or the log of a running controller. Exit code 0: safe, 1: not safe, 3: not decided."
     )
     add = parser.add_argument
-    add("paths", nargs="+", type=Path, metavar="PATH", help="the metadata log, or folders that hold it")
+    add("paths", nargs="*", type=Path, metavar="PATH", help="the metadata log, or folders that hold it")
+    add_bootstrap(parser)
     add("--stop", action="append", default=[], type=int, metavar="ID", help="shut this broker down; repeated: all of them at once")
     restart_help = "restart this broker, or all; repeated: one at a time in any order"
     add("--restart", action="append", default=[], type=broker_or_all, metavar="ID|all", help=restart_help)
@@ -77,6 +79,8 @@ def broker_or_all(text: str) -> int | str:
 
 def run_advise(options: argparse.Namespace) -> int:
     """Judge the plan, write the advice, and return the exit code: 0, 1 or 3."""
+    if bool(options.paths) == bool(options.bootstrap_controller):
+        raise SpecError("name the metadata log, or a running controller with --bootstrap-controller HOST:PORT, not both")
     actions = [bool(options.stop), bool(options.restart), bool(options.reassign), bool(options.cancel), bool(options.set)]
     if sum(actions) != 1:
         raise SpecError("advise needs one plan: --stop ID, --restart ID|all, --reassign FILE, --cancel FILE or --set NAME=VALUE")
@@ -103,7 +107,8 @@ def advised_of(options: argparse.Namespace, budget: Budget) -> Advised:
 
     settings = StaticSettings.of(settings_given("--setting", options.setting))
     until = after(options.at) if options.at is not None else None
-    cluster = cluster_of(options.paths, settings, release_of(options.era), until)
+    with reachable_log(options):
+        cluster = cluster_of(options.paths, settings, release_of(options.era), until)
     plan = _plan(options, cluster.judge.image, WAIT_OF[options.wait])
     keep = [advising.KEEPS[name] for name in KEEPS if not options.keep or name in options.keep]
     adviser = advising.Adviser(cluster.model, options.faults, options.writes, keep, budget, options.threads)

@@ -62,7 +62,8 @@ class OurController:
         self._random = random
         self._features = features
         self._min_isr = min_isr
-        self._apis: ControllerApis | None = None
+        self.apis: ControllerApis | None = None
+        """What the running process serves."""
         self._log: MetadataLog | None = None
         self._listener: KafkaListener | None = None
         self._looking: asyncio.Task[None] | None = None
@@ -82,7 +83,7 @@ class OurController:
         controller = KRaftController(self._era, log)
         controller.heartbeats.timeout_ms = SESSION_TIMEOUT_MS
         controller.begin([*(self._of_new_cluster() if is_new else []), self._registration()], _now())
-        self._log, self._apis = log, ControllerApis(controller, QuorumOfOne(log, leader, CLUSTER_ID), self._random)
+        self._log, self.apis = log, ControllerApis(controller, QuorumOfOne(log, leader, CLUSTER_ID), self._random)
         self.leaders.append(leader)
         listening = socket.create_server((HOST, self._port))
         self._listener = KafkaListener(self._serve, _at_once, apis_served=KRAFT_CONTROLLER)
@@ -109,7 +110,7 @@ class OurController:
         assert self._listener is not None
         assert self._looking is not None
         assert self._log is not None
-        self._apis = None
+        self.apis = None
         self._looking.cancel()
         await asyncio.gather(self._looking, return_exceptions=True)
         await self._listener.end()
@@ -117,24 +118,24 @@ class OurController:
 
     async def end(self) -> None:
         """End it, if it runs."""
-        if self._apis is not None:
+        if self.apis is not None:
             await self.kill()
         self.failure.cancel()
 
     async def _serve(self, message: Any, reply: Callable[[object], object]) -> bool:
-        if self._apis is None:
+        if self.apis is None:
             return False
         try:
-            self._apis.serve(message, _now(), reply)
+            self.apis.serve(message, _now(), reply)
         except Exception as error:  # a defect of ours must end the run, not one connection
             self._fail(error)
             return False
         return True
 
     async def _look(self) -> None:
-        while self._apis is not None:
+        while self.apis is not None:
             try:
-                self._apis.look(_now())
+                self.apis.look(_now())
             except Exception as error:  # as in `_serve`
                 self._fail(error)
                 return

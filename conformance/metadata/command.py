@@ -8,8 +8,10 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from kafka_spec.conformance.metadata.batches import LogBatch
+from kafka_spec.conformance.metadata.bootstrap import reachable_log
 from kafka_spec.conformance.metadata.causes import causes_of
 from kafka_spec.conformance.metadata.checkpoint import checkpoint_of
 from kafka_spec.conformance.metadata.explaining import Explaining
@@ -29,6 +31,9 @@ from kafka_spec.model_check.exploration import Budget
 from kafka_spec.model_check.report.escape import plain
 from kafka_spec.spec.vocabulary.table import SpecError
 
+if TYPE_CHECKING:
+    from kafka_spec.conformance.metadata.observer import ObservedLog
+
 EXIT = {"holds": AS_EXPECTED, "violated": VIOLATED, "inconclusive": INCONCLUSIVE}
 EVENT_WIDTH = 30
 """The characters of an event's name in a line of `--follow`."""
@@ -40,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     """Validate metadata logs, and report the outcome, or what was asked of them."""
     wanted = outputs(options)
     judge = LogJudge(StaticSettings.of(settings_given("--setting", options.setting)))
-    with find_sources(options.paths) as sources:
+    with reachable_log(options) as copied, find_sources(options.paths) as sources:
         release = release_of(options.era)
         explaining = Explaining(judge, release, options.explain, causes_of(sources.controllers)) if options.explain else None
         asked = Questions(options, explaining)
@@ -54,11 +59,12 @@ def run(options: argparse.Namespace) -> int:
         validation = Validation(sources, judge, progress(sources.size, options.quiet), live=options.follow)
         outcome = validation.run(asked.until)
         if options.follow:
-            outcome.unseen += follow_until_stopped(sources, judge, explaining, wanted)
-    for form, file in wanted:
-        if form == "checkpoint" and file is not None and file.is_dir():
-            file /= asked.name_of_checkpoint(judge)
-        write(asked.answer(form, judge) or _as(form, outcome, timelines), file)
+            outcome.unseen += follow_until_stopped(sources, judge, explaining, wanted, copied)
+        for form, file in wanted:
+            if form == "checkpoint" and file is not None and file.is_dir():
+                file /= asked.name_of_checkpoint(judge)
+            answer = asked.answer(form, judge) or _as(form, outcome, timelines)
+            write(copied.named(answer) if copied is not None and isinstance(answer, str) else answer, file)
     return AS_EXPECTED if asked.only_looks else EXIT[outcome.verdict]
 
 
@@ -77,7 +83,9 @@ def check_following(sources: Sources, wanted: Sequence[Output], explaining: Expl
     folder_of(sources)
 
 
-def follow_until_stopped(sources: Sources, judge: LogJudge, explaining: Explaining | None, wanted: Sequence[Output]) -> list[str]:
+def follow_until_stopped(
+    sources: Sources, judge: LogJudge, explaining: Explaining | None, wanted: Sequence[Output], copied: ObservedLog | None
+) -> list[str]:
     """Follow the log until Ctrl-C, and print each event and each violation; return what was not seen."""
     assert explaining is not None  # as `check_following` saw to
     as_json = wanted[0][0] == "json"
@@ -92,9 +100,12 @@ def follow_until_stopped(sources: Sources, judge: LogJudge, explaining: Explaini
     begin = judge.next or 0
     write(json.dumps({"following_from": begin}) if as_json else f"following from offset {begin:,} on; Ctrl-C ends it", None)
     budget = Budget()
+    if copied is not None:
+        copied.grow()
     with interruptible(budget):
-        reason = follow(sources, judge, explaining, lambda: budget.interrupted, show)
-    return [reason] if reason else []
+        reason = follow(sources, judge, explaining, lambda: budget.interrupted or (copied is not None and copied.ended != ""), show)
+    lost = "" if copied is None or not copied.ended else f"the controller was lost: {copied.ended}"
+    return [text for text in (reason, lost) if text]
 
 
 def release_of(era: str | None) -> Release | None:

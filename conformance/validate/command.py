@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from kafka_spec.conformance.metadata.bootstrap import add_bootstrap
 from kafka_spec.conformance.metadata.recognise import CONTROLLER as KRAFT_CONTROLLER
 from kafka_spec.conformance.metadata.recognise import holds_a_metadata_log, kind_of
 from kafka_spec.conformance.validate.embedded import Results
@@ -40,7 +41,7 @@ def add_validate(parser: argparse.ArgumentParser) -> None:
         "state-change logs of all brokers, and their controller logs, rotated and compressed ones too, of Kafka 0.10 to "
         "3.9 with ZooKeeper, and checks each transition, each leadership and each request against the tables."
     )
-    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="log files, or folders that hold some")
+    parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="log files, or folders that hold some")
     parser.add_argument(
         "--era",
         metavar="RELEASE",
@@ -83,6 +84,7 @@ def _add_metadata_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="for a metadata log: what the brokers' files set, min.insync.replicas or unclean.leader.election.enable",
     )
+    add_bootstrap(parser)
     parser.add_argument(
         "--topic", action="append", default=[], metavar="TOPIC", help="for a metadata log: what happened to a topic"
     )
@@ -103,19 +105,23 @@ def _add_metadata_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Validate the logs, and report the outcome."""
+    if bool(options.paths) == bool(options.bootstrap_controller):
+        raise SpecError("name log files or folders, or a running controller with --bootstrap-controller HOST:PORT, not both")
     with readable_again(options.paths) as (options.paths, names):
         return _run(options, names)
 
 
 def _run(options: argparse.Namespace, names: Mapping[str, str]) -> int:
     """Validate logs that can be read again; `names` has the names of those that are copies of what came through pipes."""
-    if any(holds_a_metadata_log(path) for path in options.paths if path.exists()):
+    if options.bootstrap_controller or any(holds_a_metadata_log(path) for path in options.paths if path.exists()):
         with needing("impl"):
             from kafka_spec.conformance.metadata.command import run as of_metadata
         return of_metadata(options)
     wanted = outputs(options)
     if options.follow:
-        raise SpecError("--follow takes the folder __cluster_metadata-0 of a running node, of a KRaft cluster")
+        raise SpecError(
+            "--follow takes the folder __cluster_metadata-0 of a running node of KRaft, or --bootstrap-controller HOST:PORT"
+        )
     if options.era is not None and options.era not in ERAS:
         raise SpecError(f"--era {options.era} has no state-change log; it is one of {', '.join(ERAS)}")
     sources, found = find_sources(options.paths, layout_of(options.pattern) if options.pattern else None)

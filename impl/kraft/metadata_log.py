@@ -51,10 +51,10 @@ class MetadataLog:
         self.store = None if folder is None else PartitionLog(folder / str(TOPIC))
         """The log on disk, None without a folder."""
         if self.store is not None:
-            self.epoch = max(self.store.latest_epoch, FIRST_EPOCH)
             self.snapshot = newest_snapshot(self.store.folder)
             if self.snapshot is not None:
-                self.images = [read_snapshot(self.store.folder, self.snapshot)]
+                self.images, self.epoch = [read_snapshot(self.store.folder, self.snapshot)], self.snapshot.epoch
+            self.epoch = max(self.store.latest_epoch, self.epoch)
             for records in read_batches(self.store, self.end):
                 self._note(records)
 
@@ -77,7 +77,7 @@ class MetadataLog:
         if self.store is None:
             raise ValueError("a metadata log without a folder has no epochs")
         change = LeaderChange(leader)
-        self.epoch = self.store.latest_epoch + 1 if self.store.end_offset else FIRST_EPOCH
+        self.epoch = self.epoch + 1 if self.end else FIRST_EPOCH
         self.store.append_as_leader(bytes(leader_change(int(self._clock() * 1000), change)), self.epoch)
         self._note([change])
 

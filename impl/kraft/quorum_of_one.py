@@ -21,6 +21,7 @@ from kafka_spec.impl.kraft.quorum_requests import (
     VoteRequest,
     VoteResponse,
 )
+from kafka_spec.impl.kraft.snapshots import SnapshotId
 from kafka_spec.impl.log.log import PartitionLog
 from kafka_spec.impl.protocol.data_requests import EpochEnd
 from kafka_spec.impl.protocol.errors import ErrorCode
@@ -121,6 +122,8 @@ class QuorumOfOne:
         """Return where the sender's log leaves this one, None if it is a prefix of it (ReplicatedLog.validateOffsetAndEpoch)."""
         if request.offset == 0 and request.last_epoch == 0:
             return None
+        if self._log.snapshot == SnapshotId(request.offset, request.last_epoch):
+            return None  # its last record is in the snapshot, and the log may know nothing of its epoch any more
         epoch, end = self._store.end_offset_for_epoch(request.last_epoch)
         if epoch == request.last_epoch and request.offset <= end:
             return None
