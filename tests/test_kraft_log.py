@@ -13,7 +13,7 @@ from hypothesis import strategies as some
 
 from kafka_spec.impl.kraft.controller import KRaftController
 from kafka_spec.impl.kraft.image import InconsistentLog, RegisteredPartition
-from kafka_spec.impl.kraft.metadata_log import TOPIC, MetadataLog
+from kafka_spec.impl.kraft.metadata_log import MetadataLog
 from kafka_spec.impl.kraft.reassignment import assignment_to
 from kafka_spec.impl.kraft.record_codec import decode, encode
 from kafka_spec.impl.kraft.record_decoders import UnreadableRecord
@@ -27,8 +27,9 @@ from kafka_spec.impl.kraft.records import (
     PartitionChangeRecord,
     TopicRecord,
 )
-from kafka_spec.impl.kraft.requests import BrokerHeartbeatRequest, BrokerRegistrationRequest
 from kafka_spec.impl.protocol.errors import KafkaError
+from kafka_spec.impl.protocol.kraft_requests import BrokerHeartbeatRequest, BrokerRegistrationRequest
+from kafka_spec.impl.protocol.quorum_requests import TOPIC
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.decisions.partition_change import ElectionKind
 from kafka_spec.spec.kraft.eras import SPECS

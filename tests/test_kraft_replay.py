@@ -18,7 +18,7 @@ from kafka_spec.impl.kraft import controller, controller_memory, replicas
 from kafka_spec.impl.kraft.isr import KRaftAlterPartitionManager
 from kafka_spec.impl.kraft.partition import HostedKRaftPartition
 from kafka_spec.impl.kraft.replicas import KRaftReplicas
-from kafka_spec.impl.kraft.requests import ProposedIsr
+from kafka_spec.impl.protocol.kraft_requests import ProposedIsr
 from kafka_spec.spec.catalogue.models import MODELS
 from kafka_spec.spec.kraft.eras import SPECS
 from kafka_spec.spec.kraft.fixed import FIXED

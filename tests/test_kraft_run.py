@@ -11,7 +11,8 @@ import pytest
 from conftest import Command
 
 from kafka_spec.impl.kraft import controller, controller_memory, replicas
-from kafka_spec.impl.kraft.metadata_log import TOPIC, MetadataLog
+from kafka_spec.impl.kraft.metadata_log import MetadataLog
+from kafka_spec.impl.protocol.quorum_requests import TOPIC
 from kafka_spec.impl.run.faults import parse_faults
 from kafka_spec.impl.run.kraft.faults import KRAFT_FAULTS
 from kafka_spec.impl.run.kraft.simulation import simulate_kraft

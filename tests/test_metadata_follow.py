@@ -99,7 +99,7 @@ def test_only_a_folder_of_one_node_is_followed(inside: Command, tmp_path: Path) 
         ((str(FINDING), str(FINDING.parent.parent / "f440-stale-reassignment-lists")), "the folder __cluster_metadata-0 of one"),
         ((str(FINDING), "--why", "p-0"), "leave --at, --why"),
         ((str(FINDING), "--no-explain"), "leave --no-explain out"),
-        ((str(FINDING.parents[2] / "2.8.2"),), "of a KRaft cluster"),
+        ((str(FINDING.parents[2] / "2.8.2"),), "of a running node of KRaft"),
     ):
         refused = inside("validate", *arguments, "--follow", "-q")
         assert refused.returncode == 2 and cure in refused.stderr, refused.stderr

@@ -24,14 +24,12 @@ from kafka_spec.conformance.kafka_classes.kraft_ours import VERSIONS
 from kafka_spec.conformance.kafka_classes.some_records import some_record
 from kafka_spec.impl.kraft.controller import KRaftController
 from kafka_spec.impl.kraft.image import ClusterImage, InconsistentLog
-from kafka_spec.impl.kraft.metadata_log import FIRST_EPOCH, TOPIC, MetadataLog
+from kafka_spec.impl.kraft.metadata_log import FIRST_EPOCH, MetadataLog
 from kafka_spec.impl.kraft.record_codec import decode, encode, fields_of
 from kafka_spec.impl.kraft.record_decoders import UnreadableRecord
 from kafka_spec.impl.kraft.record_schemas import SCHEMAS, SchemaField
 from kafka_spec.impl.kraft.records import (
     RECORDS,
-    BrokerEndpoint,
-    BrokerFeature,
     ControllerEndpoint,
     ControllerFeature,
     LeaderChange,
@@ -39,8 +37,9 @@ from kafka_spec.impl.kraft.records import (
     MetadataRecord,
     RegisterBrokerRecord,
 )
-from kafka_spec.impl.kraft.requests import BrokerHeartbeatRequest, BrokerRegistrationRequest
 from kafka_spec.impl.protocol.errors import KafkaError
+from kafka_spec.impl.protocol.kraft_requests import BrokerEndpoint, BrokerFeature, BrokerHeartbeatRequest, BrokerRegistrationRequest
+from kafka_spec.impl.protocol.quorum_requests import TOPIC
 from kafka_spec.impl.protocol.topic_ids import text_of
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.kraft.fixed import FIXED

@@ -9,8 +9,6 @@ from uuid import UUID
 
 from kafka_spec.impl.kraft.records import (
     RECORDS,
-    BrokerEndpoint,
-    BrokerFeature,
     BrokerRegistrationChangeRecord,
     ClearElrRecord,
     ConfigRecord,
@@ -26,6 +24,7 @@ from kafka_spec.impl.kraft.records import (
     RemoveTopicRecord,
     TopicRecord,
 )
+from kafka_spec.impl.protocol.kraft_requests import BrokerEndpoint, BrokerFeature
 
 
 def some_brokers(random: Random) -> tuple[int, ...]:

@@ -31,7 +31,7 @@ from kafka_spec.conformance.metadata.sources import find_sources
 from kafka_spec.conformance.metadata.validation import Validation
 from kafka_spec.impl.command import find_era
 from kafka_spec.impl.kraft.image import ClusterImage
-from kafka_spec.impl.kraft.metadata_log import TOPIC
+from kafka_spec.impl.protocol.quorum_requests import TOPIC
 from kafka_spec.impl.run.verdict import Broken
 from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.vocabulary.table import Spec

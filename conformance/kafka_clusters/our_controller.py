@@ -27,7 +27,6 @@ from kafka_spec.impl.kraft.controller_memory import MIN_ISR
 from kafka_spec.impl.kraft.image import ClusterImage
 from kafka_spec.impl.kraft.metadata_log import MetadataLog
 from kafka_spec.impl.kraft.quorum_of_one import QuorumOfOne
-from kafka_spec.impl.kraft.quorum_requests import QuorumLeader
 from kafka_spec.impl.kraft.records import (
     BROKER_CONFIG,
     ConfigRecord,
@@ -37,7 +36,7 @@ from kafka_spec.impl.kraft.records import (
     MetadataRecord,
     RegisterControllerRecord,
 )
-from kafka_spec.impl.kraft.snapshots import SnapshotId
+from kafka_spec.impl.protocol.quorum_requests import QuorumLeader, SnapshotId
 from kafka_spec.spec.vocabulary.table import Spec
 
 LOOK = 0.05

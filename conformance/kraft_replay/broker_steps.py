@@ -7,9 +7,9 @@ from kafka_spec.conformance.kraft_replay.steps import running
 from kafka_spec.conformance.kraft_replay.values import PARTITION
 from kafka_spec.conformance.replay.core import Steps, expect
 from kafka_spec.impl.kraft.heartbeats import NEVER
-from kafka_spec.impl.kraft.requests import BrokerHeartbeatResponse
 from kafka_spec.impl.log.log import PartitionLog
 from kafka_spec.impl.protocol.errors import ErrorCode
+from kafka_spec.impl.protocol.kraft_requests import BrokerHeartbeatResponse
 from kafka_spec.spec.kraft.machines import CONTROLLED_SHUTDOWN
 
 STEPS = Steps()

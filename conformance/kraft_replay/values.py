@@ -20,8 +20,8 @@ from kafka_spec.impl.kraft.records import (
     RemoveTopicRecord,
     TopicRecord,
 )
-from kafka_spec.impl.kraft.requests import ProposalAnswer, ProposalRequest, ProposedIsr
 from kafka_spec.impl.protocol.errors import ErrorCode
+from kafka_spec.impl.protocol.kraft_requests import ProposalAnswer, ProposalRequest, ProposedIsr
 from kafka_spec.impl.protocol.responses import AlteredPartition
 from kafka_spec.impl.protocol.topic_ids import text_of, uuid_of
 from kafka_spec.impl.protocol.topic_partition import TopicPartition

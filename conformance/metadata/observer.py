@@ -1,4 +1,4 @@
-"""Copies the metadata log of a running controller into a folder, as an observer of the quorum that nobody counts.
+"""Copies the metadata log of a running controller into a folder, as an observer of the quorum.
 
 It sends ApiVersions, Fetch and FetchSnapshot alone, so it changes nothing. What is copied is committed: batches below the high
 watermark, behind the snapshot that the controller names first. The connection is plaintext.
@@ -23,9 +23,8 @@ from kafka_spec.impl.kafka_wire import entities
 from kafka_spec.impl.kafka_wire.apis import API_VERSIONS, LENGTH
 from kafka_spec.impl.kafka_wire.entities import NotAMessage
 from kafka_spec.impl.kafka_wire.topics import code_of
-from kafka_spec.impl.kraft.metadata_log import TOPIC
-from kafka_spec.impl.kraft.snapshots import SnapshotId
 from kafka_spec.impl.protocol.errors import ErrorCode
+from kafka_spec.impl.protocol.quorum_requests import TOPIC, SnapshotId
 from kafka_spec.spec.vocabulary.table import SpecError
 
 FETCH, FETCH_SNAPSHOT = 1, 59
@@ -33,7 +32,7 @@ NEWEST = {FETCH: 17, FETCH_SNAPSHOT: 1}
 """The newest versions that are sent."""
 TOPIC_ID = uuid.UUID(int=1)
 NOBODY = -1
-"""The replica id of who is not a broker: the leader keeps nothing about it."""
+"""The replica id of an observer that is not a broker; the leader keeps nothing about it."""
 PATIENCE = 10.0
 """The longest wait for an answer, in seconds."""
 LONG_POLL_MS = 500
@@ -56,7 +55,7 @@ class ControllerConnection:
 
         Raises:
             OSError: nobody listens there, or it does not answer.
-            ControllerLost: who answers is no node of Kafka.
+            ControllerLost: the node that answers does not serve FetchSnapshot.
         """
         self._socket = socket.create_connection((host, port), PATIENCE)
         self._correlation = 0
@@ -230,7 +229,7 @@ class LogObserver:
         return int(one.high_watermark)
 
     def _copy_snapshot(self, snapshot: SnapshotId) -> None:
-        """Copy a snapshot in parts; the log goes on behind it.
+        """Copy a snapshot in parts; the log continues behind it.
 
         Raises:
             ControllerLost: the controller has it no more.
@@ -261,7 +260,7 @@ class LogObserver:
 
 
 class ObservedLog:
-    """The copy of a running controller's log in a temporary folder, which may go on growing on a thread of its own."""
+    """The copy of a running controller's log in a temporary folder, which a thread of its own may let grow."""
 
     def __init__(self, observer: LogObserver, name: str) -> None:
         """`name` is what reports call the copy."""

@@ -10,25 +10,25 @@ from kafka_spec.impl.kafka_wire import operator_codecs as operators
 from kafka_spec.impl.kafka_wire import quorum_codecs as quorum
 from kafka_spec.impl.kafka_wire import registration_codecs as brokers
 from kafka_spec.impl.kafka_wire.apis import Api, ServedApis
-from kafka_spec.impl.kraft.operator_requests import (
-    AlterConfigsRequest,
-    CreatePartitionsRequest,
-    CreateTopicsRequest,
-    DeleteTopicsRequest,
-)
-from kafka_spec.impl.kraft.quorum_requests import DescribeQuorumRequest, FetchLogRequest, FetchSnapshotRequest, VoteRequest
-from kafka_spec.impl.kraft.requests import (
-    AssignReplicasToDirsRequest,
-    BrokerHeartbeatRequest,
-    BrokerRegistrationRequest,
-    ProposalRequest,
-)
 from kafka_spec.impl.protocol.data_requests import (
     AllocateProducerIdsRequest,
     AlterPartitionReassignmentsRequest,
     ElectLeadersRequest,
     ListPartitionReassignmentsRequest,
 )
+from kafka_spec.impl.protocol.kraft_requests import (
+    AssignReplicasToDirsRequest,
+    BrokerHeartbeatRequest,
+    BrokerRegistrationRequest,
+    ProposalRequest,
+)
+from kafka_spec.impl.protocol.operator_requests import (
+    AlterConfigsRequest,
+    CreatePartitionsRequest,
+    CreateTopicsRequest,
+    DeleteTopicsRequest,
+)
+from kafka_spec.impl.protocol.quorum_requests import DescribeQuorumRequest, FetchLogRequest, FetchSnapshotRequest, VoteRequest
 
 KRAFT_CONTROLLER = ServedApis(
     (

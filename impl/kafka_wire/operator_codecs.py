@@ -11,7 +11,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from kafka_spec.impl.kafka_wire.topics import by_topic
-from kafka_spec.impl.kraft.operator_requests import (
+from kafka_spec.impl.protocol.data_requests import (
+    AlterPartitionReassignmentsRequest,
+    ElectLeadersRequest,
+    ListPartitionReassignmentsRequest,
+    PartitionTarget,
+)
+from kafka_spec.impl.protocol.errors import ErrorCode
+from kafka_spec.impl.protocol.operator_requests import (
     AlterConfigsRequest,
     AlterConfigsResponse,
     ConfigResource,
@@ -26,13 +33,6 @@ from kafka_spec.impl.kraft.operator_requests import (
     NewTopic,
     OperationResult,
 )
-from kafka_spec.impl.protocol.data_requests import (
-    AlterPartitionReassignmentsRequest,
-    ElectLeadersRequest,
-    ListPartitionReassignmentsRequest,
-    PartitionTarget,
-)
-from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.responses import (
     AlterPartitionReassignmentsResponse,
     ElectLeadersResponse,

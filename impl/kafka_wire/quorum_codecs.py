@@ -11,8 +11,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from kafka_spec.impl.kafka_wire.entities import milliseconds
-from kafka_spec.impl.kraft.metadata_log import TOPIC
-from kafka_spec.impl.kraft.quorum_requests import (
+from kafka_spec.impl.protocol.controller_requests import NO_EPOCH
+from kafka_spec.impl.protocol.errors import ErrorCode
+from kafka_spec.impl.protocol.quorum_requests import (
+    TOPIC,
     DescribeQuorumRequest,
     DescribeQuorumResponse,
     FetchLogRequest,
@@ -20,12 +22,10 @@ from kafka_spec.impl.kraft.quorum_requests import (
     FetchSnapshotRequest,
     FetchSnapshotResponse,
     QuorumLeader,
+    SnapshotId,
     VoteRequest,
     VoteResponse,
 )
-from kafka_spec.impl.kraft.snapshots import SnapshotId
-from kafka_spec.impl.protocol.controller_requests import NO_EPOCH
-from kafka_spec.impl.protocol.errors import ErrorCode
 
 Fields = Mapping[str, Any]
 TOPIC_ID = uuid.UUID(int=1)

@@ -14,10 +14,12 @@ from typing import Any
 
 from kafka_spec.impl.kafka_wire.entities import NIL
 from kafka_spec.impl.kafka_wire.topics import by_topic_and_id, topic_of
-from kafka_spec.impl.kraft.records import BrokerEndpoint, BrokerFeature
-from kafka_spec.impl.kraft.requests import (
+from kafka_spec.impl.protocol.controller_requests import NO_EPOCH, NO_LEADER
+from kafka_spec.impl.protocol.kraft_requests import (
     AssignReplicasToDirsRequest,
     AssignReplicasToDirsResponse,
+    BrokerEndpoint,
+    BrokerFeature,
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
     BrokerRegistrationRequest,
@@ -26,7 +28,6 @@ from kafka_spec.impl.kraft.requests import (
     ProposalRequest,
     ProposedIsr,
 )
-from kafka_spec.impl.protocol.controller_requests import NO_EPOCH, NO_LEADER
 from kafka_spec.impl.protocol.responses import AlteredPartition
 from kafka_spec.impl.protocol.topic_ids import text_of
 from kafka_spec.impl.protocol.topic_partition import TopicPartition

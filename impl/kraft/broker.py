@@ -14,14 +14,8 @@ from uuid import UUID
 
 from kafka_spec.impl.kraft.clean_shutdown import delete_clean_shutdown, read_clean_shutdown, write_clean_shutdown
 from kafka_spec.impl.kraft.data_plane import KRaftDataPlane
+from kafka_spec.impl.kraft.metadata_requests import FetchMetadataRequest, FetchMetadataResponse
 from kafka_spec.impl.kraft.replicas import KRaftReplicas
-from kafka_spec.impl.kraft.requests import (
-    BrokerHeartbeatRequest,
-    BrokerRegistrationRequest,
-    BrokerRegistrationResponse,
-    FetchMetadataRequest,
-    FetchMetadataResponse,
-)
 from kafka_spec.impl.log.log_config import LogConfig
 from kafka_spec.impl.protocol.controller_requests import NO_EPOCH, Leadership
 from kafka_spec.impl.protocol.data_requests import (
@@ -34,6 +28,7 @@ from kafka_spec.impl.protocol.data_requests import (
     ProduceRequest,
 )
 from kafka_spec.impl.protocol.errors import ErrorCode
+from kafka_spec.impl.protocol.kraft_requests import BrokerHeartbeatRequest, BrokerRegistrationRequest, BrokerRegistrationResponse
 from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
 from kafka_spec.impl.protocol.responses import FetchResponse, ListOffsetsResponse, ProduceResponse, Response
 from kafka_spec.impl.protocol.settings import Settings

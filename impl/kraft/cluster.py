@@ -11,7 +11,7 @@ from uuid import UUID
 from kafka_spec.impl.kraft.broker import KRaftProcess
 from kafka_spec.impl.kraft.controller import KRaftController
 from kafka_spec.impl.kraft.metadata_log import MetadataLog
-from kafka_spec.impl.kraft.requests import FetchMetadataRequest, FetchMetadataResponse
+from kafka_spec.impl.kraft.metadata_requests import FetchMetadataRequest, FetchMetadataResponse
 from kafka_spec.impl.log.log_config import LogConfig
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.spec.vocabulary.table import Spec

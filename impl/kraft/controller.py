@@ -28,7 +28,10 @@ from kafka_spec.impl.kraft.records import (
     RegisterBrokerRecord,
     RemoveTopicRecord,
 )
-from kafka_spec.impl.kraft.requests import (
+from kafka_spec.impl.kraft.topics import added_partitions, created_topic, id_of
+from kafka_spec.impl.protocol.data_requests import AllocateProducerIdsRequest
+from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
+from kafka_spec.impl.protocol.kraft_requests import (
     AssignReplicasToDirsRequest,
     AssignReplicasToDirsResponse,
     BrokerHeartbeatRequest,
@@ -38,9 +41,6 @@ from kafka_spec.impl.kraft.requests import (
     ProposalAnswer,
     ProposalRequest,
 )
-from kafka_spec.impl.kraft.topics import added_partitions, created_topic, id_of
-from kafka_spec.impl.protocol.data_requests import AllocateProducerIdsRequest
-from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 from kafka_spec.impl.protocol.responses import AllocateProducerIdsResponse, AlteredPartition
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.decisions.partition_change import ElectionKind, RecoveryState

@@ -14,22 +14,7 @@ from typing import Any
 
 from kafka_spec.impl.kraft.controller import KRaftController
 from kafka_spec.impl.kraft.operator_apis import OperatorApis
-from kafka_spec.impl.kraft.operator_requests import (
-    AlterConfigsRequest,
-    CreatePartitionsRequest,
-    CreateTopicsRequest,
-    DeleteTopicsRequest,
-)
 from kafka_spec.impl.kraft.quorum_of_one import QuorumOfOne
-from kafka_spec.impl.kraft.quorum_requests import DescribeQuorumRequest, FetchLogRequest, FetchSnapshotRequest, VoteRequest
-from kafka_spec.impl.kraft.requests import (
-    AssignReplicasToDirsRequest,
-    BrokerHeartbeatRequest,
-    BrokerRegistrationRequest,
-    BrokerRegistrationResponse,
-    ProposalAnswer,
-    ProposalRequest,
-)
 from kafka_spec.impl.protocol.data_requests import (
     AllocateProducerIdsRequest,
     AlterPartitionReassignmentsRequest,
@@ -37,6 +22,21 @@ from kafka_spec.impl.protocol.data_requests import (
     ListPartitionReassignmentsRequest,
 )
 from kafka_spec.impl.protocol.errors import ErrorCode
+from kafka_spec.impl.protocol.kraft_requests import (
+    AssignReplicasToDirsRequest,
+    BrokerHeartbeatRequest,
+    BrokerRegistrationRequest,
+    BrokerRegistrationResponse,
+    ProposalAnswer,
+    ProposalRequest,
+)
+from kafka_spec.impl.protocol.operator_requests import (
+    AlterConfigsRequest,
+    CreatePartitionsRequest,
+    CreateTopicsRequest,
+    DeleteTopicsRequest,
+)
+from kafka_spec.impl.protocol.quorum_requests import DescribeQuorumRequest, FetchLogRequest, FetchSnapshotRequest, VoteRequest
 from kafka_spec.impl.protocol.topic_ids import names_found, text_of
 
 Reply = Callable[[Any], object]

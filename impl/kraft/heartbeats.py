@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kafka_spec.impl.kraft.requests import BrokerHeartbeatRequest
+from kafka_spec.impl.protocol.kraft_requests import BrokerHeartbeatRequest
 from kafka_spec.spec.kraft.machines import CONTROLLED_SHUTDOWN, FENCED, UNFENCED, BrokerState
 
 SESSION_TIMEOUT_MS = 9_000

@@ -20,8 +20,6 @@ from kafka_spec.impl.kraft.records import (
     NO_RECOVERY_CHANGE,
     TOPIC_CONFIG,
     UNCHANGED,
-    BrokerEndpoint,
-    BrokerFeature,
     BrokerRegistrationChangeRecord,
     ClearElrRecord,
     ConfigRecord,
@@ -35,6 +33,7 @@ from kafka_spec.impl.kraft.records import (
     RemoveTopicRecord,
     TopicRecord,
 )
+from kafka_spec.impl.protocol.kraft_requests import BrokerEndpoint, BrokerFeature
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.kraft.machines import CONTROLLED_SHUTDOWN, UNFENCED, BrokerState
 from kafka_spec.spec.kraft.machines import FENCED as IS_FENCED

@@ -10,7 +10,7 @@ from __future__ import annotations
 from kafka_spec.impl.broker.alter_partition import AlterPartitionManager
 from kafka_spec.impl.broker.isr_manager import IsrWrite
 from kafka_spec.impl.kraft.replicas import KRaftReplicas
-from kafka_spec.impl.kraft.requests import ProposalAnswer, ProposalRequest, ProposedIsr
+from kafka_spec.impl.protocol.kraft_requests import ProposalAnswer, ProposalRequest, ProposedIsr
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.decisions.alter_partition import Reaction
 from kafka_spec.spec.decisions.variants import Checked

@@ -16,12 +16,11 @@ from kafka_spec.impl.kraft.control_records import leader_change, read_leader_cha
 from kafka_spec.impl.kraft.image import ClusterImage
 from kafka_spec.impl.kraft.record_codec import decode, encode
 from kafka_spec.impl.kraft.records import LeaderChange, LogEntry, MetadataRecord
-from kafka_spec.impl.kraft.snapshots import SnapshotId, newest_snapshot, read_snapshot, snapshot_of, write_snapshot
+from kafka_spec.impl.kraft.snapshots import newest_snapshot, read_snapshot, snapshot_of, write_snapshot
 from kafka_spec.impl.log import batches
 from kafka_spec.impl.log.log import PartitionLog
-from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.impl.protocol.quorum_requests import TOPIC, SnapshotId
 
-TOPIC = TopicPartition("__cluster_metadata", 0)
 FIRST_EPOCH = 1
 """The epoch of the first controller, which the batches carry as leader epoch."""
 

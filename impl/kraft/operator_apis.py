@@ -12,7 +12,17 @@ from uuid import UUID
 
 from kafka_spec.impl.kraft.configurations import altered_config
 from kafka_spec.impl.kraft.controller import KRaftController
-from kafka_spec.impl.kraft.operator_requests import (
+from kafka_spec.impl.kraft.placement import placed
+from kafka_spec.impl.kraft.topics import added_partitions, created_topic, id_of
+from kafka_spec.impl.protocol.data_requests import (
+    AlterPartitionReassignmentsRequest,
+    ElectLeadersRequest,
+    ListPartitionReassignmentsRequest,
+    PartitionTarget,
+    RunningReassignment,
+)
+from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
+from kafka_spec.impl.protocol.operator_requests import (
     CHOSEN,
     AlterConfigsRequest,
     AlterConfigsResponse,
@@ -28,16 +38,6 @@ from kafka_spec.impl.kraft.operator_requests import (
     NewTopic,
     OperationResult,
 )
-from kafka_spec.impl.kraft.placement import placed
-from kafka_spec.impl.kraft.topics import added_partitions, created_topic, id_of
-from kafka_spec.impl.protocol.data_requests import (
-    AlterPartitionReassignmentsRequest,
-    ElectLeadersRequest,
-    ListPartitionReassignmentsRequest,
-    PartitionTarget,
-    RunningReassignment,
-)
-from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 from kafka_spec.impl.protocol.responses import (
     AlterPartitionReassignmentsResponse,
     ElectLeadersResponse,

@@ -16,8 +16,8 @@ from kafka_spec.impl.kraft.cluster import KRaftNodes
 from kafka_spec.impl.kraft.heartbeats import NO_OFFSET
 from kafka_spec.impl.kraft.image import ClusterImage
 from kafka_spec.impl.kraft.partition import HostedKRaftPartition
-from kafka_spec.impl.kraft.requests import ProposalAnswer, ProposalRequest
 from kafka_spec.impl.protocol.data_requests import FetchRequest
+from kafka_spec.impl.protocol.kraft_requests import ProposalAnswer, ProposalRequest
 from kafka_spec.impl.protocol.responses import AlteredPartition
 from kafka_spec.impl.protocol.topic_ids import text_of
 from kafka_spec.impl.protocol.topic_partition import TopicPartition

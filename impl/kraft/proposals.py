@@ -6,8 +6,8 @@ Source: Kafka 3.9 ReplicationControlManager.validateAlterPartitionData.
 from __future__ import annotations
 
 from kafka_spec.impl.kraft.image import ClusterImage
-from kafka_spec.impl.kraft.requests import ProposalRequest, ProposedIsr, members_of
 from kafka_spec.impl.protocol.errors import ErrorCode
+from kafka_spec.impl.protocol.kraft_requests import ProposalRequest, ProposedIsr, members_of
 from kafka_spec.impl.protocol.topic_ids import text_of
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.decisions.alter_partition import (

@@ -11,20 +11,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kafka_spec.impl.kraft.metadata_log import MetadataLog
-from kafka_spec.impl.kraft.quorum_requests import (
+from kafka_spec.impl.log.log import PartitionLog
+from kafka_spec.impl.protocol.data_requests import EpochEnd
+from kafka_spec.impl.protocol.errors import ErrorCode
+from kafka_spec.impl.protocol.quorum_requests import (
     DescribeQuorumResponse,
     FetchLogRequest,
     FetchLogResponse,
     FetchSnapshotRequest,
     FetchSnapshotResponse,
     QuorumLeader,
+    SnapshotId,
     VoteRequest,
     VoteResponse,
 )
-from kafka_spec.impl.kraft.snapshots import SnapshotId
-from kafka_spec.impl.log.log import PartitionLog
-from kafka_spec.impl.protocol.data_requests import EpochEnd
-from kafka_spec.impl.protocol.errors import ErrorCode
 
 MOST_BYTES = 8 << 20
 """The largest part of a snapshot in one answer (KafkaRaftClient.MAX_BATCH_SIZE_BYTES)."""

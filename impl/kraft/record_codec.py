@@ -14,14 +14,8 @@ from uuid import UUID
 
 from kafka_spec.impl.kraft.record_decoders import UnreadableRecord, decode_fields, encode_fields
 from kafka_spec.impl.kraft.record_schemas import SCHEMAS, SchemaField
-from kafka_spec.impl.kraft.records import (
-    RECORDS,
-    BrokerEndpoint,
-    BrokerFeature,
-    ControllerEndpoint,
-    ControllerFeature,
-    MetadataRecord,
-)
+from kafka_spec.impl.kraft.records import RECORDS, ControllerEndpoint, ControllerFeature, MetadataRecord
+from kafka_spec.impl.protocol.kraft_requests import BrokerEndpoint, BrokerFeature
 
 BY_KEY: Mapping[int, type[MetadataRecord]] = {record.key: record for record in RECORDS}
 PARTS: Mapping[str, Any] = {part.__name__: part for part in (BrokerEndpoint, BrokerFeature, ControllerEndpoint, ControllerFeature)}

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 from uuid import UUID
 
+from kafka_spec.impl.protocol.kraft_requests import BrokerEndpoint, BrokerFeature
+
 NO_LEADER_CHANGE = -2
 """The leader of a PartitionChangeRecord that leaves leader and leader epoch as they are."""
 NO_RECOVERY_CHANGE = -1
@@ -18,25 +20,6 @@ FENCED, UNFENCED, UNCHANGED = 1, -1, 0
 """Values of `fenced` in a BrokerRegistrationChangeRecord."""
 TOPIC_CONFIG, BROKER_CONFIG = 2, 4
 """The resource types of a topic and of a broker in a ConfigRecord; a broker without a name is the default of all."""
-
-
-@dataclass(frozen=True)
-class BrokerEndpoint:
-    """An address on which a broker listens."""
-
-    name: str
-    host: str
-    port: int
-    security_protocol: int = 0
-
-
-@dataclass(frozen=True)
-class BrokerFeature:
-    """The levels of a feature that a broker supports."""
-
-    name: str
-    min_supported_version: int
-    max_supported_version: int
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from kafka_spec.impl.kraft.records import (
 )
 from kafka_spec.impl.log import batches
 from kafka_spec.impl.log.checkpoint import sync_folder
+from kafka_spec.impl.protocol.quorum_requests import SnapshotId
 from kafka_spec.spec.language.domain import NONE
 
 HEADER, FOOTER = 3, 4
@@ -39,19 +40,6 @@ RECORDS_IN_BATCH = 1000
 NAME = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
 NO_BROKER = -1
 """Nobody: in a snapshot it does not matter who got the last block of producer ids (ProducerIdsImage.write)."""
-
-
-@dataclass(frozen=True, order=True)
-class SnapshotId:
-    """What a snapshot stands for: all records before `end`, of which the last is of `epoch`."""
-
-    end: int
-    epoch: int
-
-    @property
-    def file(self) -> str:
-        """The name of its file."""
-        return f"{self.end:020}-{self.epoch:010}.checkpoint"
 
 
 class SnapshotWriter:

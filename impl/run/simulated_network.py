@@ -11,13 +11,9 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
-from kafka_spec.impl.kraft.requests import (
-    BrokerHeartbeatRequest,
-    BrokerRegistrationRequest,
-    FetchMetadataRequest,
-    ProposalRequest,
-)
+from kafka_spec.impl.kraft.metadata_requests import FetchMetadataRequest
 from kafka_spec.impl.protocol.controller_requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
+from kafka_spec.impl.protocol.kraft_requests import BrokerHeartbeatRequest, BrokerRegistrationRequest, ProposalRequest
 from kafka_spec.impl.run.faults import LATE, chance
 from kafka_spec.impl.run.scheduler import ScheduledTasks, Scheduler
 from kafka_spec.impl.run.tasks import RemoteCall

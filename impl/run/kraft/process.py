@@ -9,12 +9,8 @@ from collections.abc import Callable, Iterable
 from random import Random
 
 from kafka_spec.impl.kraft.broker import KRaftProcess
-from kafka_spec.impl.kraft.requests import (
-    BrokerHeartbeatResponse,
-    BrokerRegistrationResponse,
-    FetchMetadataResponse,
-    ProposalAnswer,
-)
+from kafka_spec.impl.kraft.metadata_requests import FetchMetadataResponse
+from kafka_spec.impl.protocol.kraft_requests import BrokerHeartbeatResponse, BrokerRegistrationResponse, ProposalAnswer
 from kafka_spec.impl.run.fetching import IDLE, fetch
 from kafka_spec.impl.run.tasks import RemoteCall, Sleep, Task
 

@@ -10,14 +10,10 @@ from typing import Any
 
 from kafka_spec.impl.kraft.cluster import KRaftNodes
 from kafka_spec.impl.kraft.metadata_log import MetadataLog
-from kafka_spec.impl.kraft.requests import (
-    BrokerHeartbeatRequest,
-    BrokerRegistrationRequest,
-    FetchMetadataRequest,
-    ProposalRequest,
-)
+from kafka_spec.impl.kraft.metadata_requests import FetchMetadataRequest
 from kafka_spec.impl.log.manager import lose_unflushed
 from kafka_spec.impl.protocol.data_requests import ElectLeadersRequest
+from kafka_spec.impl.protocol.kraft_requests import BrokerHeartbeatRequest, BrokerRegistrationRequest, ProposalRequest
 from kafka_spec.impl.protocol.responses import ElectLeadersResponse
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.fetching import IDLE

@@ -9,13 +9,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from kafka_spec.impl.kraft.image import ClusterImage
-from kafka_spec.impl.kraft.records import BrokerEndpoint, BrokerFeature, LogEntry
 from kafka_spec.impl.protocol.controller_requests import NO_EPOCH
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.responses import AlteredPartition
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.language.domain import BrokerSet
+
+
+@dataclass(frozen=True)
+class BrokerEndpoint:
+    """An address on which a broker listens."""
+
+    name: str
+    host: str
+    port: int
+    security_protocol: int = 0
+
+
+@dataclass(frozen=True)
+class BrokerFeature:
+    """The levels of a feature that a broker supports."""
+
+    name: str
+    min_supported_version: int
+    max_supported_version: int
 
 
 @dataclass(frozen=True)
@@ -114,22 +131,6 @@ class AssignReplicasToDirsResponse:
 
     error: ErrorCode
     replicas: Mapping[tuple[UUID, int], ErrorCode] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class FetchMetadataRequest:
-    """Fetch committed batches of the metadata log, which the sender has up to `end`."""
-
-    broker: int
-    end: int
-
-
-@dataclass(frozen=True)
-class FetchMetadataResponse:
-    """The committed batches from there on, and the offset where each ends; before them a snapshot, if the log begins later."""
-
-    batches: tuple[tuple[int, tuple[LogEntry, ...]], ...]
-    snapshot: ClusterImage | None = None
 
 
 def members_of(proposed: ProposedIsr) -> BrokerSet:

@@ -8,9 +8,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kafka_spec.impl.kraft.snapshots import SnapshotId
 from kafka_spec.impl.protocol.data_requests import EpochEnd
 from kafka_spec.impl.protocol.errors import ErrorCode
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
+
+TOPIC = TopicPartition("__cluster_metadata", 0)
+"""The partition that is the metadata log."""
+
+
+@dataclass(frozen=True, order=True)
+class SnapshotId:
+    """What a snapshot stands for: all records before `end`, of which the last is of `epoch`."""
+
+    end: int
+    epoch: int
+
+    @property
+    def file(self) -> str:
+        """The name of its file."""
+        return f"{self.end:020}-{self.epoch:010}.checkpoint"
 
 
 @dataclass(frozen=True)
