@@ -291,6 +291,9 @@ COMMANDS = {
 
 ADMIN = "kafka-spec admin --zookeeper 127.0.0.1:2181/demo"
 NOT_RUN = {
+    "kafka-spec validate --bootstrap-controller controller-1:9093 --why orders-3",
+    "kafka-spec validate --bootstrap-controller controller-1:9093 --follow",
+    "kafka-spec advise --bootstrap-controller controller-1:9093 --restart all",
     "kafka-spec run --zookeeper 127.0.0.1:2181/demo --seconds 600 --faults none",
     f"{ADMIN} create payments --partitions 3 --replication-factor 2",
     f"{ADMIN} reassign generate --topics payments --brokers 1,2",
@@ -309,7 +312,8 @@ NOT_RUN = {
     "kafka-spec check kraft/fixed --bounds three_reassign --bound fences=1 --no-traces --threads 1"
     " --without leads-to --without recoverable",
 }
-"""Commands that are left out: a page runs until Ctrl-C; ZooKeeper, Spark, Kafka's jars have tests; the rest takes long."""
+"""Commands that are left out: a page runs until Ctrl-C; ZooKeeper, Spark, Kafka's jars and a running controller have tests; the
+rest takes long."""
 
 
 SAMPLE = ("check",)

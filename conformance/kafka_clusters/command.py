@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kafka_spec.conformance.kafka_classes.jars import BROKERS, folder_of
+from kafka_spec.conformance.kafka_clusters.kraft_processes import ERAS
 from kafka_spec.impl.command import BROKEN, INCONCLUSIVE, KEPT, find_era, is_kraft, run_folder
 from kafka_spec.impl.zookeeper.coordination.interface import CoordinationError
 from kafka_spec.spec.optional_dependencies import needing
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from kafka_spec.conformance.kafka_clusters.outcome import RealOutcome
 
 ON_ZOOKEEPER = ("2.8.2", "3.9.1")
-ON_KRAFT = ("4.1.2", "4.4.0")
+ON_KRAFT = tuple(ERAS)
 """The versions of Kafka that such a run has been tried with: with ZooKeeper, and with a controller of KRaft."""
 ERA = "era_2_8"
 """The era of our controllers unless `--era` names another: that of the brokers."""
@@ -111,15 +112,15 @@ def _kraft_run(options: argparse.Namespace) -> Play:
     Raises:
         SpecError: an option makes no sense there.
     """
-    with needing("kafka"):
-        from kafka_spec.conformance.kafka_clusters.kraft_run import ERAS, KRaftOptions, run_with_kraft
-
     for name in ("mixed", "inter_broker_protocol", "zookeeper"):
         if getattr(options, name):
             raise SpecError(f"--{name.replace('_', '-')} is for clusters with ZooKeeper; Kafka {options.kafka} has none")
     era = find_era(ERAS[options.kafka] if options.era == "fixed" else options.era)
     if not is_kraft(era):
         raise SpecError(f"--era {options.era} is one of clusters with ZooKeeper; with --kafka {options.kafka} it is one of KRaft's")
+    with needing("kafka"):
+        from kafka_spec.conformance.kafka_clusters.kraft_run import KRaftOptions, run_with_kraft
+
     folder = folder_of(BROKERS[options.kafka], options.jars)
     asked = KRaftOptions(options.kafka, folder, options.brokers, options.partitions, era, options.seed)
     return partial(run_with_kraft, asked)
@@ -131,12 +132,12 @@ def _zookeeper_run(options: argparse.Namespace) -> Play:
     Raises:
         SpecError: options contradict each other.
     """
-    with needing("kafka"):
-        from kafka_spec.conformance.kafka_clusters.run import RealOptions, run_with_kafka
-
     era = find_era(ERA if options.era == "fixed" else options.era)
     if is_kraft(era):
         raise SpecError(f"--era {options.era} is one of KRaft; with --kafka {options.kafka} it is one of clusters with ZooKeeper")
+    with needing("kafka"):
+        from kafka_spec.conformance.kafka_clusters.run import RealOptions, run_with_kafka
+
     asked = RealOptions(
         options.kafka,
         folder_of(options.kafka, options.jars),

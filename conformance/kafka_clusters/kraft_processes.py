@@ -9,6 +9,8 @@ from typing import Any
 from kafka_spec.conformance.kafka_clusters.kafka_processes import HOST, SETTINGS, ServerProcesses, free_port
 
 CONTROLLER = 100
+ERAS: Mapping[str, str] = {"4.1.2": "kraft_4_1", "4.4.0": "kraft_4_3"}
+"""The versions whose brokers our controller leads, with the era that decides as their own controllers do."""
 CLUSTER_ID = "kafkaSpecKRaftCluster1"
 KRAFT_SETTINGS: Mapping[str, Any] = {
     **SETTINGS,

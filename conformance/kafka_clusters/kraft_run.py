@@ -18,7 +18,7 @@ from kafka_spec.conformance.kafka_classes.java import EXCEPTION, Kafka
 from kafka_spec.conformance.kafka_clusters.java_clients import Clients
 from kafka_spec.conformance.kafka_clusters.kafka_processes import NotSeen
 from kafka_spec.conformance.kafka_clusters.kraft_course import KRaftCourse
-from kafka_spec.conformance.kafka_clusters.kraft_processes import CONTROLLER, KRaftProcesses
+from kafka_spec.conformance.kafka_clusters.kraft_processes import CONTROLLER, ERAS, KRaftProcesses
 from kafka_spec.conformance.kafka_clusters.our_controller import OurController
 from kafka_spec.conformance.kafka_clusters.outcome import RealOutcome, read_at_rest
 from kafka_spec.conformance.kafka_clusters.verdict import broken_on_disk
@@ -36,8 +36,6 @@ from kafka_spec.impl.run.verdict import Broken
 from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.vocabulary.table import Spec
 
-ERAS: Mapping[str, str] = {"4.1.2": "kraft_4_1", "4.4.0": "kraft_4_3"}
-"""The versions whose brokers our controller leads, with the era that decides as their own controllers do."""
 SETTINGS: Mapping[str, object] = {"broker.heartbeat.interval.ms": 1_000}
 MIN_ISR = 2
 LOG = "MetadataLog"
