@@ -21,6 +21,8 @@ from hypothesis import strategies as st
 from kafka_spec.__main__ import main
 from kafka_spec.conformance.kafka_clusters.kraft_processes import CLUSTER_ID, CONTROLLER
 from kafka_spec.conformance.kafka_clusters.our_controller import OurController
+from kafka_spec.conformance.metadata.controller_connection import ControllerLost
+from kafka_spec.conformance.metadata.observer import LogObserver
 from kafka_spec.impl.command import find_era
 from kafka_spec.impl.kafka_wire import entities
 from kafka_spec.impl.kafka_wire.apis import LENGTH
@@ -641,6 +643,23 @@ def test_a_running_controller_is_followed(tmp_path: Path) -> None:
         rest, error = await following.communicate()
         assert (following.returncode, error) == (0, b"") and b"HOLDS" in rest
         again.close()
+
+    with_controller(tmp_path, play)
+
+
+def test_a_copy_that_cannot_be_written(tmp_path: Path) -> None:
+    """A disk that fails ends the copy with a message at once, and no record counts as copied."""
+
+    async def play(controller: OurController, client: WireClient) -> None:
+        await client.unfenced(1)
+        observer = LogObserver(("127.0.0.1", controller.leaders[0].port), tmp_path / "no such folder")
+        with pytest.raises(ControllerLost, match=r"cannot be copied to .*: No such file or directory; set TMPDIR"):
+            await asyncio.to_thread(observer.copy)
+        observer.folder = tmp_path
+        await asyncio.to_thread(observer.copy)
+        observer.close()
+        (copied,) = tmp_path.glob("0*.log")
+        assert copied.name == f"{0:020}.log"
 
     with_controller(tmp_path, play)
 

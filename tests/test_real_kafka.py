@@ -98,17 +98,38 @@ def test_our_controller_of_kraft_leads_real_brokers(version: str, tmp_path: Path
     assert validated.returncode == 0, validated.stdout
 
 
+def run_where(*defect: str) -> subprocess.CompletedProcess[str]:
+    """Run real brokers of the newest Kafka under our controller, after these lines of Python have broken it."""
+    code = "\n".join([*defect, "import sys", "from kafka_spec.__main__ import main", "sys.exit(main(sys.argv[1:]))"])
+    environment = {**os.environ, jars.VARIABLE: str(ROOT / jars.FOLDER)}
+    command = [sys.executable, "-c", code, "run", "--kafka", ON_KRAFT[-1]]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=600)
+
+
 @pytest.mark.long
 @pytest.mark.skipif(not HAS_JARS, reason="`make kafka` fetches Kafka's jars")
 def test_a_controller_that_forgets_who_may_lead() -> None:
     """A controller that keeps no eligible leader replicas gets through all scenes, and its metadata log gives it away."""
-    forgets = "from kafka_spec.impl.kraft import partition_change; partition_change.target_elr = lambda *_: 0"
-    code = f"{forgets}; import sys; from kafka_spec.__main__ import main; sys.exit(main(sys.argv[1:]))"
-    environment = {**os.environ, jars.VARIABLE: str(ROOT / jars.FOLDER)}
-    command = [sys.executable, "-c", code, "run", "--kafka", ON_KRAFT[-1]]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=600)
+    done = run_where("from kafka_spec.impl.kraft import partition_change", "partition_change.target_elr = lambda *_: 0")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "BROKEN: MetadataLog" in done.stdout
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not HAS_JARS, reason="`make kafka` fetches Kafka's jars")
+def test_a_controller_whose_disk_is_full() -> None:
+    """A disk that is full ends a run without a verdict, and no process is left."""
+    done = run_where(
+        "import errno, os",
+        "from kafka_spec.impl.kraft.metadata_log import MetadataLog",
+        "commit = MetadataLog.commit",
+        "def fails(log, records):",
+        "    if log.end > 60: raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))",
+        "    return commit(log, records)",
+        "MetadataLog.commit = fails",
+    )
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "INCONCLUSIVE" in done.stdout and "No space left on device" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,7 @@ async def _run(
     try:
         await course.conduct()
         broken = [*await read_at_rest(course, kafka), *broken_at_rest(controller.image)]
-    except (NotSeen, EXCEPTION) as error:
+    except (NotSeen, EXCEPTION, OSError) as error:
         stopped = str(error)
     finally:
         await course.end()

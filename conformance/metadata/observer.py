@@ -8,97 +8,36 @@ Source: KIP-595, KIP-630; Kafka 4.4 KafkaRaftClient.java, FetchRequest.json, Fet
 
 from __future__ import annotations
 
-import socket
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from kafka_spec.conformance.metadata.batches import TornTail, batches_of
-from kafka_spec.impl.kafka_wire import entities
-from kafka_spec.impl.kafka_wire.apis import API_VERSIONS, LENGTH
-from kafka_spec.impl.kafka_wire.entities import NotAMessage
+from kafka_spec.conformance.metadata.controller_connection import (
+    FETCH,
+    FETCH_SNAPSHOT,
+    PATIENCE,
+    ControllerConnection,
+    ControllerLost,
+)
 from kafka_spec.impl.kafka_wire.topics import code_of
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.quorum_requests import TOPIC, SnapshotId
 from kafka_spec.spec.vocabulary.table import SpecError
 
-FETCH, FETCH_SNAPSHOT = 1, 59
-NEWEST = {FETCH: 17, FETCH_SNAPSHOT: 1}
-"""The newest versions that are sent."""
 TOPIC_ID = uuid.UUID(int=1)
 NOBODY = -1
 """The replica id of an observer that is not a broker; the leader keeps nothing about it."""
-PATIENCE = 10.0
-"""The longest wait for an answer, in seconds."""
 LONG_POLL_MS = 500
 MOST_BYTES = 8 << 20
-LARGEST_ANSWER = 100 << 20
 ANOTHER_LEADER = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.UNKNOWN_LEADER_EPOCH)
 MOST_TRIES = 50
 """How often the leader is looked for, half a second apart, before it counts as lost."""
-
-
-class ControllerLost(Exception):  # noqa: N818 - says what happened
-    """The controller cannot be read, or not any more."""
-
-
-class ControllerConnection:
-    """A connection to one node of the quorum; it asks one question at a time."""
-
-    def __init__(self, host: str, port: int) -> None:
-        """Connect, and ask for the versions that the node serves.
-
-        Raises:
-            OSError: nobody listens there, or it does not answer.
-            ControllerLost: the node that answers does not serve FetchSnapshot.
-        """
-        self._socket = socket.create_connection((host, port), PATIENCE)
-        self._correlation = 0
-        try:
-            served = {one.api_key: one.max_version for one in self.ask(API_VERSIONS, {}, 0).api_keys}
-            if FETCH not in served or FETCH_SNAPSHOT not in served:
-                raise ControllerLost(f"{host}:{port} is not a controller: it serves no FetchSnapshot")
-        except (OSError, ControllerLost):
-            self.close()
-            raise
-        self._versions = {key: min(newest, served[key]) for key, newest in NEWEST.items()}
-
-    def ask(self, key: int, fields: Mapping[str, Any], version: int | None = None) -> Any:
-        """Send a request, and return the entity of its answer.
-
-        Raises:
-            OSError: the connection broke, or no answer came in time.
-            ControllerLost: the answer is none of Kafka's.
-        """
-        asked = self._versions[key] if version is None else version
-        self._correlation += 1
-        data = entities.write_request(key, asked, self._correlation, "kafka-spec", fields)
-        self._socket.sendall(LENGTH.pack(len(data)) + data)
-        (length,) = LENGTH.unpack(self._read(LENGTH.size))
-        try:
-            if not 0 <= length <= LARGEST_ANSWER:
-                raise NotAMessage(f"an answer of {length} bytes")
-            return entities.read_answer(key, asked, self._read(length))[1]
-        except NotAMessage as error:
-            raise ControllerLost(f"what answers is not Kafka: {error}") from None
-
-    def _read(self, size: int) -> bytes:
-        parts = bytearray()
-        while len(parts) < size:
-            part = self._socket.recv(size - len(parts))
-            if not part:
-                raise ConnectionResetError("the connection was closed")
-            parts += part
-        return bytes(parts)
-
-    def close(self) -> None:
-        """Close it."""
-        self._socket.close()
 
 
 class LogObserver:
@@ -135,13 +74,13 @@ class LogObserver:
                 known = self._fetch(wait_ms)
             except OSError as error:
                 self._forget()
-                lost = f"{self._address[0]}:{self._address[1]}: {error.strerror or error}"
+                lost = f"{error.strerror or error}; is it a controller's listener, without TLS, and does it run?"
+                if self.leader is None:
+                    break  # it was never reached: nothing to wait for
             else:
                 if known is not None:
                     return known
                 lost = "no controller leads"
-            if self.leader is None and self._next == 0 and "leads" not in lost:
-                break  # it was never reached: nothing to wait for
             time.sleep(LONG_POLL_MS / 1000)
         raise ControllerLost(lost)
 
@@ -205,7 +144,9 @@ class LogObserver:
             self._forget()
             self._address = known[leader.leader_id]
         elif error == ErrorCode.NOT_LEADER_OR_FOLLOWER and leader.leader_id >= 0 and not known:
-            raise ControllerLost(f"controller {leader.leader_id} leads, whose address this release does not tell; name that one")
+            raise ControllerLost(
+                f"controller {leader.leader_id} leads, whose address this node does not report; name that controller"
+            )
 
     def _take(self, one: Any) -> int:
         """Write what an answer has; return the high watermark."""
@@ -215,24 +156,38 @@ class LogObserver:
             return max(int(one.high_watermark), self._next + 1)
         if one.diverging_epoch.epoch >= 0:
             raise ControllerLost(f"the controller has lost committed records: it ends before offset {self._next:,}")
-        committed = bytearray()
+        committed = []
         for batch in batches_of(bytes(one.records or b"")):
             if isinstance(batch, TornTail) or batch.last >= one.high_watermark:
                 break
             if batch.base >= self._next:
-                committed += batch.data
-                self._segment = self._segment or self.folder / f"{batch.base:020}.log"
-                self._next, self._last_epoch = batch.last + 1, batch.epoch
-        if committed and self._segment is not None:
-            with self._segment.open("ab") as file:
-                file.write(committed)
+                committed.append(batch)
+        if committed:
+            segment = self._segment or self.folder / f"{committed[0].base:020}.log"
+            self._write(segment, b"".join(batch.data for batch in committed))
+            self._segment, self._next, self._last_epoch = segment, committed[-1].last + 1, committed[-1].epoch
         return int(one.high_watermark)
+
+    @staticmethod
+    def _write(file: Path, data: bytes) -> None:
+        """Append to a file of the copy.
+
+        Raises:
+            ControllerLost: it cannot be written.
+        """
+        try:
+            with file.open("ab") as opened:
+                opened.write(data)
+        except OSError as error:
+            raise ControllerLost(
+                f"its log cannot be copied to {file.parent}: {error.strerror}; set TMPDIR to another disk"
+            ) from None
 
     def _copy_snapshot(self, snapshot: SnapshotId) -> None:
         """Copy a snapshot in parts; the log continues behind it.
 
         Raises:
-            ControllerLost: the controller has it no more.
+            ControllerLost: the controller no longer has it, or it cannot be written.
         """
         data, size = bytearray(), 1
         while len(data) < size:
@@ -254,7 +209,7 @@ class LogObserver:
                 raise ControllerLost(f"the snapshot {snapshot.file} cannot be read: {error.name}")
             size = one.size
             data += bytes(one.unaligned_records)
-        (self.folder / snapshot.file).write_bytes(data)
+        self._write(self.folder / snapshot.file, bytes(data))
         self._segment = None
         self._next, self._last_epoch = snapshot.end, snapshot.epoch
 
@@ -313,6 +268,6 @@ def observed(address: str) -> Iterator[ObservedLog]:
             log.observer.copy()
             yield log
         except ControllerLost as error:
-            raise SpecError(f"--bootstrap-controller {address}: {error}; name a controller's listener without TLS") from None
+            raise SpecError(f"--bootstrap-controller {address}: {error}") from None
         finally:
             log.stop()

@@ -1,0 +1,79 @@
+"""A connection to one controller of a running quorum, on Kafka's wire protocol. It is plaintext.
+
+Source: KIP-595, KIP-630; Kafka 4.4 FetchRequest.json, FetchSnapshotRequest.json.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from typing import Any
+
+from kafka_spec.impl.kafka_wire import entities
+from kafka_spec.impl.kafka_wire.apis import API_VERSIONS, LENGTH
+from kafka_spec.impl.kafka_wire.entities import NotAMessage
+
+FETCH, FETCH_SNAPSHOT = 1, 59
+NEWEST = {FETCH: 17, FETCH_SNAPSHOT: 1}
+"""The newest versions that are sent."""
+PATIENCE = 10.0
+"""The longest wait for an answer, in seconds."""
+LARGEST_ANSWER = 100 << 20
+
+
+class ControllerLost(Exception):  # noqa: N818 - says what happened
+    """The controller cannot be read, or no longer."""
+
+
+class ControllerConnection:
+    """A connection to one node of the quorum; it asks one question at a time."""
+
+    def __init__(self, host: str, port: int) -> None:
+        """Connect, and ask for the versions that the node serves.
+
+        Raises:
+            OSError: nobody listens there, or it does not answer.
+            ControllerLost: the node that answers does not serve FetchSnapshot.
+        """
+        self._socket = socket.create_connection((host, port), PATIENCE)
+        self._correlation = 0
+        try:
+            served = {one.api_key: one.max_version for one in self.ask(API_VERSIONS, {}, 0).api_keys}
+            if FETCH not in served or FETCH_SNAPSHOT not in served:
+                raise ControllerLost(f"{host}:{port} is not a controller: it serves no FetchSnapshot; name a controller's listener")
+        except (OSError, ControllerLost):
+            self.close()
+            raise
+        self._versions = {key: min(newest, served[key]) for key, newest in NEWEST.items()}
+
+    def ask(self, key: int, fields: Mapping[str, Any], version: int | None = None) -> Any:
+        """Send a request, and return the entity of its answer.
+
+        Raises:
+            OSError: the connection broke, or no answer came in time.
+            ControllerLost: the answer is not one of Kafka's.
+        """
+        asked = self._versions[key] if version is None else version
+        self._correlation += 1
+        data = entities.write_request(key, asked, self._correlation, "kafka-spec", fields)
+        self._socket.sendall(LENGTH.pack(len(data)) + data)
+        (length,) = LENGTH.unpack(self._read(LENGTH.size))
+        try:
+            if not 0 <= length <= LARGEST_ANSWER:
+                raise NotAMessage(f"an answer of {length} bytes")
+            return entities.read_answer(key, asked, self._read(length))[1]
+        except NotAMessage as error:
+            raise ControllerLost(f"what answers is not Kafka: {error}; name a controller's listener without TLS") from None
+
+    def _read(self, size: int) -> bytes:
+        parts = bytearray()
+        while len(parts) < size:
+            part = self._socket.recv(size - len(parts))
+            if not part:
+                raise ConnectionResetError("the connection was closed")
+            parts += part
+        return bytes(parts)
+
+    def close(self) -> None:
+        """Close it."""
+        self._socket.close()
