@@ -231,6 +231,8 @@ KRAFT_FINDINGS = {
     ("elr_outside_replicas", "--kafka", "4.4.0", "--removal", "replaced"): "records that were acknowledged with acks=all",
     ("high_watermark_waits_after_rollback", "--kafka", "4.4.0"): "another record is written; the producer is acknowledged",
     ("proposal_dropped_at_known_epoch", "--kafka", "4.4.0"): "lost 1 of 6 that were acknowledged with acks=all",
+    ("re_elected_leader_in_kraft", "--kafka", "3.9.1"): "lost 1 of 6 that were acknowledged with acks=all",
+    ("re_elected_leader_in_kraft", "--kafka", "4.4.0"): "lost 1 of 6 that were acknowledged with acks=all",
     ("voters_skipped_after_truncation", "--kafka", "4.4.0"): "is committed twice: epoch 2 at controller",
     ("voters_skipped_after_truncation", "--kafka", "4.1.2"): "is committed twice: epoch 2 at controller",
     ("removed_voter_ends_leader", "--kafka", "4.4.0"): "Unexpected acknowledgement from non-voter 3",

@@ -201,7 +201,8 @@ def project(tmp_path: Path) -> Path:
     for name in ("tutorial.py", "lease.py"):
         shutil.copy(ROOT / "examples" / name, tmp_path / "examples" / name)
     (tmp_path / "spec" / "lock.py").write_text(tutorial, encoding="utf-8")
-    shutil.copytree(ROOT / "tests" / "logs", tmp_path / "tests" / "logs")
+    for folder in ("tests/logs", "examples/plans"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
     (tmp_path / "pyproject.toml").write_text(
         """
 [[tool.kafka-spec.checks]]

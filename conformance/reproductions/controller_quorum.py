@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import base64
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,18 +15,9 @@ from kafka_spec.conformance.kafka_clusters.kafka_processes import HOST, ServerPr
 from kafka_spec.conformance.kafka_clusters.kafka_proxy import Gate, KafkaProxy
 from kafka_spec.conformance.kafka_clusters.kraft_processes import CLUSTER_ID, KRAFT_SETTINGS
 from kafka_spec.conformance.metadata.batches import LogBatch, batches_of
-from kafka_spec.conformance.reproductions.real_cluster import ServersOnLoopback, show
+from kafka_spec.conformance.reproductions.real_cluster import ServersOnLoopback
 
-VERSIONS = ("4.1.2", "4.4.0")
 NODES = (1, 2, 3)
-
-
-def show_on_release(finding: Callable[[str], bool], what: str) -> None:
-    """Run a finding as a script, on the release that its option names."""
-    parser = argparse.ArgumentParser(description=what, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kafka", choices=VERSIONS, default=VERSIONS[-1], help="the release of all controllers")
-    release: str = parser.parse_args().kafka
-    show(lambda: finding(release))
 
 
 def raft_client(node: int) -> str:

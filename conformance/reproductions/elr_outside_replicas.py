@@ -136,9 +136,7 @@ def finding(version: str, removal: Removal) -> bool:
         admin = cluster.start_all(*range(removal.brokers))
         lost = RemovedAndBack(cluster, admin, removal).lost()
         cluster.say(f"lost {len(lost)} of {RECORDS} records that were acknowledged with acks=all")
-        print("the partition in the controller's metadata log:")
-        for line in cluster.partition_records():
-            print(f"  {line}")
+        cluster.print_partition_records()
         return bool(lost)
 
 

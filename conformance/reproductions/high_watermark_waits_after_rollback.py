@@ -10,17 +10,14 @@ stays, consumers do not see the record, and the producer waits, until another re
 
 from __future__ import annotations
 
-import argparse
 import signal
-import sys
 import time
-from collections.abc import Sequence
 
-from kafka_spec.conformance.kafka_classes.jars import BROKERS, NEWEST
+from kafka_spec.conformance.kafka_classes.jars import BROKERS
 from kafka_spec.conformance.kafka_clusters.kafka_proxy import ALTER_PARTITION
 from kafka_spec.conformance.kafka_clusters.kraft_processes import CONTROLLER
 from kafka_spec.conformance.reproductions.kraft_cluster import KRaftCluster
-from kafka_spec.conformance.reproductions.real_cluster import show
+from kafka_spec.conformance.reproductions.real_cluster import show_on_release
 
 TOPIC = "p"
 WAITS = 20.0
@@ -66,12 +63,5 @@ def finding(version: str) -> bool:
         return "waits" not in read
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Show the finding."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kafka", choices=BROKERS, default=NEWEST)
-    show(lambda: finding(parser.parse_args(arguments).kafka))
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    show_on_release(finding, __doc__, tuple(BROKERS))

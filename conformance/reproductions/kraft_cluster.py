@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kafka_spec.conformance.kafka_classes.jars import BROKERS
 from kafka_spec.conformance.kafka_classes.java import EXCEPTION, Kafka
-from kafka_spec.conformance.kafka_clusters.java_clients import AdminClient, Clients
+from kafka_spec.conformance.kafka_clusters.java_clients import AdminClient, Clients, Described, MetadataRecord
 from kafka_spec.conformance.kafka_clusters.kraft_processes import CONTROLLER, KRaftProcesses
 from kafka_spec.conformance.reproductions.real_cluster import ServersOnLoopback
+
+RECORDS = 5
 
 
 class KRaftCluster(ServersOnLoopback):
     """A controller and brokers. `settings` are added to those of every server."""
 
-    not_yet = (OSError, EXCEPTION)
+    not_yet = (OSError, LookupError, EXCEPTION)
 
     def __init__(self, version: str, settings: Mapping[str, Any] | None = None) -> None:
         super().__init__(BROKERS[version])
@@ -40,11 +43,44 @@ class KRaftCluster(ServersOnLoopback):
         self.signal(broker, signal.SIGTERM)
         self.wait(f"broker {broker} has ended", lambda: self.has_ended(broker))
 
-    def partition_records(self) -> list[str]:
+    def partition(self) -> Described:
+        """Return the cluster's only partition as the controller has it; a broker that is asked may be behind.
+
+        Raises:
+            LookupError: there is none yet.
+        """
+        known: dict[str, Any] = {"eligibleLeaderReplicas": []}
+        for record in self._partition_records():
+            known |= json.loads(record.json)
+        return Described(known["leader"], known["replicas"], known["isr"], known["eligibleLeaderReplicas"])
+
+    def written(self, producer: Any, topic: str) -> list[str]:
+        """Write some records; return them when the producer, which has acks=all, has the answers."""
+        values = [f"record {number}" for number in range(RECORDS)]
+        for value in values:
+            self.clients.produce(producer, topic, value)
+        self.say(f"{RECORDS} records are acknowledged with acks=all, min.insync.replicas=2")
+        return values
+
+    def loses_with_leader(self, leader: int, next_leader: int, topic: str, acknowledged: Sequence[str]) -> bool:
+        """Kill the leader of partition 0; return whether the broker that leads then lacks an acknowledged record.
+
+        Broker 3 is asked for the records, as one that is not a replica.
+        """
+        self.signal(leader, signal.SIGKILL)
+        self.wait(f"broker {next_leader} leads", lambda: self.partition().leader == next_leader)
+        self.say(f"    {self.partition()}")
+        lost = self.lost(acknowledged, self.clients.read_all(self.addresses(3), topic))
+        self.print_partition_records()
+        return bool(lost)
+
+    def print_partition_records(self) -> None:
+        """Print the partition's records in the controller's log."""
+        print("the partition in the controller's metadata log:")
+        for one in self._partition_records():
+            print(f"  {one.name} {one.json}")
+
+    def _partition_records(self) -> list[MetadataRecord]:
         """Return the partition's records in the controller's log, as Kafka's classes read it."""
         log = self.brokers.data(CONTROLLER) / "__cluster_metadata-0" / f"{0:020}.log"
-        return [
-            f"{one.name} {one.json}"
-            for one in self.clients.metadata(log)
-            if one.name in ("PartitionRecord", "PartitionChangeRecord")
-        ]
+        return [one for one in self.clients.metadata(log) if one.name in ("PartitionRecord", "PartitionChangeRecord")]

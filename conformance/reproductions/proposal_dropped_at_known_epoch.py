@@ -11,21 +11,15 @@ and 1 have, with acks=all and min.insync.replicas=2. It is killed, and follower 
 
 from __future__ import annotations
 
-import argparse
-import signal
-import sys
 import time
-from collections.abc import Sequence
 
-from kafka_spec.conformance.kafka_classes.jars import BROKERS, NEWEST
-from kafka_spec.conformance.kafka_clusters.java_clients import AdminClient
+from kafka_spec.conformance.kafka_classes.jars import BROKERS
 from kafka_spec.conformance.kafka_clusters.kafka_proxy import ALTER_PARTITION, FETCH
 from kafka_spec.conformance.kafka_clusters.kraft_processes import CONTROLLER
 from kafka_spec.conformance.reproductions.kraft_cluster import KRaftCluster
-from kafka_spec.conformance.reproductions.real_cluster import show
+from kafka_spec.conformance.reproductions.real_cluster import show_on_release
 
 TOPIC = "p"
-RECORDS = 5
 LAG = 10.0
 """The seconds of replica.lag.time.max.ms; Kafka's own 30 only make it longer."""
 SETTINGS = {
@@ -43,17 +37,14 @@ def finding(version: str) -> bool:
         controller, leader = cluster.behind_proxy(CONTROLLER), cluster.behind_proxy(0)
         clients, admin = cluster.clients, cluster.start_all(0, 1, 2, 3)
         admin.create_topic(TOPIC, {0: [0, 2, 1]}, {"min.insync.replicas": "2"})
-        cluster.wait("three replicas are in sync", lambda: sorted(admin.partition(TOPIC).isr) == [0, 1, 2])
+        cluster.wait("three replicas are in sync", lambda: sorted(cluster.partition().isr) == [0, 1, 2])
         producer = clients.producer(cluster.addresses(3), acks="all")
-        acknowledged = [f"record {number}" for number in range(RECORDS)]
-        for value in acknowledged:
-            clients.produce(producer, TOPIC, value)
-        cluster.say(f"{RECORDS} records are acknowledged with acks=all, min.insync.replicas=2")
+        acknowledged = cluster.written(producer, TOPIC)
 
         other = clients.producer(cluster.addresses(3), acks="1")
         one, two = (leader.gate(FETCH, f"broker-{follower}-fetcher-0") for follower in (1, 2))
         clients.produce(other, TOPIC, "with acks=1")
-        cluster.wait("followers are held, and broker 0 is the whole ISR", lambda: admin.partition(TOPIC).isr == [0])
+        cluster.wait("followers are held, and broker 0 is the whole ISR", lambda: cluster.partition().isr == [0])
         asks, log = (controller.gate(FETCH, "raft-client-0", answers) for answers in (False, True))
         answers = controller.gate(ALTER_PARTITION, answers=True)
         log.let_pass(1)  # to the request that the controller has already
@@ -61,13 +52,13 @@ def finding(version: str) -> bool:
         one.open()
         cluster.wait("the leader has proposed broker 1", lambda: answers.arrived == 1)
         answers.let_pass()
-        cluster.wait("the controller has accepted", lambda: sorted(admin.partition(TOPIC).isr) == [0, 1])
+        cluster.wait("the controller has accepted", lambda: sorted(cluster.partition().isr) == [0, 1])
         asks.let_pass()
         cluster.wait("the metadata log's answer with that change is held", lambda: log.arrived == 2)
         two.let_pass(2)  # it fetches the record, and tells that it has it
         cluster.wait("the leader has proposed broker 2; the answer is held", lambda: answers.arrived == 2)
-        cluster.wait("the controller has accepted", lambda: sorted(admin.partition(TOPIC).isr) == [0, 1, 2])
-        cluster.say(f"    {admin.partition(TOPIC)}")
+        cluster.wait("the controller has accepted", lambda: sorted(cluster.partition().isr) == [0, 1, 2])
+        cluster.say(f"    {cluster.partition()}")
         log.let_pass()
         cluster.wait("the metadata log has brought broker 0 the first change, and it asks for more", lambda: asks.arrived == 2)
         time.sleep(1)
@@ -76,29 +67,10 @@ def finding(version: str) -> bool:
         time.sleep(LAG + 1)
         offset = clients.produce(producer, TOPIC, "with acks=all")
         cluster.say(f"'with acks=all' is acknowledged at offset {offset}")
-        return loses(cluster, admin, [*acknowledged, "with acks=all"])
-
-
-def loses(cluster: KRaftCluster, admin: AdminClient, acknowledged: list[str]) -> bool:
-    """Kill the leader; return whether the broker that leads then lacks an acknowledged record."""
-    everybody = "broker 2, which does not have it, is in the ISR of all brokers but broker 0"
-    cluster.wait(everybody, lambda: sorted(admin.partition(TOPIC).isr) == [0, 1, 2])
-    cluster.signal(0, signal.SIGKILL)
-    cluster.wait("broker 2 leads", lambda: admin.partition(TOPIC).leader == 2)
-    cluster.say(f"    {admin.partition(TOPIC)}")
-    lost = cluster.lost(acknowledged, cluster.clients.read_all(cluster.addresses(3), TOPIC))
-    print("the partition in the controller's metadata log:")
-    for line in cluster.partition_records():
-        print(f"  {line}")
-    return bool(lost)
-
-
-def main(arguments: Sequence[str]) -> None:
-    """Show the finding."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kafka", choices=BROKERS, default=NEWEST)
-    show(lambda: finding(parser.parse_args(arguments).kafka))
+        everybody = "broker 2, which does not have it, is in the controller's ISR"
+        cluster.wait(everybody, lambda: sorted(cluster.partition().isr) == [0, 1, 2])
+        return cluster.loses_with_leader(0, 2, TOPIC, [*acknowledged, "with acks=all"])
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    show_on_release(finding, __doc__, tuple(BROKERS))

@@ -17,7 +17,7 @@ from typing import Any
 from kafka_spec.conformance.kafka_classes.java import Kafka
 from kafka_spec.conformance.kafka_clusters.java_clients import Clients
 from kafka_spec.conformance.kafka_clusters.kafka_proxy import FETCH, LEADER_AND_ISR
-from kafka_spec.conformance.reproductions.real_cluster import VERSION, RealCluster, show
+from kafka_spec.conformance.reproductions.real_cluster import VERSION, RealCluster, ServersOnLoopback, show
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.zookeeper.coordination import znodes
 
@@ -66,7 +66,7 @@ def finding() -> bool:
         return bool(lost)
 
 
-def size_of_log(cluster: RealCluster, broker: int) -> int:
+def size_of_log(cluster: ServersOnLoopback, broker: int) -> int:
     """Return the size of a replica's log in bytes."""
     return (cluster.brokers.data(broker) / str(P) / f"{0:020}.log").stat().st_size
 

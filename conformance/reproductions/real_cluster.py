@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import signal
 import time
@@ -131,6 +132,14 @@ class RealCluster(ServersOnLoopback):
     def content(self, path: str) -> Any:
         """Return the JSON of a znode."""
         return json.loads(self.session.get(path)[0])
+
+
+def show_on_release(finding: Callable[[str], bool], what: str | None, releases: Sequence[str] = ("4.1.2", "4.4.0")) -> NoReturn:
+    """Run a finding as a script on the release that its option names, the last one unless it does."""
+    parser = argparse.ArgumentParser(description=what, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kafka", choices=releases, default=releases[-1], help="the release of all servers")
+    release: str = parser.parse_args().kafka
+    show(lambda: finding(release))
 
 
 def show(finding: Callable[[], bool]) -> NoReturn:

@@ -213,9 +213,7 @@ def finding(version: str, name: str) -> bool:
     with KRaftCluster(version) as cluster:
         admin = cluster.start_all(*range(brokers))
         seen = steps(ReassignedOnCluster(cluster, admin, brokers - 1))
-        print("the partition in the controller's metadata log:")
-        for line in cluster.partition_records():
-            print(f"  {line}")
+        cluster.print_partition_records()
         return seen
 
 

@@ -10,7 +10,8 @@ its process ends. The voter that is left has no majority.
 from __future__ import annotations
 
 from kafka_spec.conformance.kafka_clusters.kafka_proxy import BEGIN_QUORUM_EPOCH, FETCH
-from kafka_spec.conformance.reproductions.controller_quorum import NODES, ControllerQuorum, raft_client, show_on_release
+from kafka_spec.conformance.reproductions.controller_quorum import NODES, ControllerQuorum, raft_client
+from kafka_spec.conformance.reproductions.real_cluster import show_on_release
 
 LEADER, SILENT = 1, 3
 EAGER, PATIENT = ({"controller.quorum.election.timeout.ms": timeout} for timeout in (500, 3000))

@@ -12,7 +12,8 @@ from __future__ import annotations
 import signal
 
 from kafka_spec.conformance.kafka_clusters.kafka_processes import HOST
-from kafka_spec.conformance.reproductions.controller_quorum import NODES, ControllerQuorum, show_on_release
+from kafka_spec.conformance.reproductions.controller_quorum import NODES, ControllerQuorum
+from kafka_spec.conformance.reproductions.real_cluster import show_on_release
 
 SETTING, VALUE = "message.max.bytes", "1234567"
 

@@ -14,7 +14,8 @@ from __future__ import annotations
 import time
 from functools import partial
 
-from kafka_spec.conformance.reproductions.controller_quorum import NODES, ControllerQuorum, show_on_release
+from kafka_spec.conformance.reproductions.controller_quorum import NODES, ControllerQuorum
+from kafka_spec.conformance.reproductions.real_cluster import show_on_release
 
 FIRST = 1
 SETTING, VALUE = "message.max.bytes", "1234567"

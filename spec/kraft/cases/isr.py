@@ -134,6 +134,7 @@ CASES: tuple[Case, ...] = (
             ): FollowerEnds.KEPT_IF_LEADER
         },
         shows=(Shown("three_preferred", {"CandidatesHoldCommitted": 17}),),
+        seen="conformance/reproductions/re_elected_leader_in_kraft.py",
     ),
     Case(
         "KAFKA-7128",
