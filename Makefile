@@ -7,7 +7,8 @@
 # make tested  runs the manifest and writes docs/kafka/tested.md, how often each check met each antecedent; some minutes
 # make reference  writes what the book repeats: commands and options from their parsers, traces of findings and charts of examples from the checker
 # make docs    builds the book (docs/) as a site in build/site
-# make long    the tests of which `make test` runs a sample, some twenty minutes on two cores
+# make long    the tests of which `make test` runs a sample, some thirty minutes on two cores
+# make seconds measures how long each test takes, which decides what `make test` runs (tests/slow.py); an hour
 # make fuzz    random specs on which all readings must agree: make fuzz SECONDS=600, and SEED=N to repeat one
 # make kafka   compares with Kafka's own classes of 2.8 to 4.4, fetched by Maven (which it installs, or says how), leads real brokers, and
 #              holds advice to a real cluster
@@ -27,7 +28,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # the tests start hundreds of processes: each would compile every module anew
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: check test long kafka kafka-tests kafka-versions lint fmt golden gallery tested reference docs system fuzz mutants spec-mutants log-mutations log-mutations-replay bench soak soak-operations clean FORCE
+.PHONY: check test long seconds kafka kafka-tests kafka-versions lint fmt golden gallery tested reference docs system fuzz mutants spec-mutants log-mutations log-mutations-replay bench soak soak-operations clean FORCE
 
 check: $(VENV)/.check
 	$(BIN)/kafka-spec check --traces
@@ -62,7 +63,7 @@ log-mutations-replay: $(VENV)/.test
 	$(BIN)/python -m tests.log_mutations tests/logs/2.8.2 tests/logs/3.9.1 --replay orders-0
 
 golden: $(VENV)/.test
-	$(BIN)/python -m pytest -q $(PARALLEL) --update-golden -m "not long"
+	$(BIN)/python -m pytest -q $(PARALLEL) --update-golden
 
 gallery: $(VENV)/.test
 	$(BIN)/kafka-spec draw --gallery
@@ -99,6 +100,9 @@ system:
 
 long: lint system
 	$(BIN)/python -m pytest -q $(PARALLEL) -m long
+
+seconds: lint system
+	$(BIN)/python -m pytest -q $(PARALLEL) --measure
 
 # Kafka's jars, pinned by version in kafka-VERSION.xml and by checksum in kafka-VERSION.sha256
 JARS := .kafka

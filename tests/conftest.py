@@ -7,13 +7,13 @@ import signal
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from _pytest.mark import ParameterSet
+import slow
 from hypothesis import Phase, settings
 
 from kafka_spec.model_check.code.memo import VERIFIES
@@ -42,16 +42,20 @@ settings.register_profile("as-met", phases=(Phase.explicit, Phase.reuse, Phase.g
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add --update-golden."""
+    """Add --update-golden and --measure."""
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden texts; read the diff")
+    parser.addoption("--measure", action="store_true", help=f"write the seconds of the tests that run to {slow.FILE.name}")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marks; let processes that tests start receive SIGINT, which a shell makes background jobs ignore."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    config.addinivalue_line("markers", "slow: more than about a second; run under one hash seed only")
-    config.addinivalue_line("markers", "long: the rest of a sample that `make test` runs; `make long` runs it")
+    config.addinivalue_line("markers", "slow: a second or more, as measured; run under one hash seed only")
+    config.addinivalue_line(
+        "markers", "long: left to `make long`: what takes minutes or Kafka's jars, and cases beyond the test's share"
+    )
+    config.addinivalue_line("markers", "share(seconds): the seconds that the cases of this test share in `make test`")
     config.addinivalue_line("markers", "unexpected_errors: steps of controllers may raise unexpected errors")
 
 
@@ -67,7 +71,8 @@ def verified_code(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With --update-golden, run the tests that have golden texts, and no others."""
+    """Mark tests as slow or long by their measured times; with --update-golden, run those that have golden texts, and no others."""
+    slow.mark(items)
     if config.getoption("--update-golden"):
         items[:] = [item for item in items if "golden" in getattr(item, "fixturenames", ())]
 
@@ -76,14 +81,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def named_checks() -> tuple[NamedCheck, ...]:
     """Return the checks of the project's manifest; several modules of tests ask for them."""
     return tuple(read_manifest(ROOT / "pyproject.toml", MODELS.__getitem__))
-
-
-def sampled(cases: Iterable[Any], keep: int, name: Callable[[Any], str]) -> list[ParameterSet]:
-    """Return slow test cases, of which all but `keep`, evenly spread, are long."""
-    known = list(cases)
-    kept = {index * len(known) // keep for index in range(keep)}
-    mark = (pytest.mark.long, pytest.mark.slow)
-    return [pytest.param(case, marks=pytest.mark.slow if at in kept else mark, id=name(case)) for at, case in enumerate(known)]
 
 
 def answer(broker: BrokerProcess, request: Any) -> Any:
@@ -95,7 +92,11 @@ def answer(broker: BrokerProcess, request: Any) -> Any:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print how many edges of the model were replayed on the implementation."""
+    """Print how many edges of the model were replayed on the implementation; with --measure, write the seconds of all tests."""
+    if terminalreporter.config.getoption("--measure"):
+        slow.write(
+            [report for of_outcome in terminalreporter.stats.values() for report in of_outcome if hasattr(report, "duration")]
+        )
     total: dict[str, list[int]] = {}
     for report in terminalreporter.getreports("passed"):
         for name, value in report.user_properties:

@@ -95,7 +95,6 @@ def topic(
 # Real clusters
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_lost_records_on_real_clusters_is_refused_beforehand(name: str, tmp_path: Path, inside: Command) -> None:
     """The action that did harm in the log of each finding is not safe by the metadata just before it, and the advice says why."""

@@ -180,7 +180,6 @@ GRAPHS = st.fixed_dictionaries(
 )
 
 
-@pytest.mark.slow
 @given(GRAPHS)
 @settings(max_examples=50, deadline=None, derandomize=True, database=None)
 def test_random_graphs(bounds: dict[str, int]) -> None:
@@ -217,7 +216,6 @@ WHOLE = {
 """Properties whose predicate is true whenever their antecedent is not met: the antecedent only serves to count."""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "bounds"),
     [
@@ -245,7 +243,6 @@ def test_every_promise_of_the_models_has_an_antecedent() -> None:
     assert len(claims) > 20 and [claim.name for claim in claims if claim.when is None] == []
 
 
-@pytest.mark.slow
 def test_engines_count_the_same_of_a_model() -> None:
     """Oracle and compiled code count the same states and steps of every property of the control plane."""
     spec = MODELS["zookeeper/fixed"]
@@ -300,7 +297,6 @@ properties = ["PastIsLow", "HighIsWithin"]
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("more", "code"), [("", 0), ("all_properties_tested = false", 0), ("all_properties_tested = true", 1)])
 def test_manifest(kafka_spec: Command, tmp_path: Path, more: str, code: int) -> None:
     """A property that was never tested gives a warning, and a failure if the manifest requires all to be tested."""
@@ -312,7 +308,6 @@ def test_manifest(kafka_spec: Command, tmp_path: Path, more: str, code: int) -> 
     assert (message in run.stderr, message in run.stdout) == (code == 0, code == 1)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("of_all", "more", "code"), [("true", "", 1), ("true", "all_properties_tested = false", 0), ("false", "", 0)]
 )
@@ -330,7 +325,6 @@ def test_whole_manifest(kafka_spec: Command, tmp_path: Path, of_all: str, more: 
 LEFT_OUT = 'not_tested = { "PAST" = ["PastIsLow"] }'
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("more", "code", "reported"),
     [
@@ -350,7 +344,6 @@ def test_what_is_left_out_is_named(kafka_spec: Command, tmp_path: Path, more: st
     assert reported in run.stdout + run.stderr and "never tested" not in run.stdout + run.stderr
 
 
-@pytest.mark.slow
 def test_table_of_what_was_tested(kafka_spec: Command, tmp_path: Path) -> None:
     """`--format tested` has a row for each check, a count for each property, and the reasons for what is not tested."""
     (tmp_path / "pyproject.toml").write_text(MANIFEST.format(more=LEFT_OUT))
@@ -362,7 +355,6 @@ def test_table_of_what_was_tested(kafka_spec: Command, tmp_path: Path) -> None:
     assert lines[-1] == "* `one`: PAST: PastIsLow"
 
 
-@pytest.mark.slow
 def test_command_line(kafka_spec: Command) -> None:
     """`check` warns of it, and with --all-properties-tested ends with 1."""
     claims = ("--property", "PastIsLow", "--property", "HighIsWithin")

@@ -301,7 +301,6 @@ def show(browser: Browser, svg: bytes) -> Page:
     return page
 
 
-@pytest.mark.slow
 def test_charts_hold_their_texts(browser: Browser) -> None:
     """In every chart of the gallery each text lies within its box, and none outside the picture."""
     charts = [file for file in sorted((ROOT / "diagrams" / "gallery").glob("*.svg")) if b'class="sequence"' in file.read_bytes()]

@@ -230,7 +230,6 @@ def test_the_page_lists_machines() -> None:
 # The command and the gallery
 
 
-@pytest.mark.slow
 def test_trace_as_charts(kafka_spec: Command, tmp_path: Path) -> None:
     """`trace` writes Mermaid, SVG and HTML; --html FILE alone leaves stdout empty."""
     page = tmp_path / "page.html"
@@ -254,7 +253,6 @@ def test_a_page_without_graphviz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert 'data-machine="Door"' in page
 
 
-@pytest.mark.slow
 def test_a_stale_gallery_is_noticed(tmp_path: Path) -> None:
     """A file that is missing, left over, edited by hand, or of an older table is reported; after a rewrite none is."""
     files = gallery(MACHINES, [])
@@ -279,7 +277,6 @@ def test_a_stale_gallery_is_noticed(tmp_path: Path) -> None:
     assert stale(tmp_path, files) == []
 
 
-@pytest.mark.slow
 def test_the_projects_own_manifest_and_gallery() -> None:
     """Every check of the project's manifest comes out as expected, and the gallery is the tables and what the manifest rejects."""
     checks = named_checks()
@@ -290,13 +287,12 @@ def test_the_projects_own_manifest_and_gallery() -> None:
     assert stale(ROOT / FOLDER, gallery(MACHINES, judged, CHOICES)) == []
 
 
-@pytest.mark.slow
 def test_the_picture_of_the_folders_is_current() -> None:
     """The picture of what the folders import is drawn from the imports that there are; `make gallery` draws it anew."""
     assert Drawn(house_dot(ROOT)).is_in((ROOT / FOLDER / "house.svg").read_bytes())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_gallery_shows_what_the_manifest_rejects(kafka_spec: Command, tmp_path: Path) -> None:
     """A check that expects a violation has a chart, one that holds has none; --check fails on a stale folder, with the cure."""
     manifest = tmp_path / "pyproject.toml"

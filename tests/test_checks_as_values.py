@@ -115,7 +115,6 @@ def counts_of(manifest: Path) -> dict[str, Any]:
     return tomllib.loads((manifest.parent / "counts.toml").read_text(encoding="utf-8"))
 
 
-@pytest.mark.slow
 def test_counts_are_accepted_and_compared(tmp_path: Path, inside: Command) -> None:
     """Without a line a check fails and says how to accept; --accept writes a line for each; another count fails afterwards."""
     manifest = project(tmp_path, more='counts = "counts.toml"\n')
@@ -144,7 +143,6 @@ def test_counts_are_accepted_and_compared(tmp_path: Path, inside: Command) -> No
     assert (tmp_path / "counts.toml").read_text(encoding="utf-8").splitlines()[2:] == written.splitlines()[2:]
 
 
-@pytest.mark.slow
 def test_only_what_is_as_expected_is_accepted(tmp_path: Path, inside: Command) -> None:
     """A check whose verdict or trace is another one is not accepted, and the command fails."""
     manifest = project(tmp_path, more='counts = "counts.toml"\n')
@@ -290,7 +288,6 @@ def test_an_unknown_check(inside: Command) -> None:
     assert run.returncode == 2 and "perhaps kraft/fixed-fence" in run.stderr
 
 
-@pytest.mark.slow
 def test_values_are_items_of_pytest(pytester: pytest.Pytester) -> None:
     """`pytest pyproject.toml` runs checks that are values of the project, and compares their counts."""
     project(pytester.path, more='counts = "counts.toml"\n')
@@ -302,7 +299,6 @@ def test_values_are_items_of_pytest(pytester: pytest.Pytester) -> None:
     assert "weak: " in result.stdout.str() and "has no counts of it" in result.stdout.str()
 
 
-@pytest.mark.slow
 def test_values_are_annotated(tmp_path: Path, inside: Command) -> None:
     """What the action prints for a check that is a value points to the line that names the values."""
     manifest = project(tmp_path, more='counts = "counts.toml"\n')

@@ -167,7 +167,6 @@ def test_markdown(golden: Golden) -> None:
 # The command
 
 
-@pytest.mark.slow
 def test_several_outputs(kafka_spec: Command, tmp_path: Path) -> None:
     """One run writes text to stdout and all requested files; the exit code is that of the checks."""
     write_manifest(tmp_path)
@@ -190,7 +189,6 @@ def test_several_outputs(kafka_spec: Command, tmp_path: Path) -> None:
     assert '"as_expected": false' in (tmp_path / "result.json").read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("workspace", [True, False])
 def test_github_finds_the_file_from_the_root(workspace: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a subfolder of a repository annotations name the manifest from the root, where GitHub looks for it."""
@@ -224,7 +222,6 @@ def test_github_writes_the_summary(kafka_spec: Command, tmp_path: Path) -> None:
     assert "GITHUB_STEP_SUMMARY=no/where" in nowhere.stderr
 
 
-@pytest.mark.slow
 def test_a_single_model_in_every_format(kafka_spec: Command, tmp_path: Path) -> None:
     """A named model supports every format too; a violation is a failure there, as the model is expected to hold."""
     run = kafka_spec("check", "replication/kip_279", "--bounds", "three_replicas", "--format", "junit")
@@ -233,7 +230,6 @@ def test_a_single_model_in_every_format(kafka_spec: Command, tmp_path: Path) -> 
     assert len(junit(run.stdout).findall(".//failure")) == 1
 
 
-@pytest.mark.slow
 def test_wrong_outputs(kafka_spec: Command, tmp_path: Path) -> None:
     """An output without a file, or with an unwritable one, is reported before or after the run, with exit code 2."""
     nothing = kafka_spec("check", "replication/kip_320", "--bounds", "tiny", "--output", "junit:")
@@ -251,7 +247,6 @@ def test_wrong_outputs(kafka_spec: Command, tmp_path: Path) -> None:
 # pytest
 
 
-@pytest.mark.slow
 def test_checks_are_items(pytester: pytest.Pytester) -> None:
     """`pytest pyproject.toml` runs each named check as an item; a failure shows the counterexample and its reasons."""
     write_manifest(pytester.path)
@@ -266,7 +261,6 @@ def test_checks_are_items(pytester: pytest.Pytester) -> None:
     assert "pytest_items.py" not in shown
 
 
-@pytest.mark.slow
 def test_a_project_without_checks_is_left_alone(pytester: pytest.Pytester) -> None:
     """The plugin ignores a file without [tool.kafka-spec], or one that is not a pyproject.toml, and does not import the checker."""
     write_manifest(pytester.path, "[tool.ruff]\n")
@@ -274,7 +268,6 @@ def test_a_project_without_checks_is_left_alone(pytester: pytest.Pytester) -> No
     pytester.runpytest_subprocess(".").assert_outcomes(passed=1)
 
 
-@pytest.mark.slow
 def test_checks_are_collected_where_they_are_asked_for(pytester: pytest.Pytester) -> None:
     """Plain `pytest` runs a project's own tests and no check; `testpaths` may name the manifest."""
     write_manifest(pytester.path)
@@ -283,7 +276,6 @@ def test_checks_are_collected_where_they_are_asked_for(pytester: pytest.Pytester
     pytester.runpytest_subprocess("-o", "testpaths=pyproject.toml").assert_outcomes(passed=2, failed=1)
 
 
-@pytest.mark.slow
 def test_a_wrong_manifest_is_an_error(pytester: pytest.Pytester) -> None:
     """The plugin reports a mistake in the manifest like the command line."""
     write_manifest(pytester.path, MANIFEST.replace("kip_320", "kip_321"))
@@ -293,7 +285,6 @@ def test_a_wrong_manifest_is_an_error(pytester: pytest.Pytester) -> None:
     assert "check 1 (as-expected): model 'replication/kip_321' is unknown" in result.stdout.str()
 
 
-@pytest.mark.slow
 def test_a_model_of_the_project(pytester: pytest.Pytester) -> None:
     """A check may name module:SPEC of the project, relative to the manifest."""
     (pytester.path / "lock.py").write_text((ROOT / "examples" / "tutorial.py").read_text(encoding="utf-8"), encoding="utf-8")
@@ -322,7 +313,7 @@ def test_the_action_takes_inputs_by_environment() -> None:
     assert used == set(ACTION["inputs"])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_actions_steps_run(tmp_path: Path) -> None:
     """The shell steps, run as GitHub runs them: they install from the repository, annotate, write JUnit and a summary, and fail."""
     project, runner = tmp_path / "project", tmp_path / "runner"

@@ -26,7 +26,6 @@ THREE = ("--bound", "replicas=3", "--bound", "log_size=1", "--bound", "max_recor
 HUGE = ("replication/kip_320", "--bounds", "huge", "--threads", "1")
 
 
-@pytest.mark.slow
 def test_a_model_that_holds(kafka_spec: Command) -> None:
     """A model that holds exits with 0 and says that the search is complete."""
     run = kafka_spec("check", "replication/kip_320", *TINY)
@@ -36,7 +35,6 @@ def test_a_model_that_holds(kafka_spec: Command) -> None:
     assert "277 distinct" in run.stdout
 
 
-@pytest.mark.slow
 def test_a_model_that_is_violated(kafka_spec: Command) -> None:
     """A violation ends with 1 and shows the shortest counterexample."""
     run = kafka_spec("check", "replication/kip_279", *THREE)
@@ -45,7 +43,6 @@ def test_a_model_that_is_violated(kafka_spec: Command) -> None:
     assert "StrongIsr is violated: a shortest trace has 12 states" in run.stdout
 
 
-@pytest.mark.slow
 def test_json(kafka_spec: Command) -> None:
     """--format json writes one object with all results, and nothing else to stdout."""
     run = kafka_spec("check", "replication/kip_279", *THREE, "--engine", "embedded", "--threads", "1", "--format", "json", "--all")
@@ -64,7 +61,6 @@ def test_json(kafka_spec: Command) -> None:
     assert (strong["verdict"], len(strong["trace"]["steps"])) == ("violated", 11)
 
 
-@pytest.mark.slow
 def test_the_oracle_by_name(kafka_spec: Command) -> None:
     """--engine oracle and --engine both give the same digest as the embedded engine."""
     digests = {
@@ -75,13 +71,11 @@ def test_the_oracle_by_name(kafka_spec: Command) -> None:
     assert len(digests) == 1
 
 
-@pytest.mark.slow
 def test_verify(kafka_spec: Command) -> None:
     """--verify searches again with another seed and agrees."""
     assert kafka_spec("check", "replication/kip_320", *TINY, "--verify").returncode == 0
 
 
-@pytest.mark.slow
 def test_output_file(kafka_spec: Command, tmp_path: Path) -> None:
     """--output writes the result to the file and leaves stdout empty."""
     file = tmp_path / "result.json"
@@ -91,7 +85,6 @@ def test_output_file(kafka_spec: Command, tmp_path: Path) -> None:
     assert json.loads(file.read_text())["distinct"] == 277
 
 
-@pytest.mark.slow
 def test_one_property(kafka_spec: Command) -> None:
     """--property checks only the named properties: kip_279 keeps WeakIsr and breaks StrongIsr."""
     run = kafka_spec("check", "replication/kip_279", *THREE, "--property", "WeakIsr")
@@ -100,7 +93,6 @@ def test_one_property(kafka_spec: Command) -> None:
     assert "StrongIsr " not in run.stdout
 
 
-@pytest.mark.slow
 def test_models(kafka_spec: Command) -> None:
     """`models` lists every model, and one in full with its bounds, rules, properties and abstractions."""
     everything = kafka_spec("models")
@@ -111,7 +103,6 @@ def test_models(kafka_spec: Command) -> None:
         assert f"  {heading}" in one.stdout
 
 
-@pytest.mark.slow
 def test_trace_of_a_goal(kafka_spec: Command) -> None:
     """`trace --property` shows how a goal is reached."""
     run = kafka_spec("trace", "replication/kip_320", *TINY, "--property", "Committed")
@@ -120,7 +111,6 @@ def test_trace_of_a_goal(kafka_spec: Command) -> None:
     assert "Committed is reached: a shortest trace has 7 states" in run.stdout
 
 
-@pytest.mark.slow
 def test_trace_of_a_named_check(kafka_spec: Command) -> None:
     """`trace` accepts the name of a check of the manifest."""
     run = kafka_spec("trace", "replication/kafka_7128-three-replicas")
@@ -129,7 +119,6 @@ def test_trace_of_a_named_check(kafka_spec: Command) -> None:
     assert "StrongIsr is violated: a shortest trace has 12 states" in run.stdout
 
 
-@pytest.mark.slow
 def test_trace_of_what_does_not_happen(kafka_spec: Command) -> None:
     """`trace` of a property that holds says so and exits with 1."""
     run = kafka_spec("trace", "replication/kip_320", *TINY, "--property", "StrongIsr")
@@ -138,7 +127,6 @@ def test_trace_of_what_does_not_happen(kafka_spec: Command) -> None:
     assert "no trace: StrongIsr is not shown within these bounds (holds)" in run.stderr
 
 
-@pytest.mark.slow
 def test_own_module(kafka_spec: Command, tmp_path: Path) -> None:
     """module:SPEC checks a user's spec, found in the current folder."""
     (tmp_path / "mine.py").write_text((ROOT / "examples" / "tutorial.py").read_text())
@@ -199,7 +187,6 @@ BROKEN_SPECS = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("change", "message"), BROKEN_SPECS.values(), ids=BROKEN_SPECS)
 def test_wrong_spec(kafka_spec: Command, tmp_path: Path, change: str, message: str) -> None:
     """A specification that is wrong ends with 2 and a message with file and cure."""
@@ -235,7 +222,6 @@ WORKER ='''
     assert "Traceback" not in run.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("budget", "reason"),
     [
@@ -262,7 +248,6 @@ def until_imported(module: str, process: subprocess.Popen[str]) -> None:
         assert process.poll() is None
 
 
-@pytest.mark.slow
 def test_interrupt() -> None:
     """Ctrl-C exits with 3 and prints the results so far."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -278,7 +263,6 @@ def test_interrupt() -> None:
     assert "Traceback" not in errors
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("imported", "arguments"),
     [
@@ -312,7 +296,6 @@ sys.exit(main())
     assert (run.returncode, run.stdout, run.stderr) == (3, "", "kafka-spec: interrupted\n")
 
 
-@pytest.mark.slow
 def test_interrupt_of_executed_text(kafka_spec: Command, tmp_path: Path) -> None:
     """Ctrl-C inside an exec() of a string, which every dataclass is made with, ends with 3 as well and not by the signal."""
     (tmp_path / "mine.py").write_text("exec('import os, signal; os.kill(os.getpid(), signal.SIGINT); 1')\n")
@@ -332,7 +315,6 @@ while time.monotonic() < end: pass
 """
 
 
-@pytest.mark.slow
 def test_interrupt_of_a_callback(kafka_spec: Command, tmp_path: Path) -> None:
     """Ctrl-C inside a callback of a weak reference, whose exceptions Python ignores, ends with 3 as well."""
     (tmp_path / "mine.py").write_text(SWALLOWED)
@@ -416,7 +398,6 @@ def test_interrupt_in_the_first_second(seconds: float) -> None:
     assert "Traceback" not in errors
 
 
-@pytest.mark.slow
 def test_unwritable_cache(kafka_spec: Command, tmp_path: Path) -> None:
     """A cache folder that cannot be written is bypassed with a warning."""
     blocker = tmp_path / "file"
@@ -428,7 +409,6 @@ def test_unwritable_cache(kafka_spec: Command, tmp_path: Path) -> None:
     assert "Traceback" not in run.stderr
 
 
-@pytest.mark.slow
 def test_corrupt_cache(kafka_spec: Command, tmp_path: Path) -> None:
     """A damaged cache entry is rebuilt with a warning, and is whole afterwards."""
     env = {"KAFKA_SPEC_CACHE": str(tmp_path)}
@@ -453,7 +433,6 @@ verdict = "{verdict}"
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("verdict", "more", "code", "message"),
     [
@@ -516,7 +495,6 @@ def test_wrong_manifest(
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.slow
 def test_a_violation_counts_for_more_than_a_budget(kafka_spec: Command, tmp_path: Path) -> None:
     """If one check fails and another is inconclusive, the exit code is that of the failure, which is certain."""
     one = MANIFEST.format(verdict="holds", more="distinct = 278")
@@ -526,7 +504,6 @@ def test_a_violation_counts_for_more_than_a_budget(kafka_spec: Command, tmp_path
     assert kafka_spec("check", cwd=tmp_path).returncode == 1
 
 
-@pytest.mark.slow
 def test_two_hash_seeds(kafka_spec: Command) -> None:
     """The output of a run does not depend on the order of sets: two hash seeds give the same text."""
     arguments = ("trace", "replication/kip_279", *THREE, "--full")
@@ -535,7 +512,6 @@ def test_two_hash_seeds(kafka_spec: Command) -> None:
     assert first == second != ""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -554,7 +530,6 @@ def test_own_module_that_cannot_be_imported(kafka_spec: Command, tmp_path: Path,
     assert "Traceback" not in run.stderr
 
 
-@pytest.mark.slow
 def test_a_broken_manifest_is_not_hidden(kafka_spec: Command, tmp_path: Path) -> None:
     """Naming a check of an invalid manifest reports the manifest's error."""
     (tmp_path / "pyproject.toml").write_text(MANIFEST.format(verdict="hold", more=""))
@@ -591,7 +566,6 @@ print(code, *(name for name in sys.modules if name in ("rich", "networkx", "kafk
     assert ran.stdout == "0\n"
 
 
-@pytest.mark.slow
 def test_trace_goes_on_to_the_property_asked_for(kafka_spec: Command) -> None:
     """`trace --property` finds the trace of a property even if another one is violated earlier."""
     run = kafka_spec("trace", "replication/kip_320_first_try", "--bounds", "three_epochs", "--property", "StrongIsr")
@@ -621,7 +595,6 @@ def test_an_unfinished_comparison_is_inconclusive(
     assert f"INCONCLUSIVE: the comparison with {other} was not finished: the time budget of 0 s is spent" in run.stdout
 
 
-@pytest.mark.slow
 def test_a_full_disk_is_told(kafka_spec: Command) -> None:
     """A result that cannot be written exits with 2 and one line."""
     run = subprocess.run(

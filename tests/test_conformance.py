@@ -310,7 +310,7 @@ MUTATIONS = {
 
 
 @pytest.mark.skipif(not HAS_JARS, reason="`make kafka` fetches Kafka's jars")
-@pytest.mark.parametrize("mistake", [pytest.param(one, marks=[pytest.mark.slow] if " " in one else []) for one in MUTATIONS])
+@pytest.mark.parametrize("mistake", MUTATIONS)
 def test_kafka_disagrees_with_mistakes(mistake: str) -> None:
     """A mistake on our side is a difference, and the exit code is 1."""
     from kafka_spec.conformance.kafka_classes.subjects import SUBJECTS

@@ -349,7 +349,6 @@ def test_tla_writes_both() -> None:
         spec_files(RANKED, "Ranked", {})
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("claim", [sum_is_not_five, sum_is_not_six])
 def test_tlc_finds_the_same(claim: Any, tmp_path: Path) -> None:
     """TLC counts as many states under the constraint and the view, and judges the same states beyond the constraint."""

@@ -9,7 +9,6 @@ import sys
 import tomllib
 from pathlib import Path
 
-import pytest
 from conftest import ROOT
 
 FILES_OF_A_RULE = 7
@@ -47,7 +46,6 @@ def apply(copy: Path, some: list[str], *options: str) -> None:
     assert applied.returncode == 0, applied.stderr
 
 
-@pytest.mark.slow
 def test_the_new_rule_works(tmp_path: Path) -> None:
     """The patch of CONTRIBUTING.md applies to a copy; there the new check is as expected, and the new rule is replayed."""
     copy, some = copied(tmp_path), patches("a new rule")
@@ -64,7 +62,6 @@ def test_the_new_rule_works(tmp_path: Path) -> None:
     assert "edges out of" in replayed.stdout
 
 
-@pytest.mark.slow
 def test_the_new_bug_works(tmp_path: Path) -> None:
     """Without its two files there is no trace of the bug; with them model and check are there, and its counts are accepted.
 

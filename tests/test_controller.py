@@ -727,7 +727,6 @@ def test_requests_go_to_the_registered() -> None:
 # Real ZooKeeper
 
 
-@pytest.mark.slow
 def test_fail_over_with_real_zookeeper(tmp_path: Path) -> None:
     """A hundred partitions on three brokers: the controller's session ends, and the next leaves none without a leader."""
     with ZooKeeperServer(tmp_path / "zookeeper") as server, Servers(server.hosts) as servers:

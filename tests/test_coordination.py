@@ -338,7 +338,6 @@ def pair(server: ZooKeeperServer) -> Iterator[list[tuple[Session, Session]]]:
         yield [(ensemble.connect(), ensemble.connect()), (real.connect(), real.connect())]
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies")  # threads of kazoo use it meanwhile
 @settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.integers(0, 1), STEPS), max_size=15))
@@ -392,7 +391,6 @@ def test_a_lost_reply_hides_a_refusal() -> None:
         session.get("/none")
 
 
-@pytest.mark.slow
 def test_real_session_outlives_its_connection(tmp_path: Path) -> None:
     """A session outlives a restart of the server: it reports lost watches, keeps its ephemeral nodes, and can write again."""
     first = ZooKeeperServer(tmp_path)

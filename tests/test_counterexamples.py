@@ -85,7 +85,6 @@ def test_fixed_survives(name: str, claim: str) -> None:
         assert cluster.model.recovers(FIXED.property("Recovers"), cluster.state, REPLAYED_WAYS)
 
 
-@pytest.mark.slow
 def test_the_golden_counterexamples_are_the_checkers(golden: Callable[[str, str], None], request: pytest.FixtureRequest) -> None:
     """The checker's counterexamples equal the golden file, for all bugs with a short search; `--update-golden` runs them all."""
     known = {} if request.config.getoption("--update-golden") else json.loads((GOLDEN / FILE).read_text(encoding="utf-8"))

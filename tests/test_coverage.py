@@ -68,9 +68,7 @@ def traced(files: Collection[str]) -> Iterator[tuple[set[tuple[str, int]], Count
         sys.settrace(before)
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=(pytest.mark.slow, pytest.mark.long) if name == "kafka" else ()) for name in SPECS]
-)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.long if name == "kafka" else ()) for name in SPECS])
 def test_the_lines_that_run_are_those_that_python_runs(name: str) -> None:
     """A statement counts as run exactly if the oracle, which runs the same functions in plain Python, runs its line."""
     spec, bounds = SPECS[name]
@@ -124,7 +122,6 @@ def test_rows_and_their_conditions() -> None:
         assert all(c.asked - c.refused == condition.refused for c in stated if c.asked == condition.asked)
 
 
-@pytest.mark.slow
 def test_a_guard_that_never_refuses_is_said() -> None:
     """The summary names rules that never fire, and guards of others that could be dropped within these bounds."""
     dead = coverage_text(covered("dead rule"))
@@ -150,7 +147,6 @@ def test_coverage_changes_no_result() -> None:
         embedded.explore(TWO_PHASE_COMMIT, {}, threads=2, covering=True)
 
 
-@pytest.mark.slow
 def test_the_page_colours_the_sources() -> None:
     """Each statement, rule and row has its colour and its count on the page; the page loads nothing and escapes the source."""
     found = covered("kafka")
@@ -169,7 +165,6 @@ def test_the_page_colours_the_sources() -> None:
     assert not re.search(r"https?:|src=|<link", re.sub(r"<section id=.*", "", page, flags=re.DOTALL))
 
 
-@pytest.mark.slow
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """`coverage` writes text, JSON and a page; a search that a budget stops ends inconclusive, with what it covered."""
     monkeypatch.chdir(ROOT)

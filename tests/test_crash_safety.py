@@ -362,7 +362,6 @@ def is_prefix(short: Values, long: Values) -> bool:
     return long[: len(short)] == short
 
 
-@pytest.mark.slow
 def test_a_crash_at_every_byte(run: RecordedRun, folder: Path) -> None:
     """Wherever the process ends, the log is as before or after the current step, or in between."""
     disk, place, cuts = RecordedDisk(), folder / "cut", 0

@@ -50,7 +50,6 @@ def test_who_is_asked_to_delete(replicas: BrokerSet, live: BrokerSet, successful
     assert not set(stopped) & set(hindered) and set(stopped) <= set(live) - set(successful)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("spec", "name"), [(FIXED, "deletion_fails"), (ERA_0_10, "deletion")])
 def test_engines_agree_on_deletions(spec: Any, name: str) -> None:
     """Oracle and compiled engine find the same states, steps and violations where a topic is deleted."""
@@ -70,7 +69,6 @@ def test_a_late_error_needs_both(alone: dict[str, IntEnum]) -> None:
     assert "DeletedTopicsGo" in embedded.explore(MODELS["zookeeper/late-deletion-answer"], values).violated
 
 
-@pytest.mark.slow
 def test_a_deletion_that_fails_without_a_reason_breaks_no_promise() -> None:
     """Where nothing is left to delete, and the answer is an error all the same, `fixed` keeps all promises and deletions end."""
     rule = FIXED.rule("FailToDelete").without_guard("there_is_something_to_delete")
@@ -108,7 +106,6 @@ def test_a_broken_deletion_is_noticed(name: str, effect: Callable[..., None], no
     assert noticed in oracle.explore(broken, bounds_of("deletion")).violated
 
 
-@pytest.mark.slow
 def test_a_replica_that_keeps_its_log_is_noticed() -> None:
     """A broker that answers and keeps its log violates DeletedIsGone and, under a topic created again, OldRecordsStayGone."""
     rule = FIXED.rule("DeleteReplica")
@@ -120,7 +117,6 @@ def test_a_replica_that_keeps_its_log_is_noticed() -> None:
     assert {"DeletedIsGone", "OldRecordsStayGone", "QuietNothingIsLeft"} <= set(found)
 
 
-@pytest.mark.slow
 def test_every_rule_and_property_of_deletion_is_used() -> None:
     """Around a crash of a broker with a record, every rule of deletion fires but two, and each property is tested."""
     result = embedded.explore(FIXED, bounds_of("deletion_and_crash"), properties=[*DELETION, DELETION_ENDS])

@@ -63,7 +63,6 @@ def stated_rows(machine: Machine) -> Counter[object]:
     return Counter((row.trigger, source, row.target, row.kind, choice_of(row)) for row in machine.rows for source in row.sources)
 
 
-@pytest.mark.slow
 @given(machines())
 @RANDOM
 def test_every_row_is_drawn_once(machine: Machine) -> None:
@@ -122,7 +121,6 @@ def test_a_trigger_with_several_targets_is_one_box() -> None:
     assert lines == [("NEW", "1."), ("ONLINE", "2."), ("OFFLINE", "3.")]
 
 
-@pytest.mark.slow
 @given(machines())
 @RANDOM
 def test_boxes_hold_every_arrow_once(machine: Machine) -> None:
@@ -193,7 +191,6 @@ def test_a_machine_does_not_differ_from_itself(machine: Machine) -> None:
     assert "No row differs." in changes_markdown(machine, machine)
 
 
-@pytest.mark.slow
 @given(machines())
 @RANDOM
 def test_a_row_taken_away_is_seen(machine: Machine) -> None:
@@ -241,7 +238,6 @@ def test_png(inside: Command, tmp_path: Path) -> None:
     assert run.stdout == machine_markdown(REPLICA)
 
 
-@pytest.mark.slow
 def test_without_graphviz(kafka_spec: Command, tmp_path: Path) -> None:
     """Without the program dot, Mermaid, DOT and Markdown work, and the message of SVG says how to get it."""
     nowhere = {"PATH": str(tmp_path)}
@@ -335,7 +331,6 @@ def test_no_hairball(inside: Command) -> None:
     assert "name fewer fields with --by" in many.stderr
 
 
-@pytest.mark.slow
 def test_graphs_for_other_tools(tmp_path: Path, inside: Command) -> None:
     """GraphML, read back by networkx, and JSON have every state and step of a model that is too large to be drawn."""
     spec = MODELS["replication/high_watermark"]

@@ -30,7 +30,6 @@ DOCS = ROOT / "docs"
 PAGES = sorted(str(page.relative_to(DOCS).with_suffix("")) for page in DOCS.rglob("*.md"))
 MODULES = {"ten_minutes": "lock", "explore": "lock", "ci": "lock"}
 """The module that a page's commands name, where it is not the page's own name; the pages after the first use its code."""
-pytestmark = pytest.mark.slow
 
 
 @dataclass(frozen=True)

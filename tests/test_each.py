@@ -194,7 +194,6 @@ def test_each_says_what_separate_claims_say(explore: Explore, tmp_path: Path) ->
     )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("family", ["partitions_crash", "added"])
 def test_the_control_plane_says_what_separate_claims_say(family: str, tmp_path: Path) -> None:
     """Every use of `each` in the control plane with two partitions: equal counts and findings by hand, some levels deep."""
@@ -343,7 +342,6 @@ GRAPHS = st.fixed_dictionaries({"edges": BITS, "faults": st.just(0) | BITS, "ask
 
 @given(GRAPHS)
 @settings(max_examples=30, deadline=None, derandomize=True, database=None)
-@pytest.mark.slow
 def test_random_graphs(bounds: dict[str, int]) -> None:
     """On any small graph both engines say of each binding what claims by hand say, in all kinds of properties."""
     results = [
@@ -506,7 +504,6 @@ def test_walks_judge_each() -> None:
     assert [one.name for one in walk.judgements()][:2] == ["Dim[lamp=0]", "Dim[lamp=1]"]
 
 
-@pytest.mark.slow
 def test_tlc_agrees(tmp_path: Path) -> None:
     """TLC finds the same of the exported module, and reaches each lamp's goal."""
     agree(EACH, TWO, tmp_path)

@@ -179,7 +179,6 @@ def test_equal_elements_of_a_bag_are_one_choice() -> None:
     assert found.fired["Receive"] == 3 * comb(3 + 2, 2)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("spec", toys.SPECS, ids=lambda spec: spec.name)
 def test_tlc_agrees(spec: Spec, tmp_path: Path) -> None:
     """TLC finds as many states of the exported module, in which sets of records are sets."""

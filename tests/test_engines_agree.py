@@ -393,7 +393,6 @@ def unlike_ten(s: Many) -> bool:
     return s.number != 2 and (s.number != 3000 or 1 // (s.number - 3000) == 1)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_threads_do_not_change_what_faults(threads: int) -> None:
     """The evaluated predicates, and so the faults, are the same for any number of threads, and equal the oracle's."""

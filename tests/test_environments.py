@@ -59,7 +59,6 @@ def test_extras_are_those_of_the_project() -> None:
         assert set(libraries) == brought, extra
 
 
-@pytest.mark.slow
 def test_the_standard_library_is_enough_for_tables() -> None:
     """Listing models, exporting tables and drawing machines as text need no extra."""
     done = without(
@@ -81,7 +80,6 @@ def test_the_standard_library_is_enough_for_tables() -> None:
     assert "stateDiagram" in done[7][1] or "flowchart" in done[7][1]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("missing", "extra", "arguments"),
     [
@@ -340,7 +338,6 @@ def test_every_command_of_the_pages_is_run() -> None:
     assert set(shown_commands()) == {*COMMANDS, *NOT_RUN}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("extra", ["", *(pytest.param(one, marks=() if one in SAMPLE else pytest.mark.long) for one in EXTRAS)])
 def test_pages_in_a_fresh_environment(environments: Environments, project: Path, extra: str) -> None:
     """With one extra alone, beside folders of the same names, the pages' commands for it do what the pages say."""
@@ -353,7 +350,6 @@ def test_pages_in_a_fresh_environment(environments: Environments, project: Path,
             assert "Traceback" not in run.stderr
 
 
-@pytest.mark.slow
 def test_wheel(environments: Environments, project: Path) -> None:
     """The wheel contains one package, without tests; alone it lists, exports and draws, and names the extra that others need."""
     names = zipfile.ZipFile(environments.wheel()).namelist()
@@ -390,7 +386,6 @@ def test_wheel(environments: Environments, project: Path) -> None:
         assert f"pip install 'kafka-spec[{extra}]'" in run.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.long
 def test_beside_the_package_named_diagrams(environments: Environments, project: Path) -> None:
     """In one environment with the well-known package `diagrams`, that name is theirs, and ours draws."""
@@ -403,7 +398,6 @@ def test_beside_the_package_named_diagrams(environments: Environments, project: 
     assert ours.returncode == 0 and "<svg" in ours.stdout, ours.stderr
 
 
-@pytest.mark.slow
 def test_pytest_without_the_checker(environments: Environments, project: Path) -> None:
     """If the checker is not installed, the named checks are one failure of one line, and other tests run as usual."""
     place = environments.of("", "pytest")
@@ -417,7 +411,6 @@ def test_pytest_without_the_checker(environments: Environments, project: Path) -
     assert "Traceback" not in run.stdout
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("extra", ["check", pytest.param("spark", marks=pytest.mark.long)])
 def test_types_as_users_see_them(environments: Environments, tmp_path: Path, extra: str) -> None:
     """With --strict, mypy passes on the pages' Python examples for an extra and on the tutorial, against the installed wheel."""

@@ -93,7 +93,6 @@ def test_fencing_tokens() -> None:
     assert states_of_the_trace(lease.UNFENCED, "NoOldWrite", clients=2, tokens=2) == 6
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("terms", "states"), [(1, 95), (2, 2_805)])
 def test_raft_election(terms: int, states: int) -> None:
     """As many states as a search written without this checker finds of the same protocol, and a term has one leader."""

@@ -118,7 +118,6 @@ def log_of_walk(spec: Spec, chance: random.Random, steps: int) -> list[dict[str,
     return lines
 
 
-@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(st.integers(0, 10**9), st.sampled_from([FENCED, COMMIT]))
 def test_the_log_of_a_behaviour_is_explained(seed: int, spec: Spec) -> None:
@@ -133,7 +132,6 @@ def test_the_log_of_a_behaviour_is_explained(seed: int, spec: Spec) -> None:
     assert [one.rule.name for one in path if one.line and one.rule] == [line["event"] for line in lines if "event" in line]
 
 
-@pytest.mark.slow
 @settings(deadline=None, max_examples=80)
 @given(st.integers(0, 10**9), st.sampled_from([FENCED, COMMIT]))
 def test_a_wrong_log_fails_at_the_line_that_the_definition_gives(seed: int, spec: Spec) -> None:

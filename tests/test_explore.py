@@ -187,7 +187,6 @@ def test_the_command_reads_commands_and_traces(
         assert code == 2 and cure in text, text
 
 
-@pytest.mark.slow
 def test_a_walk_begins_at_any_state_of_a_search(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """--to begins at what shows a property and at a fingerprint, by a shortest way; a state that is not there is told."""
 
@@ -267,7 +266,6 @@ def place(page: Page) -> str:
     return page.text_content("#where") or ""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1400, 500])
 def test_the_page_in_a_browser(browser: Browser, explorer: Explorer, width: int, scheme: Any) -> None:

@@ -70,7 +70,6 @@ def test_state_charts_have_every_row(name: str) -> None:
     assert read_plantuml(plantuml_text(machine)) == steps_of(machine)
 
 
-@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(machine=machines())
 def test_state_charts_of_any_machine(machine: Machine) -> None:
@@ -90,7 +89,6 @@ def test_export_writes_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert kafka_spec(["export", "partition", "--format", "result-schema"]) == 2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -54,7 +54,6 @@ def test_a_narrow_table_reads_from_above_to_below() -> None:
     ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("width", [60, 100])
 @pytest.mark.parametrize(
     "arguments", ["check examples.tutorial:LOCK", "check replication/high_watermark-small replication/kip_101-small", "models"]

@@ -45,7 +45,6 @@ WRITTEN = (
 """Constructs that random specs must contain."""
 
 
-@pytest.mark.slow
 def test_everything_is_written() -> None:
     """Each construct of the language occurs in at least 3 of 200 random specs."""
     texts = [text_of(seed) for seed in range(200)]
@@ -89,14 +88,12 @@ def test_independent_search_notes_what_cannot_be_executed(claim: str) -> None:
     assert [*Independent(spec, sample_specs.bounds_of(spec), True, 10**6).faults] == [claim]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS := (1, 11, 21, 29, 34, 36, 50, 52))
 def test_random_specs(seed: int, tmp_path: Path) -> None:
     """On these random specs all readings agree."""
     assert disagreement(text_of(seed), tmp_path, f"seed_{seed}") == ""
 
 
-@pytest.mark.slow
 def test_new_random_specs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """On random specs of new seeds all engines agree, for 20 seconds."""
     seed, tally = random.SystemRandom().randrange(10**9), Tally()
@@ -107,7 +104,6 @@ def test_new_random_specs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert found == ""
 
 
-@pytest.mark.slow
 def test_a_disagreement_is_told(tmp_path: Path) -> None:
     """A disagreement on a spec is reported with its seed, a command that repeats it, and a smaller spec that shows it."""
     counted = embedded.add_up

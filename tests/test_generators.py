@@ -147,7 +147,6 @@ def test_engines_compute_what_python_does() -> None:
     assert (plain.levels, plain.digest) == (fast.levels, fast.digest)
 
 
-@pytest.mark.slow
 def test_tlc_agrees(tmp_path: Path) -> None:
     """TLC finds as many states of the exported module, with quantifiers, sums and comprehensions."""
     agree(DESK, {}, tmp_path)

@@ -190,7 +190,6 @@ def test_both_engines_agree(spec: Spec) -> None:
     assert result.distinct > 40
 
 
-@pytest.mark.slow
 def test_tlc_agrees(tmp_path: Path) -> None:
     """TLC finds as many states where records, changed copies and empty lists are appended."""
     agree(COPIES, {}, tmp_path)

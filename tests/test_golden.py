@@ -53,7 +53,7 @@ def test_counterexample(version: str, bounds: str, claim: str, golden: Golden) -
     assert traces.from_json(trace.to_json()) == trace
 
 
-@pytest.mark.slow
+@pytest.mark.share(30)
 @pytest.mark.parametrize("name", CONTROL)
 def test_control_story(name: str, golden: Golden) -> None:
     """The shortest counterexample of each bug of the control plane, at the bounds that show it, reads as it did."""
@@ -68,7 +68,6 @@ def test_control_story(name: str, golden: Golden) -> None:
     assert traces.from_json(trace.to_json()) == trace
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", [case.name for case in SUITE.expressed if case.breaks_nothing])
 def test_switch_that_breaks_nothing(name: str) -> None:
     """A switch of an era that breaks no property by itself is listed as such."""

@@ -18,7 +18,6 @@ from kafka_spec.spec.language.domain import Bound
 from kafka_spec.spec.vocabulary.table import Rule, Spec, anywhere
 
 
-@pytest.mark.slow
 def test_bounds_are_raised_one_by_one_and_each_is_a_search_of_its_own() -> None:
     """Every line is the count of that search alone; its growth is that over the bounds it was raised from; none comes twice."""
     spec = MODELS["replication/kip_320"]
@@ -49,7 +48,6 @@ def test_the_estimate_is_the_last_growth_of_that_bound() -> None:
     assert expected == pytest.approx(7 * 7 / 6)
 
 
-@pytest.mark.slow
 def test_a_violation_ends_it_with_the_line_that_shows_it(capsys: pytest.CaptureFixture[str]) -> None:
     """The smallest bounds at which a property breaks are found, and the printed command shows the trace."""
     assert kafka_spec(["check", "replication/kip_279", "--grow", "--seconds", "60"]) == 1
@@ -60,7 +58,6 @@ def test_a_violation_ends_it_with_the_line_that_shows_it(capsys: pytest.CaptureF
     assert "StrongIsr is violated" in capsys.readouterr().out
 
 
-@pytest.mark.slow
 def test_it_stops_before_what_does_not_fit(capsys: pytest.CaptureFixture[str]) -> None:
     """A spent budget is inconclusive and names the next bounds with their cost; all bounds done is a pass."""
     assert kafka_spec(["check", "replication/kip_320", "--grow", "--seconds", "4"]) == 3
@@ -102,7 +99,6 @@ def test_what_was_not_tried_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert reported and reported[2] == f"{of:,}" and 0 < int(reported[1].replace(",", "")) < of
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "cure"),
     [
@@ -155,7 +151,6 @@ SPEC = Spec("bounded", "counts", Counter, (Rule("Count", "it", "it counts", "", 
 """
 
 
-@pytest.mark.slow
 def test_a_cover_names_the_first_violation_of_each_property(capsys: pytest.CaptureFixture[str]) -> None:
     """A cover searches all bounds within a sum of the base, goes on after a violation, and prints the command that shows it."""
     assert kafka_spec(["check", "replication/kip_279", "--bounds", "tiny", "--cover", "2", "--seconds", "60"]) == 1

@@ -76,7 +76,6 @@ def test_two_manifests_name_their_modules_alike(folders: Path) -> None:
     assert verdicts(b, a) == ["violated", "holds", "holds", "violated"]
 
 
-@pytest.mark.slow
 def test_the_current_folder_is_not_that_of_the_manifest(folders: Path, kafka_spec: Command) -> None:
     """In one folder, with the manifest of another: the other's model is checked, and the report names its file and digest."""
     run = kafka_spec("check", "-q", "--format", "json", "--manifest", "../b/pyproject.toml", cwd=folders / "a")
@@ -89,7 +88,6 @@ def test_the_current_folder_is_not_that_of_the_manifest(folders: Path, kafka_spe
     assert alone.returncode == 0 and f"  file        lock.py, SHA-256 {digest[:16]}\n" in alone.stdout
 
 
-@pytest.mark.slow
 def test_pytest_runs_both(folders: Path) -> None:
     """One run of pytest with both manifests judges each by its own modules."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "a/pyproject.toml", "b/pyproject.toml"]

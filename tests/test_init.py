@@ -14,8 +14,6 @@ from conftest import ROOT
 
 from kafka_spec.command import run as kafka_spec
 
-pytestmark = pytest.mark.slow
-
 
 def inside(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run Python in a folder."""

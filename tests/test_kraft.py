@@ -53,7 +53,7 @@ AGREED: list[tuple[str, str, dict[str, int]]] = [
 """Model and bounds at which both engines explore everything."""
 
 
-@pytest.mark.slow
+@pytest.mark.share(20)
 @pytest.mark.parametrize(("model", "name", "changes"), AGREED, ids=[f"{model}-{name}" for model, name, _ in AGREED])
 def test_engines_agree(model: str, name: str, changes: dict[str, int]) -> None:
     """Oracle and compiled engine find the same states level by level, steps, violations and graph digest, and complete."""
@@ -64,7 +64,6 @@ def test_engines_agree(model: str, name: str, changes: dict[str, int]) -> None:
     assert essence(judge) == essence(fast)
 
 
-@pytest.mark.slow
 def test_the_tables_refuse_nothing() -> None:
     """In every step of small families each trigger finds its row: rules ask a machine only for what its table allows."""
     fired: Counter[tuple[str, str]] = Counter()
@@ -87,7 +86,6 @@ def test_the_tables_refuse_nothing() -> None:
     assert set(fired) >= {(machine.name, row.trigger) for machine in FIXED.machines for row in machine.rows}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", [case.name for case in SUITE.expressed if not case.breaks_nothing])
 def test_the_switch_alone_breaks_it(name: str) -> None:
     """At the bounds that show a bug, `fixed` holds and the switch is violated."""
@@ -97,7 +95,6 @@ def test_the_switch_alone_breaks_it(name: str) -> None:
     assert (fixed.verdict, broken.verdict) == ("holds", "violated")
 
 
-@pytest.mark.slow
 def test_every_rule_fires_and_every_property_is_tested() -> None:
     """A few small families together fire every rule of `fixed` and meet the antecedent of every property."""
     fired: Counter[str] = Counter()

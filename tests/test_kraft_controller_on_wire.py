@@ -584,7 +584,6 @@ async def command(*arguments: str) -> tuple[int, str, str]:
     return done.returncode, out.decode(), error.decode()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("from_snapshot", [False, True], ids=["from the beginning", "from a snapshot"])
 def test_a_running_controller_is_validated(from_snapshot: bool, tmp_path: Path) -> None:
     """`validate` and `advise` read the log of a running controller, also behind a snapshot and after a fail-over."""
@@ -617,7 +616,6 @@ def test_a_running_controller_is_validated(from_snapshot: bool, tmp_path: Path) 
     with_controller(tmp_path, play)
 
 
-@pytest.mark.slow
 def test_a_running_controller_is_followed(tmp_path: Path) -> None:
     """`--follow` prints an event of a running controller when it happens, and goes on after a fail-over."""
 

@@ -7,7 +7,6 @@ between two steps: the implementation continues from its own state.
 from __future__ import annotations
 
 import pytest
-from _pytest.mark import ParameterSet
 from conftest import named_checks
 from led import fails_in_the_same_way, survives
 
@@ -22,24 +21,7 @@ CHECKS = {
 """The checks of KRaft that find violations."""
 
 
-LARGE = (
-    "kraft/KAFKA-14154-stale-answer",
-    "kraft/KAFKA-15583-two-fences",
-    "kraft/stale-reassignment-lists-three-reassign",
-    "kraft/cancellation-elects-cleanly-three-cancel",
-    "kraft/cancellation-below-min-isr-cancel-below-min-isr",
-    "kraft/era_4_3-three-reassign",
-)
-"""The checks that take seconds each; the others take half a second on average."""
-
-
-def cases() -> list[ParameterSet]:
-    """Return the checks, of which the large ones are long."""
-    marks = {name: (pytest.mark.slow, pytest.mark.long) if name in LARGE else pytest.mark.slow for name in CHECKS}
-    return [pytest.param(name, marks=mark, id=name) for name, mark in marks.items()]
-
-
-@pytest.mark.parametrize("name", cases())
+@pytest.mark.parametrize("name", CHECKS)
 def test_counterexamples_lead_the_implementation(name: str) -> None:
     """With the switches, each step leads the implementation where it leads the model, and the last one breaks the claim.
 

@@ -129,7 +129,7 @@ def check(model: str, values: Mapping[str, int], record: Record, parts: int = 1)
     record("replayed", (f"kraft/{model}", sum(result.edges.values()), result.states, 0))
 
 
-@pytest.mark.slow
+@pytest.mark.share(20)
 @pytest.mark.parametrize("case", QUICK)
 def test_every_edge_agrees(case: str, record_property: Record) -> None:
     """Each state can be loaded and read back, and each edge leads the implementation to the model's target state."""
@@ -137,7 +137,6 @@ def test_every_edge_agrees(case: str, record_property: Record) -> None:
     check(model, values, record_property, parts)
 
 
-@pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize(("model", "name"), WHOLE)
 def test_every_edge_of_small_bounds_agrees(model: str, name: str, record_property: Record) -> None:
@@ -145,7 +144,6 @@ def test_every_edge_of_small_bounds_agrees(model: str, name: str, record_propert
     check(model, NAMED[name], record_property)
 
 
-@pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize(("model", "name", "parts"), LARGER)
 def test_edges_of_larger_bounds_agree(model: str, name: str, parts: int, record_property: Record) -> None:

@@ -51,7 +51,6 @@ def test_fixed_keeps_its_promises_while_topics_change(tmp_path: Path, seed: int)
     assert all(outcome.operations[name] for name in ("reassign", "create", "delete")), outcome.operations
 
 
-@pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(100, 124))
 def test_fixed_keeps_its_promises_while_topics_change_for_longer(tmp_path: Path, seed: int) -> None:
@@ -61,7 +60,6 @@ def test_fixed_keeps_its_promises_while_topics_change_for_longer(tmp_path: Path,
     assert outcome.kept, text_of(outcome)
 
 
-@pytest.mark.slow
 @pytest.mark.long
 def test_a_replica_that_left_stays_eligible_in_an_era(tmp_path: Path) -> None:
     """In 4.1 a reassignment leaves a broker in the ELR that is no replica; the report names the finding."""
@@ -83,7 +81,6 @@ def forgets_the_target(patch: pytest.MonkeyPatch) -> None:
     )
 
 
-@pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize("defect", [keeps_strays, forgets_the_target], ids=lambda defect: defect.__name__)
 def test_a_defect_of_operations_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, defect: Any) -> None:
@@ -93,7 +90,6 @@ def test_a_defect_of_operations_is_found(tmp_path: Path, monkeypatch: pytest.Mon
     assert not outcome.kept
 
 
-@pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(100, 112))
 def test_fixed_keeps_its_promises_for_longer(tmp_path: Path, seed: int) -> None:
@@ -102,7 +98,6 @@ def test_fixed_keeps_its_promises_for_longer(tmp_path: Path, seed: int) -> None:
     assert outcome.kept, text_of(outcome)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("era", [era.name for era in ERAS])
 def test_what_an_era_breaks_has_a_name(tmp_path: Path, era: str) -> None:
     """Under usual faults an era breaks only promises that one of its switches, or an unclean election, may break."""
@@ -118,7 +113,6 @@ def test_equal_seeds_give_equal_runs(tmp_path: Path) -> None:
     assert text_of(first) != text_of(other)
 
 
-@pytest.mark.slow
 def test_a_lost_log_breaks_an_era_without_elr(tmp_path: Path) -> None:
     """In 3.9 the last replica in the ISR loses records and leads again; the report names the switches that may explain it."""
     outcome = run(tmp_path, "era_3_9")
@@ -143,7 +137,6 @@ def forgets_leader_epochs(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(controller_memory, "build_change", built)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("defect", [commits_alone, forgets_leader_epochs], ids=lambda defect: defect.__name__)
 def test_a_defect_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, defect: Any) -> None:
     """The judge finds a defect put into the implementation, or the cluster does not come to rest."""

@@ -36,7 +36,6 @@ def search(one: str, other: str, setting: Setting, most: int = 100_000) -> Compa
     return comparison
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("setting", [Setting(2, 2, unclean=False, elr=True), Setting(2, 1, unclean=True, elr=True)], ids=str)
 def test_equal_sides_agree_in_every_state(setting: Setting) -> None:
     """Loading a state and taking a request is a function: the same on both sides, in all states of two brokers."""
@@ -50,7 +49,6 @@ def test_equal_sides_agree_in_every_state(setting: Setting) -> None:
     }  # fmt: skip
 
 
-@pytest.mark.slow
 def test_another_decision_is_a_difference() -> None:
     """Two versions that complete reassignments otherwise differ, and the difference names the state and the request."""
     comparison = search("4.1.2", "4.3.1", Setting(3, 2, unclean=False, elr=True), most=6_000)

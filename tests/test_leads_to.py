@@ -214,7 +214,6 @@ def versions() -> Iterator[Spec]:
     yield from sample_specs.FAIR
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("spec", list(versions()), ids=lambda spec: spec.name)
 def test_tlc_says_the_same(spec: Spec, tmp_path: Path) -> None:
     """TLC, which reads the exported WF and SF, gives each property that has to happen eventually our verdict."""
@@ -551,7 +550,6 @@ def states_of(result: Exploration, finding: Finding) -> list[int]:
 
 @given(GRAPHS)
 @settings(max_examples=75, deadline=None, derandomize=True, database=None)
-@pytest.mark.slow
 def test_random_graphs(bounds: dict[str, int]) -> None:
     """On any small graph both engines agree with the definition and find the same lasso, and its replay agrees."""
     one, other = oracle.explore(GRAPH, bounds), embedded.explore(GRAPH, bounds)
@@ -688,7 +686,6 @@ def test_json() -> None:
     assert Expectation("violated", traces={"Granted": trace.states}).unmet(result) == []
 
 
-@pytest.mark.slow
 def test_command_line(kafka_spec: Command, tmp_path: Path) -> None:
     """`check` compares both engines, `trace` shows the lasso, and Spark judges the claim as they do."""
     checked = kafka_spec("check", "tests.sample_specs:WEAK_LOCK", "--engine", "both", "--verify", "--all")

@@ -159,7 +159,6 @@ USUAL = {
 """Rules that must fire, so that the runs are meaningful."""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("examples", [12, pytest.param(120, marks=pytest.mark.long)])
 def test_fixed_keeps_its_promises(examples: int) -> None:
     """Three live brokers with the fix of every bug keep every promise under random steps and faults.
@@ -174,13 +173,12 @@ def test_fixed_keeps_its_promises(examples: int) -> None:
     raise AssertionError(f"never taken: {sorted(USUAL - reached)}")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bug", "claim"),
     [
-        pytest.param("KAFKA-7235-unseen-bounce", "QuietReplicasKnowTheEpoch", marks=(pytest.mark.slow, pytest.mark.long)),
+        pytest.param("KAFKA-7235-unseen-bounce", "QuietReplicasKnowTheEpoch", marks=pytest.mark.long),
         ("KAFKA-1188", "QuietReplicasKnowTheEpoch"),
-        pytest.param("KAFKA-3143", "QuietLeaderIsRegistered", marks=(pytest.mark.slow, pytest.mark.long)),
+        pytest.param("KAFKA-3143", "QuietLeaderIsRegistered", marks=pytest.mark.long),
     ],
 )
 def test_a_bug_is_met(bug: str, claim: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
 from test_tla import agree
 
 from kafka_spec.model_check.check import check
@@ -107,7 +106,6 @@ def test_a_violation_names_the_local_function() -> None:
     assert [reason.because for reason in reasons(trace, WRONG)][-1] == "s.ends[server] < s.committed"
 
 
-@pytest.mark.slow
 def test_tlc_finds_the_same(tmp_path: Path) -> None:
     """Exported to TLA+, local functions are operators, and TLC finds as many states."""
     agree(WRONG, {"servers": 3}, tmp_path)

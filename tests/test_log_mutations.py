@@ -33,7 +33,6 @@ def test_all_mutations(version: str, tmp_path: Path) -> None:
     assert [one for one in mutations(bench.files) if bench.result(one)[0] == "silent"] == []
 
 
-@pytest.mark.slow
 def test_a_sample_of_mutations_is_noticed_by_replay(tmp_path: Path) -> None:
     """The replay of a partition notices mutations of its lines; `make log-mutations-replay` tries all."""
     bench = Bench(tmp_path, read(LOGS / "2.8.2"))

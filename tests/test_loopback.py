@@ -223,7 +223,6 @@ def test_an_error_in_a_task_ends_the_run(tmp_path: Path, monkeypatch: pytest.Mon
         asyncio.run(run_on_loopback(Options(seconds=0.1, faults=(), real=True), tmp_path, Ensemble()))
 
 
-@pytest.mark.slow
 def test_a_connection_lives_until_its_reader_ends() -> None:
     """Two calls at once open a connection each; the one that no later call uses is closed with the process, and not lost before."""
     with warnings.catch_warnings():  # of what other tests of this process have left

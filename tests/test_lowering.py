@@ -731,7 +731,6 @@ EFFECTS: tuple[Function, ...] = (
 )  # fmt: skip
 
 
-@pytest.mark.slow
 @settings(max_examples=250, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.tuples(st.sampled_from(EFFECTS), *[st.integers(-1, most) for most in (2, 4, 4)]), min_size=10, max_size=80))
 def test_effects_in_a_row(native: Native, steps: list[tuple[Function, int, int, int]]) -> None:
@@ -900,7 +899,6 @@ SMALL = (-40, -7, -3, -2, -1, 0, 1, 2, 3, 5, 56)
 COUNTER = itertools.count()
 
 
-@pytest.mark.slow
 @settings(max_examples=30, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 @given(modules())
 def test_random_functions(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:

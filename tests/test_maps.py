@@ -458,7 +458,6 @@ def test_options_in_elements_of_sets() -> None:
             put(note.about, 1)
 
 
-@pytest.mark.slow
 def test_tlc_finds_the_same(tmp_path: Path) -> None:
     """Exported to TLA+, maps and options have as many states and the same verdicts."""
     agree(DOOR, {"clients": 2, "epochs": 3}, tmp_path)

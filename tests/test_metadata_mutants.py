@@ -7,7 +7,6 @@ import pytest
 from tests.metadata_mutants import table, unforeseen
 
 
-@pytest.mark.slow
 def test_a_fault_of_each_field_is_found() -> None:
     """A fault of each field of each kind of record, and records dropped, doubled and made no-ops, are found in two real logs."""
     rows = table(1)
@@ -18,7 +17,6 @@ def test_a_fault_of_each_field_is_found() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_many_faults_of_each_field_are_found() -> None:
     """The same with eight faults of each field."""
     assert unforeseen(table(8, seed=11)) == set()

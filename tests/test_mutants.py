@@ -63,7 +63,6 @@ def test_contributing_counts_the_mutants() -> None:
     assert reported == [(str(len(group)), str(len(group))) for group in (*GROUPS, MUTANTS)]
 
 
-@pytest.mark.slow
 def test_tests_end_at_the_first_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits for a smaller example, or with CI=true for a comparison of long values; and a test that hangs is ended."""
     monkeypatch.setenv("CI", "true")
@@ -91,7 +90,6 @@ def test_tests_end_at_the_first_failure(tmp_path: Path, monkeypatch: pytest.Monk
     assert time.monotonic() - began < 300, "what the test had started kept its output open"
 
 
-@pytest.mark.slow
 def test_some_mutants_are_noticed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A few mutants, other ones each time, are put into a copy of the repository, and the tests notice them."""
     quick = [mutant for mutant in MUTANTS if not any(slow in test for test in mutant.tests for slow in SLOW)]

@@ -83,7 +83,6 @@ def test_the_rule_cannot_be_executed(mutant: tuple[str, str]) -> None:
         explore(weakened(*mutant), _bounds("tiny"))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("mutant", sorted(UNNOTICED), ids="-".join)
 def test_nothing_notices(mutant: tuple[str, str]) -> None:
     """Without the guard all properties still hold at medium bounds: the reason in the table is not contradicted."""

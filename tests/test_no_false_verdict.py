@@ -135,17 +135,15 @@ def test_what_a_parameter_runs_over_is_not_forgotten() -> None:
                 if name.startswith("replication/")
                 for bounds in spec.bound_sets[:3]
             ],
-            marks=pytest.mark.slow,
         ),
         [(spec, bounds.values) for spec in sample_specs.EXPLORABLE for bounds in spec.bound_sets[:2]],
         [(counter(plus), {"n": n}) for plus in (0, 1) for n in (2, 3, 9)],
         pytest.param(
             [(MODELS["zookeeper/fixed"], bounds.values) for bounds in MODELS["zookeeper/fixed"].bound_sets[::16]],
-            marks=pytest.mark.slow,
         ),
         pytest.param(
             [(MODELS["zookeeper/fixed"], bounds.values) for bounds in MODELS["zookeeper/fixed"].bound_sets],
-            marks=(pytest.mark.slow, pytest.mark.long),
+            marks=pytest.mark.long,
         ),
     ],
     ids=["replication", "toys", "counters", "control", "all of control"],
@@ -374,14 +372,12 @@ def forged(kept: Kept) -> bytes:
     return mine[:head] + hashlib.sha256(mine[:head] + code).digest() + code
 
 
-@pytest.mark.slow
 def test_the_folder_is_closed_to_others(kept: Kept) -> None:
     """The cache folder is made for its user alone, and its files are."""
     assert kept.folder.stat().st_mode & 0o777 == 0o700
     assert kept.mine.stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.slow
 def test_code_of_something_else_is_noticed(kept: Kept) -> None:
     """The code of a model that holds, copied over that of one that does not, is reported and recompiled; --verify too."""
     kept.mine.write_bytes(kept.other.read_bytes())
@@ -392,7 +388,6 @@ def test_code_of_something_else_is_noticed(kept: Kept) -> None:
     assert kept.run(*CHECK).stderr == ""
 
 
-@pytest.mark.slow
 def test_verify_trusts_no_code_that_was_kept(kept: Kept) -> None:
     """Even code with a right checksum in a folder of one's own does not deceive --verify, which compiles anew."""
     kept.mine.write_bytes(forged(kept))
@@ -401,7 +396,6 @@ def test_verify_trusts_no_code_that_was_kept(kept: Kept) -> None:
     assert found.returncode != 0 and "holds, complete" not in found.stdout
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("part", ["the folder", "the folder above", "the file"])
 def test_what_others_can_write_to_is_not_executed(kept: Kept, part: str) -> None:
     """Code that others could have put there is refused in one line, even with a right checksum; the verdict is right."""
@@ -414,7 +408,6 @@ def test_what_others_can_write_to_is_not_executed(kept: Kept, part: str) -> None
     assert found.stderr.count("warning:") == 1 and f"others can write to {place}" in found.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 @pytest.mark.parametrize("part", ["the folder", "the folder above", "the file"])
 def test_what_others_own_is_not_executed(kept: Kept, part: str) -> None:
@@ -428,7 +421,6 @@ def test_what_others_own_is_not_executed(kept: Kept, part: str) -> None:
     assert found.stderr.count("warning:") == 1 and f"{place} is owned by another user" in found.stderr
 
 
-@pytest.mark.slow
 def test_a_link_in_the_place_of_a_file_is_refused(kept: Kept, tmp_path: Path) -> None:
     """An entry that is a symbolic link is not followed."""
     elsewhere = tmp_path / "elsewhere.o"
@@ -763,7 +755,6 @@ def test_a_range_of_ones_own_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
 # 8. Counts that do not add up
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["embedded", "oracle"])
 def test_a_count_of_new_states_that_is_wrong_is_an_internal_error(
     engine: str, monkeypatch: pytest.MonkeyPatch, inside: Command

@@ -20,7 +20,6 @@ from kafka_spec.spec.zookeeper.eras import ERA_0_10, ERA_2_8
 from kafka_spec.spec.zookeeper.fixed import FIXED
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("era", [FIXED, ERA_2_8, ERA_0_10], ids=lambda era: era.name)
 def test_operations_without_faults(era: Spec, tmp_path: Path) -> None:
     """Without faults every era keeps every promise, whatever operators do, and each operation of that era happens."""
@@ -30,7 +29,7 @@ def test_operations_without_faults(era: Spec, tmp_path: Path) -> None:
     assert set(outcome.operations) >= set(OPERATIONS) - ({"cancel"} if era is ERA_0_10 else set())
 
 
-@pytest.mark.parametrize("seed", [7, 9, pytest.param(12, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seed", [7, 9, (12)])
 def test_operations_with_faults(seed: int, tmp_path: Path) -> None:
     """With the usual faults, `fixed` keeps every promise under all operations."""
     options = Options(brokers=4, partitions=3, seconds=15.0, seed=seed, operations=tuple(OPERATIONS))
@@ -54,7 +53,6 @@ SCRIPT = """
 """
 
 
-@pytest.mark.slow
 def test_a_script(tmp_path: Path) -> None:
     """A script's commands run at their times, on the simulated cluster, and tell what they did."""
     news: list[str] = []

@@ -48,7 +48,6 @@ def started(folder: Path, command: list[str], **other: Any) -> subprocess.Comple
     return subprocess.run(command, cwd=folder, env=environment, timeout=120, check=False, **other)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("closed", ["<&- >&-", ">&-", "2>&-", ">&- 2>&-", "| true", "2>&1 >/dev/null | true"])
 def test_nobody_need_listen(folder: Path, closed: str) -> None:
     """The exit code tells the verdict, also where stdout or stderr is closed, or where its reader is gone."""
@@ -57,7 +56,6 @@ def test_nobody_need_listen(folder: Path, closed: str) -> None:
     assert (run.returncode, run.stderr.count(b"Traceback")) == (1, 0)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("mebibytes", [500, 1000, 3000])
 def test_limited_address_space(folder: Path, mebibytes: int) -> None:
     """A check works where the address space is limited, as in containers of CI."""

@@ -104,13 +104,11 @@ def test_a_parameter_depends_on_another() -> None:
 
 
 @pytest.mark.parametrize("spec", [LEAVING, DANCING, PARTY], ids=lambda spec: spec.name)
-@pytest.mark.slow
 def test_tlc_agrees(spec: Spec, tmp_path: Path) -> None:
     """TLC finds as many states of the exported module, where the parameter ranges over a set comprehension."""
     agree(spec, {}, tmp_path)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("spec", [bounded_queue.QUEUE, raft_election.RAFT], ids=lambda spec: spec.name)
 def test_tlc_agrees_on_examples(spec: Spec, tmp_path: Path) -> None:
     """TLC finds as many states of the bounded queue and of Raft's election, and the same violations."""

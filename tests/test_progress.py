@@ -35,7 +35,6 @@ def test_each_promise_is_broken_by_a_bug() -> None:
     assert {claim for check in CHECKS for claim in check.expected.traces} == {claim.name for claim in PROGRESS}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("check", QUICK, ids=id_of)
 def test_both_engines_find_the_same_lasso(check: NamedCheck) -> None:
     """Oracle and compiled code find the same lassos of a bug, and test the promises in as many states."""
@@ -56,7 +55,6 @@ def test_fixed_makes_progress_where_a_bug_does_not(check: NamedCheck) -> None:
     assert (result.verdict, result.complete, result.undecided_by) == ("holds", True, [])
 
 
-@pytest.mark.slow
 def test_without_its_expansion_no_isr_grows() -> None:
     """Without the rule by which a leader adds a follower to the ISR, the promise about the ISR alone is broken."""
     without = dataclasses.replace(FIXED, rules=tuple(rule for rule in FIXED.rules if rule.name != "ExpandIsr"))
@@ -65,7 +63,6 @@ def test_without_its_expansion_no_isr_grows() -> None:
     assert embedded.explore(without, values, properties=list(PROGRESS), everything=True).violated == ["IsrGrowsBack"]
 
 
-@pytest.mark.slow
 def test_an_unfair_fetcher_hinders_progress() -> None:
     """Weak fairness is needed: if a broker need not act on requests, a replica may stay behind forever."""
     unfair = [dataclasses.replace(rule, fairness="none") for rule in FIXED.rules if rule.name == "BecomeFollower"]
@@ -91,7 +88,6 @@ def test_a_check_may_leave_out_a_kind(tmp_path: Path) -> None:
         read_manifest(path, MODELS.__getitem__)
 
 
-@pytest.mark.slow
 def test_lassos(golden: Golden) -> None:
     """The stories of the short lassos read as they did."""
     reported = []

@@ -56,29 +56,25 @@ def _induction(spec: Spec, lifted: Sequence[str] = (), **bounds: int) -> Inducti
     return induction_of(spec, spec.bound_values(bounds), lifted)
 
 
-@pytest.mark.parametrize("spec", [*EXAMPLES, pytest.param(NOTES, marks=pytest.mark.slow)], ids=lambda spec: spec.name)
+@pytest.mark.parametrize("spec", [*EXAMPLES, NOTES], ids=lambda spec: spec.name)
 def test_the_translation_is_the_interpreter(spec: Spec) -> None:
     """In reachable states each rule can fire, and leads to a state, where the interpreter says so; so do statements."""
     assert compared(spec, spec.bound_values({}), most=400, states=25) > 5
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in SAMPLE else pytest.mark.long) for name in REPLICATION])
 def test_the_translation_of_replication_is_the_interpreter(name: str) -> None:
     """The same of the versions of replication."""
     assert compared(MODELS[name], MODELS[name].bound_values(SMALL), most=400, states=6) > 5
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "smaller"), [pytest.param("kraft/fixed", {"lag": 3}, marks=pytest.mark.long), ("quorum/fixed", {})]
-)
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "smaller"), [("kraft/fixed", {"lag": 3}), ("quorum/fixed", {})])
 def test_the_translation_of_large_models_is_the_interpreter(name: str, smaller: dict[str, int]) -> None:
     """The same of the models of Kafka's controllers: with machines, sequences inside sequences, and requests that hold arrays."""
     assert compared(MODELS[name], MODELS[name].bound_values(smaller), most=300, states=4) > 10
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_the_translation_of_random_specs_is_the_interpreter(seed: int, tmp_path: Path) -> None:
     """The same of random specs, in which every construct of the language occurs; none is refused."""
@@ -251,7 +247,6 @@ def test_a_false_lemma_is_refuted_by_a_reachable_state(name: str, capsys: pytest
     assert "not proved: a statement is violated" in text and "IsrHoldsExposed is violated: a shortest trace" in text
 
 
-@pytest.mark.slow
 def test_kip_320_is_proved_for_logs_of_any_length(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Its invariants hold with two replicas for any number of entries, records and epochs; cvc5 finds the same of a sample."""
     asked = ["prove", "replication/kip_320", "--bound", "replicas=2", "--unbounded", LIFTED, "--threads", "2"]
@@ -309,7 +304,6 @@ def test_a_bound_that_rules_read_is_lifted(capsys: pytest.CaptureFixture[str]) -
     assert text.endswith("\nproved: SomebodyRuns, NeverTooFull\n")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("version", "rule", "lemma"),
     [
@@ -333,7 +327,7 @@ def test_each_earlier_design_has_a_rule_that_does_not_keep_a_lemma(version: str,
     assert found and all(one is not None and one.rule == rule and one.changed for one in found)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     "left_out",
     [

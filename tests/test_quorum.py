@@ -26,7 +26,6 @@ def searched(model: str, family: str, *properties: str, **bounds: int) -> Explor
     return check(MODELS[f"quorum/{model}"], values, properties=properties or None, normal_form=True)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "family",
     ["one", "two", "three", "pre_votes", "lossy", "add", "one_to_three", pytest.param("remove", marks=pytest.mark.long)],
@@ -37,7 +36,6 @@ def test_nodes_are_interchangeable(family: str) -> None:
     assert result.verdict == "holds" and result.compared
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "family"),
     [

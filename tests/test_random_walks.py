@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pytest
 import sample_specs
-from conftest import Command, sampled
+from conftest import Command
 from sample_specs import bounds_of
 
 from benchmarks.walks import bounds_for
@@ -50,7 +50,7 @@ def essence(walked: Walked) -> object:
     return counts, walked.count, walked.steps, walked.judged, walked.curve, walked.met, walked.rows
 
 
-@pytest.mark.parametrize("spec", sampled(sample_specs.EXPLORABLE, 6, lambda spec: spec.name))
+@pytest.mark.parametrize("spec", sample_specs.EXPLORABLE, ids=lambda spec: spec.name)
 def test_walks_find_in_toys_what_a_search_finds(spec: Spec) -> None:
     """In a toy, walks see all of its states and fire its rules; they meet each violation, goal and deadlock, and no others."""
     search = embedded.explore(spec, bounds_of(spec), everything=True, deadlock=True)
@@ -66,7 +66,6 @@ def test_walks_find_in_toys_what_a_search_finds(spec: Spec) -> None:
     assert walked.found.verdict != "holds"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("policy", POLICIES)
 def test_steps_are_those_of_the_oracle(policy: str) -> None:
     """Each step of a walk is one that the oracle allows, and leads to its state; a walk ends where the oracle allows none."""
@@ -131,7 +130,6 @@ def test_equal_seeds_give_equal_walks_on_any_number_of_threads(policy: str) -> N
     assert results[0] == results[1] != results[2]
 
 
-@pytest.mark.slow
 def test_the_first_walk_with_a_violation_is_told_whatever_the_threads() -> None:
     """The walks end with a violation; it is the one of the smallest walk, and the counts are those up to its batch."""
     reported = []
@@ -141,7 +139,6 @@ def test_the_first_walk_with_a_violation_is_told_whatever_the_threads() -> None:
     assert reported[0] == reported[1]
 
 
-@pytest.mark.slow
 def test_walks_without_a_violation_are_no_proof(capsys: pytest.CaptureFixture[str]) -> None:
     """The verdict says how many walks found nothing; the exit code is that of an incomplete check, and nothing holds."""
     assert kafka_spec(["check", "replication/kip_320", "--simulate", "--walks", "300", "-q"]) == 3
@@ -154,7 +151,6 @@ def test_walks_without_a_violation_are_no_proof(capsys: pytest.CaptureFixture[st
     assert sum(reported["rules"].values()) == reported["steps"]
 
 
-@pytest.mark.slow
 def test_a_violation_is_shortened_replayed_and_told(capsys: pytest.CaptureFixture[str]) -> None:
     """A walk that violates a property ends with exit code 1 and a trace, as short as that of the search on this model."""
     assert kafka_spec(["check", "replication/kip_279", "--bounds", "three_replicas", "--simulate", "--walks", "50000", "-q"]) == 1
@@ -204,7 +200,6 @@ def test_antecedents_are_counted_as_the_judge_counts_them() -> None:
     assert walked.steps == searched.generated
 
 
-@pytest.mark.slow
 def test_the_number_of_different_states_is_exact_while_it_is_small_and_close_when_it_is_large() -> None:
     """The sample holds all fingerprints up to its size; beyond, the estimate of a million is right to two percent."""
     chance = np.random.default_rng(1)
@@ -290,7 +285,7 @@ def test_what_does_not_fit_is_refused(arguments: list[str], reported: str, insid
     assert reported in ran.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_cluster_walks_as_one_process_does() -> None:
     """With the same seed and number of walks, tasks of Spark come to the same counts, curve, coverage and findings."""
     asked = Walks(seed=4, most=2 * Walks().batch + 5)
@@ -328,7 +323,6 @@ FOUND = (
 """The bugs that walks of seed 1 find at `large` with the faults of their families, in at most 1,500 walks: benchmarks/README.md."""
 
 
-@pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize("name", FOUND)
 def test_walks_find_bugs_at_bounds_that_no_search_completes(name: str) -> None:

@@ -170,7 +170,6 @@ def test_misuse(options: tuple[str, ...], capsys: pytest.CaptureFixture[str]) ->
     assert ("make kafka" if options[0] == "--jars" else options[0]) in capsys.readouterr().err
 
 
-@pytest.mark.slow
 def test_without_the_codecs() -> None:
     """Without kio the message names the extra that brings it."""
     code = "import sys; sys.modules['kio'] = None; from kafka_spec.__main__ import main; sys.exit(main(sys.argv[1:]))"

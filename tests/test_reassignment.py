@@ -283,7 +283,6 @@ def test_what_is_refused() -> None:
     assert cluster.tools.exists(znodes.REASSIGN_PARTITIONS) is None
 
 
-@pytest.mark.slow
 @ERAS
 @pytest.mark.parametrize("resumes", ["another", "the same"])
 def test_the_controller_dies_at_every_step(era: Spec, resumes: str) -> None:
@@ -323,7 +322,6 @@ def test_the_controller_dies_at_every_step(era: Spec, resumes: str) -> None:
             return
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("loss", list(Loss))
 def test_a_loss_at_every_operation(loss: Loss) -> None:
     """Wherever the connection to ZooKeeper breaks, the reassignment ends."""

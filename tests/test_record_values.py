@@ -210,7 +210,6 @@ def test_engines_agree() -> None:
     assert ours.distinct > 40 and list(ours.findings) == list(theirs.findings) == ["OneAnswer"]
 
 
-@pytest.mark.slow
 def test_tlc_agrees(tmp_path: Path) -> None:
     """TLC finds as many states of the exported module, and the same violation."""
     agree(NOTES, {"nodes": 2}, tmp_path)

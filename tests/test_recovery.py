@@ -159,7 +159,6 @@ NOT_SEVEN = recoverable("Back", is_not_seven, "", "")
 NEVER = recoverable("Back", never, "", "")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize(("rule", "claim"), [(STAY, NOT_SEVEN), (CUT, NEVER)], ids=["met", "undecided"])
 def test_the_only_lost_state_of_many(rule: Rule, claim: Any, threads: int) -> None:
@@ -402,7 +401,6 @@ GRAPHS = st.fixed_dictionaries(
 
 @given(GRAPHS)
 @settings(max_examples=100, deadline=None, derandomize=True, database=None)
-@pytest.mark.slow
 def test_random_graphs(bounds: dict[str, int]) -> None:
     """On any small graph both engines find the first state without a way back, for two claims at once, or that none exists."""
     one, other = oracle.explore(GRAPH, bounds), embedded.explore(GRAPH, bounds)
@@ -559,7 +557,6 @@ traces = {{ Home = {states} }}
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("states", "code"), [(3, 0), (2, 1)])
 def test_manifest(kafka_spec: Command, tmp_path: Path, states: int, code: int) -> None:
     """A check of the manifest expects the length of the counterexample; --traces prints it in full."""
@@ -570,7 +567,6 @@ def test_manifest(kafka_spec: Command, tmp_path: Path, states: int, code: int) -
     assert "From here no steps of the protocol alone lead to what is required." in ran.stdout
 
 
-@pytest.mark.slow
 def test_command_line(kafka_spec: Command) -> None:
     """`check` exits with 1 and prints the counterexample, and `trace` shows it by its name; both engines agree."""
     checked = kafka_spec("check", "tests.sample_specs:TRAP", "--engine", "both", "--verify")

@@ -104,23 +104,7 @@ PARTS = {
     "a rebalance of more than a half": 29,
 }
 """Of families with many edges `make test` replays those from every n-th state, and some of each rule; `make long` replays all."""
-TWICE = ("nothing fails", "a lone replica", "a lost reply", "an added partition")
-"""Those that it replays under both hash seeds."""
-
-
-def marks(era: str, family: str) -> tuple[pytest.MarkDecorator, ...]:
-    """Return when a family is replayed: in both passes of `make test`, in the first one, or in `make long` alone.
-
-    The two older eras take turns from family to family, in opposite phase: `make test` replays each family in one of them.
-    """
-    if family in TWICE:
-        return ()
-    if era == "fixed" or ([*ERAS].index(era) + [*FAMILIES].index(family)) % 2:
-        return (pytest.mark.slow,)
-    return (pytest.mark.slow, pytest.mark.long)
-
-
-CASES = [pytest.param(era, family, marks=marks(era, family)) for era in ERAS for family in FAMILIES]
+CASES = [(era, family) for era in ERAS for family in FAMILIES]
 """Every family in every era."""
 LARGER: dict[str, Mapping[str, int]] = {
     "an expiry and a repeat": bounds(expiries=1, repeats=1),
@@ -162,6 +146,7 @@ def check(era: str, values: Mapping[str, int], record: Record, rules: tuple[str,
     record("replayed", (era, sum(result.edges.values()), result.states, result.refused))
 
 
+@pytest.mark.share(40)
 @pytest.mark.parametrize(("era", "family"), CASES)
 def test_every_edge_agrees(era: str, family: str, record_property: Record) -> None:
     """Each state can be loaded and read back, and each edge leads the implementation to the model's target state."""
@@ -169,7 +154,6 @@ def test_every_edge_agrees(era: str, family: str, record_property: Record) -> No
 
 
 @pytest.mark.long
-@pytest.mark.slow
 @pytest.mark.parametrize("family", PARTS)
 @pytest.mark.parametrize("era", ERAS)
 def test_every_edge_of_sampled_families_agrees(era: str, family: str, record_property: Record) -> None:
@@ -177,7 +161,6 @@ def test_every_edge_of_sampled_families_agrees(era: str, family: str, record_pro
     check(era, FAMILIES[family], record_property)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("era", "family"), sorted(SAMPLE))
 def test_edges_of_larger_bounds_agree(era: str, family: str, record_property: Record) -> None:
     """The same in larger bounds, for the edges from every n-th state and some of each rule."""
@@ -185,7 +168,6 @@ def test_edges_of_larger_bounds_agree(era: str, family: str, record_property: Re
 
 
 @pytest.mark.long
-@pytest.mark.slow
 @pytest.mark.parametrize("family", LARGER)
 @pytest.mark.parametrize("era", ERAS)
 def test_every_edge_of_larger_bounds_agrees(era: str, family: str, record_property: Record) -> None:
@@ -193,14 +175,12 @@ def test_every_edge_of_larger_bounds_agrees(era: str, family: str, record_proper
     check(era, LARGER[family], record_property)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("era", "family"), RARE)
 def test_every_edge_of_rare_rules_agrees(era: str, family: str, record_property: Record) -> None:
     """The same for the edges of rules that fire in still larger bounds only."""
     check(era, NAMED[family], record_property, RARE[era, family])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("era", ERAS)
 def test_every_rule_is_replayed(era: str) -> None:
     """`make test` replays every rule of an era, except those that the era lists as unreachable."""
@@ -221,7 +201,6 @@ def test_every_rule_has_a_step() -> None:
     assert set(STEPS) == rules
 
 
-@pytest.mark.slow
 def test_a_rule_without_a_step_is_told() -> None:
     """Replaying a rule without a step names the rule, and where to add the step."""
     spec = FIXED.replacing("zookeeper/new", "a rule more", rules=(replace(FIXED.rule("Restart"), name="Revive"),))

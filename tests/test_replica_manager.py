@@ -319,7 +319,6 @@ class Replicas(SteppedCluster):
         return self
 
 
-@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.integers(0, 2**32), st.lists(st.sampled_from(["bounce", "create", "work", "work"]), max_size=12))
 def test_replicas_learn_what_is_true(seed: int, plan: list[str]) -> None:

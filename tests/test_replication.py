@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import sampled
 
 from kafka_spec.model_check.exploration import Exploration
 from kafka_spec.model_check.oracle import oracle
@@ -70,14 +69,13 @@ def test_verdicts(row: dict[str, Any]) -> None:
 LARGER = sorted((row for row in MEASURED["counts"] if 2_000 < row["distinct"] <= ORACLE_LIMIT), key=itemgetter("distinct"))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("row", [row for row in MEASURED["counts"] if row["distinct"] <= 2_000], ids=_name)
 def test_oracle_agrees_on_small_models(row: dict[str, Any]) -> None:
     """Oracle and embedded engine find the same levels, firings, findings and graph digest."""
     _agree(row)
 
 
-@pytest.mark.parametrize("row", sampled(LARGER, 2, _name))
+@pytest.mark.parametrize("row", LARGER, ids=_name)
 def test_oracle_agrees_up_to_the_limit(row: dict[str, Any]) -> None:
     """The same on every measured model of up to 100,000 states."""
     _agree(row)
@@ -104,7 +102,6 @@ def test_threads_change_nothing(row: dict[str, Any]) -> None:
         assert (one.levels, one.digest, one.new, one.findings) == (more.levels, more.digest, more.new, more.findings)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("row", [row for row in MEASURED["counts"] if row["distinct"] < 1_000_000], ids=_name)
 def test_fingerprints_against_whole_states(row: dict[str, Any]) -> None:
     """A search that compares states by all their bytes finds the same number in each level: no fingerprints collide."""
@@ -146,7 +143,6 @@ def test_kip_320_first_try_is_rejected_from_its_bound_on() -> None:
     assert len(rejected.findings["StrongIsr"].actions) + 1 == 13
 
 
-@pytest.mark.slow
 def test_large_kip_320() -> None:
     """kip_320 holds at three replicas, logs of three and epochs up to 2: 4,093,531 states, 31 levels."""
     bounds = dict(zip(BOUNDS, (3, 3, 3, 2), strict=True))

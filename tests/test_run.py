@@ -46,7 +46,6 @@ def test_a_run(inside: Command, golden: Callable[[str, str], None], tmp_path: Pa
     assert all(line.endswith("(state.change.logger)") or "Exception: " in line for line in lines)
 
 
-@pytest.mark.slow
 def test_a_broken_promise(inside: Command) -> None:
     """A promise that an era breaks is named with the finding and the bug that may have caused it, and ends with 1."""
     run = ("run", "--era", "KAFKA-7235-unseen-bounce", "--faults", "bounce", "--partitions", "2", "--seconds", "9", "-q")

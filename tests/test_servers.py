@@ -79,7 +79,6 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Run]]:
         run.end()
 
 
-@pytest.mark.slow
 def test_a_run_that_is_killed_leaves_no_server(start: Callable[..., Run]) -> None:
     """A run that is killed takes its ZooKeeper with it: `ps` shows nothing of either."""
     run = start("--seconds", "60", "--faults", "none", "--partitions", "2")
@@ -89,7 +88,6 @@ def test_a_run_that_is_killed_leaves_no_server(start: Callable[..., Run]) -> Non
     wait(lambda: not shown(str(run.folder)), 10)
 
 
-@pytest.mark.slow
 def test_a_server_that_is_killed_ends_the_run(start: Callable[..., Run]) -> None:
     """Killing ZooKeeper during a run ends the run with 3, the outcome so far and the reason; no process remains."""
     run = start("--seconds", "60", "--faults", "none", "--partitions", "2", "--format", "json")
@@ -111,7 +109,6 @@ def test_a_server_that_is_killed_ends_the_run(start: Callable[..., Run]) -> None
     assert shown(str(run.folder)) == []
 
 
-@pytest.mark.slow
 def test_a_silent_server_ends_the_run(tmp_path: Path) -> None:
     """A server without an answer for session timeout plus patience ends the run with the outcome so far; the loop continues."""
     turns: list[float] = []
@@ -142,7 +139,7 @@ def test_a_silent_server_ends_the_run(tmp_path: Path) -> None:
     assert max(later - before for before, later in itertools.pairwise(turns)) < 3.0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_run_survives_a_server_that_stalls(tmp_path: Path) -> None:
     """A server that is silent for longer than the session timeout, and for less than the patience, does not end the run.
 
@@ -221,7 +218,6 @@ sys.stdin.read()
 NO_KERNEL = f"import sys; sys.path.insert(0, {str(GUARD.parent)!r}); import guard; guard.main(sys.argv[1:], lambda: None)"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("guard", [(str(GUARD),), ("-c", NO_KERNEL)], ids=["this system", "any system"])
 @pytest.mark.parametrize("stubborn", [False, True])
 def test_the_guard(guard: tuple[str, ...], stubborn: bool, tmp_path: Path) -> None:
@@ -263,7 +259,6 @@ def _lives(number: int) -> bool:
         return False
 
 
-@pytest.mark.slow
 def test_the_server_tells_its_process(tmp_path: Path) -> None:
     """A server reports its process and exit code; stopping it twice does no harm, and no process remains."""
     with ZooKeeperServer(tmp_path) as server:

@@ -144,7 +144,6 @@ def test_a_set_over_an_enum_shows_names() -> None:
         SetOf(OneOf(Odd))
 
 
-@pytest.mark.slow
 def test_tlc_agrees(tmp_path: Path) -> None:
     """TLC finds as many states of the exported module, and the same violation."""
     agree(MARKS, {}, tmp_path)

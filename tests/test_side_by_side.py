@@ -160,7 +160,6 @@ def works(process: int) -> bool:
         return False
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
 def test_an_interrupted_manifest_is_never_green(number: signal.Signals, jobs: str, tmp_path: Path) -> None:

@@ -52,7 +52,6 @@ def usual() -> tuple[RunOutcome, list[str]]:
     return ran(seed=5, seconds=22.0)
 
 
-@pytest.mark.slow
 def test_same_seed_same_run() -> None:
     """The same options are the same run, byte for byte; another seed is another one. Hash seeds are for the golden run of `run`."""
     assert ran(seed=6, seconds=8.0) == ran(seed=6, seconds=8.0) != ran(seed=7, seconds=8.0)
@@ -76,7 +75,6 @@ def test_the_usual_faults(usual: tuple[RunOutcome, list[str]]) -> None:
     assert outcome.rested
 
 
-@pytest.mark.slow
 def test_without_faults() -> None:
     """Where nothing fails everything that is sent is stored once, acknowledged, and read; leaders stay."""
     outcome, _ = ran(seed=1, seconds=6.0, faults=())
@@ -112,7 +110,6 @@ def broken(seed: int, **options: Any) -> tuple[int, RunOutcome]:
     raise AssertionError(f"no seed from {seed} to {seed + 19} breaks anything")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("era", "seed", "promises", "options"),
     [
@@ -138,7 +135,6 @@ def test_a_bug_loses_what_fixed_keeps(era: str, seed: int, promises: set[str], o
     assert good.rested
 
 
-@pytest.mark.slow
 def test_what_an_era_breaks_names_its_cases() -> None:
     """A property that an era violates is reported with the cases of that era whose cards say that they violate it."""
     seed, bad = broken(0, era=ERA_2_8, operations=tuple(OPERATIONS), seconds=30.0)
@@ -157,7 +153,6 @@ def test_what_no_case_explains_is_said_to_be_new() -> None:
     assert "no known bug of this version explains it: it is new, or a mistake of the implementation" in text_of(outcome)
 
 
-@pytest.mark.slow
 def test_unclean_elections_are_told() -> None:
     """Where unclean elections are permitted, lost records are reported with them as the cause."""
     _, outcome = broken(70, seconds=12.0, unclean=True)

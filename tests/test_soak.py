@@ -24,7 +24,6 @@ def small() -> Exploration:
     return embedded.explore(soak.MODEL, SMALL)
 
 
-@pytest.mark.slow
 @pytest.mark.long
 def test_some_drivers_are_killed(tmp_path: Path) -> None:
     """The driver killed inside a wide level beyond the tenth, and resumed: the same digest."""
@@ -34,7 +33,6 @@ def test_some_drivers_are_killed(tmp_path: Path) -> None:
     assert row.killed == 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("races", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_some_runs_race(tmp_path: Path, small: Exploration, races: int) -> None:
     """Two runs that begin, and in a second race two that resume, in one folder: the same digest, or a refusal with its reason."""
@@ -43,7 +41,6 @@ def test_some_runs_race(tmp_path: Path, small: Exploration, races: int) -> None:
     assert row.refused > 0
 
 
-@pytest.mark.slow
 def test_a_soak_can_fail(small: Exploration) -> None:
     """A result that differs from the embedded engine's in a digit of the digest, or a refusal of no known kind, fails the soak."""
     reported = {

@@ -52,8 +52,6 @@ MEDIUM = dict(zip(NAMES, (3, 2, 2, 2), strict=True))
 LARGE = dict(zip(NAMES, (3, 3, 3, 2), strict=True))
 KIP_320 = MODELS["replication/kip_320"]
 
-pytestmark = pytest.mark.slow
-
 
 def same(one: Exploration, other: Exploration) -> None:
     """Compare everything that two engines must agree on."""
@@ -145,6 +143,7 @@ def test_a_violation(on_spark: Callable[..., Exploration], everything: bool, tmp
     assert [trace_of(found, name) for name in found.violated] == [trace_of(other, name) for name in other.violated]
 
 
+@pytest.mark.long
 def test_a_control_plane(on_spark: Callable[..., Exploration], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A control plane, with records ten times as long, has the same results, and parts sized by their bytes."""
     monkeypatch.setattr(distributed, "PART_BYTES", 4 << 20)
@@ -220,6 +219,7 @@ def test_a_search_that_spark_never_takes_over_waits_for_no_fast_code(tmp_path: P
     assert generated and all(generated)
 
 
+@pytest.mark.long
 def test_a_recoverable_claim_about_parts(on_spark: Callable[..., Exploration], monkeypatch: pytest.MonkeyPatch) -> None:
     """The same with levels in many files, of which a task writes one at a time; a damaged one is told."""
     spec = MODELS["kraft/KAFKA-14154"]
@@ -449,7 +449,7 @@ NO_MASTER = ("--engine", "spark", "--state-dir", "{tmp}/s", "--handover", "10", 
         pytest.param(
             (*NO_MASTER, "spark://127.0.0.1:1"),
             "--master spark://127.0.0.1:1: Spark cannot be started: All masters are unresponsive! Giving up.\n",
-            marks=(pytest.mark.long, pytest.mark.slow),  # Spark asks for a minute
+            marks=pytest.mark.long,  # Spark asks for a minute
         ),
     ],
 )
@@ -681,6 +681,7 @@ def mounted(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
         subprocess.run(["umount", "-l", str(place)], check=False)
 
 
+@pytest.mark.long
 def test_a_full_state_dir(mounted: Callable[[str], Path], on_spark: Callable[..., Exploration], medium: Exploration) -> None:
     """A full state-dir is inconclusive (exit code 3), with a message; finished levels remain, and with space --resume is exact."""
     place = mounted("size=12m") / "states"
@@ -893,6 +894,7 @@ def test_parts_stay_where_their_tables_are(cluster: str, tmp_path: Path, medium:
     assert len(tables) == len({table.name for table in tables}) >= 8
 
 
+@pytest.mark.long
 def test_spark_submit(cluster: str, tmp_path: Path) -> None:
     """Under spark-submit the existing session is used, with its master, not a new one."""
     submit = [

@@ -35,7 +35,6 @@ from kafka_spec.spec.catalogue.models import MODELS
 from kafka_spec.spec.vocabulary.table import Spec, SpecError
 from tests import element_toys, sample_specs
 
-pytestmark = pytest.mark.slow
 KIP_320 = MODELS["replication/kip_320"]
 SMALL = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}
 

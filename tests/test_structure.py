@@ -15,7 +15,6 @@ PARTS = ("spec", "model_check", "impl", "diagrams", "conformance")
 """The parts of kafka_spec: folders of the repository."""
 
 
-@pytest.mark.slow
 def test_spec_needs_the_standard_library_only() -> None:
     """`import spec` and every model work without site-packages."""
     from kafka_spec.spec.catalogue.models import MODELS
@@ -109,7 +108,6 @@ TREE = ROOT / "spec" / "language" / "tree.py"
 """Its nodes are always written tree.NAME, and are called what the language calls them."""
 
 
-@pytest.mark.slow
 def test_a_class_name_has_one_meaning() -> None:
     """No two public classes of any parts share a name, except for a few that are listed with a reason.
 

@@ -210,7 +210,6 @@ def program_of(world: Interpreter, layout: Layout) -> Program:
     return Program(world.spec, layout, world.actions, world.spec.properties, world.k)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("guards", [2, pytest.param(3, marks=pytest.mark.long), pytest.param(4, marks=pytest.mark.long)])
 @settings(deadline=None, max_examples=60)
 @given(st.integers(0, 2**32))

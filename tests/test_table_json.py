@@ -50,7 +50,6 @@ def test_every_table_comes_back(name: str) -> None:
     SCHEMA.validate(json.loads(text))
 
 
-@pytest.mark.slow
 @given(machines())
 @RANDOM
 def test_any_table_comes_back(machine: Machine) -> None:
@@ -225,7 +224,6 @@ def test_junk_anywhere_is_refused_or_is_a_table(path: tuple[Any, ...], junk: Any
     assert table_plain(machine) == json.loads(text)
 
 
-@pytest.mark.slow
 def test_the_largest_table_loads_in_time() -> None:
     """A table of as many states and rows as are allowed is read within seconds."""
     plain = copy.deepcopy(PLAIN)
@@ -323,7 +321,6 @@ def tlc(folder: Path, module: str, configuration: str) -> subprocess.CompletedPr
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", MACHINES)
 def test_tlc_explores_the_module(name: str, tmp_path: Path) -> None:
     """TLC parses the module and finds every state, and all its steps are legal pairs."""
@@ -335,7 +332,6 @@ def test_tlc_explores_the_module(name: str, tmp_path: Path) -> None:
     assert f"{len(machine.states)} distinct states found" in run.stdout
 
 
-@pytest.mark.slow
 def test_tlc_notices_what_is_not_legal(tmp_path: Path) -> None:
     """The property that steps are legal pairs can fail: with start-up and shutdown it does."""
     (tmp_path / "Table.tla").write_text(tla_text(REPLICA, "Table"))

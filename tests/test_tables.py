@@ -314,7 +314,6 @@ def illegal() -> list[tuple[str, int]]:
     ]
 
 
-@pytest.mark.slow
 def test_an_illegal_pair_is_refused_and_recorded() -> None:
     """In every situation, an attempt at an illegal pair changes nothing, and is recorded as refused."""
     assert len(illegal()) == 16 - 8 + 49 - 14
@@ -325,7 +324,6 @@ def test_an_illegal_pair_is_refused_and_recorded() -> None:
         assert (attempt.trigger, attempt.source, attempt.target) == (trigger, source, None)
 
 
-@pytest.mark.slow
 def test_a_legal_pair_is_entered_and_recorded() -> None:
     """An attempt that some row in use allows enters the trigger's target; one that no row allows changes nothing."""
     entered = 0

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import sample_specs
 import tla_toys
-from conftest import Command, sampled
+from conftest import Command
 from test_final_states import REST, STAIRS, UP
 
 from examples.tutorial import LOCK
@@ -80,7 +80,6 @@ def agree(spec: Spec, bounds: Mapping[str, int], folder: Path) -> None:
 SMALL = (LOCK, sample_specs.DOORS, sample_specs.CHANNEL, sample_specs.SEVERAL_STARTS, sample_specs.GOES_BACK, *tla_toys.SPECS)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("spec", SMALL, ids=lambda spec: spec.name)
 def test_tlc_agrees_on_small_specs(spec: Spec, tmp_path: Path) -> None:
     """TLC finds as many states of the exported module as the engine finds of the spec, and the same properties violated."""
@@ -95,7 +94,6 @@ def test_tlc_finds_the_deadlocks(spec: Spec, tmp_path: Path) -> None:
     assert ("NoDeadlock ==" in module) == (spec is not REST)
 
 
-@pytest.mark.slow
 def test_leaving_a_domain_violates_the_type_invariant(tmp_path: Path) -> None:
     """A step out of a limit that the spec states as a fact is a violation of TypeInvariant, as in the engines."""
     spec = sample_specs.LEAVES_DOMAIN
@@ -106,7 +104,6 @@ def test_leaving_a_domain_violates_the_type_invariant(tmp_path: Path) -> None:
     assert "Invariant TypeInvariant is violated" in tlc(tmp_path, "Exported")
 
 
-@pytest.mark.slow
 def test_leaving_a_bound_is_no_step(tmp_path: Path) -> None:
     """A step that only a bound forbids is not taken and violates nothing; another bound gives other states."""
     for limit in (5, 9):
@@ -121,13 +118,12 @@ TINY = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
 REPLICATION = [name for name in MODELS if name.startswith("replication/")]
 
 
-@pytest.mark.parametrize("name", sampled(REPLICATION, 3, str))
+@pytest.mark.parametrize("name", REPLICATION)
 def test_tlc_agrees_on_replication(name: str, tmp_path: Path) -> None:
     """TLC finds as many states of each version of replication as the engine, and the same violations."""
     agree(MODELS[name], TINY, tmp_path)
 
 
-@pytest.mark.slow
 def test_tlc_reaches_the_goals(tmp_path: Path) -> None:
     """A goal becomes the invariant that no state reaches it: TLC finds it violated if the engine reaches the goal."""
     spec = MODELS["replication/kip_320"]
@@ -158,7 +154,7 @@ CONTROL = {
 }
 
 
-@pytest.mark.parametrize("case", sampled(CONTROL, 4, str))
+@pytest.mark.parametrize("case", CONTROL)
 def test_tlc_agrees_on_the_control_plane(case: str, tmp_path: Path) -> None:
     """TLC finds as many states of the control plane, fixed and with old bugs, as the engine, and the same violations."""
     spec, bounds = CONTROL[case]
@@ -170,7 +166,6 @@ KINDS = list({repr((spec.rules, spec.properties, spec.machines)): name for name,
 """One model of each kind: models that differ only in decisions give modules that differ in one line."""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 def test_every_model_is_exported(name: str) -> None:
     """Every construct of every model has a translation, and each rule and property is in its module."""

@@ -66,10 +66,8 @@ def essence(result: Exploration) -> dict[str, Any]:
 @pytest.mark.parametrize("everything", [False, True], ids=["to the first", "everything"])
 @pytest.mark.parametrize(
     "spec",
-    [
-        pytest.param(spec, id=spec.name, marks=pytest.mark.slow if spec is sample_specs.GRID_TRAP else ())
-        for spec in sample_specs.EXPLORABLE
-    ],
+    sample_specs.EXPLORABLE,
+    ids=lambda spec: spec.name,
 )
 def test_engines_find_the_same(spec: Spec, everything: bool, deadlock: bool) -> None:
     """The compiled engine, with one thread and with two, agrees with the oracle on every toy."""

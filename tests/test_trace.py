@@ -62,7 +62,6 @@ STEP = Step(
 TRACE = Trace("kip_1", (("replicas", 2),), "StrongIsr", STEP, (STEP, STEP))
 
 
-@pytest.mark.slow
 @given(TRACES)
 @settings(max_examples=60, deadline=None, derandomize=True, database=None)
 def test_round_trip(trace: Trace) -> None:

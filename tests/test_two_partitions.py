@@ -36,7 +36,6 @@ def bounds_of(name: str, **changes: int) -> dict[str, int]:
     return {**next(bounds.values for bounds in FIXED.bound_sets if bounds.name == name), **changes}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["first_look", "bounce"])
 def test_both_engines_find_the_same(name: str) -> None:
     """With two partitions the oracle and the compiled search find the same states on the same levels, and the same verdicts."""
@@ -66,7 +65,6 @@ def one_state_is_deleted_and_nobody_controls(s: World) -> bool:
     return s.zookeeper.controller == NONE and first.leader_epoch < 0 <= second.leader_epoch
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("goal", "bounds"),
     [
@@ -160,7 +158,6 @@ def every_batch_ends(s: World, k: Constants) -> bool:
     return True
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["partitions_crash", "partitions_deleted"])
 def test_every_batch_ends(name: str) -> None:
     """No change of states forgets to send what it collected, which would look like a cluster that is never quiet."""
@@ -257,7 +254,6 @@ def with_effect(rule: str, effect: Callable[..., None]) -> Spec:
     return replace(FIXED, rules=tuple(replace(one, effects=(effect,)) if one.name == rule else one for one in FIXED.rules))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rule", "effect", "name", "claim"),
     [

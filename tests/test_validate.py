@@ -881,7 +881,7 @@ def test_garbage_in_circles_is_collected_again_after_a_run(tmp_path: Path) -> No
     assert gc.isenabled()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_spark_agrees(tmp_path: Path) -> None:
     """The engine on Spark has the same outcome on real logs, with and without violations, and on synthetic logs."""
     from kafka_spec.conformance.validate.spark import run as on_spark

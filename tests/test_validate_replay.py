@@ -89,7 +89,6 @@ OTHER_ORDER = {"2.8.2": {"doomed-0"}, "3.9.1": {"doomed-1"}}
 """Partitions whose replicas leave the ISR, in a deletion, in an order that the model has not."""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("version", ["2.8.2", "3.9.1"])
 def test_all_partitions_are_explained(version: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Crashes, shutdowns, elections, zombies, deletions: nine partitions are explained, three of them not to their end."""
@@ -114,8 +113,8 @@ ARRIVAL = r"Broker id=0\] Received LeaderAndIsr request .*'orders', partitionInd
         (ELECTION, "leader=2,", "leader=1,"),
         (ELECTION, "leaderEpoch=2", "leaderEpoch=4"),
         (ELECTION, "zkVersion=3", "zkVersion=1"),
-        pytest.param(REQUEST, r"isr=\[0, 2\]", "isr=[0, 2, 1]", marks=pytest.mark.slow),
-        pytest.param(ARRIVAL, "leader=2", "leader=1", marks=pytest.mark.slow),
+        (REQUEST, r"isr=\[0, 2\]", "isr=[0, 2, 1]"),
+        (ARRIVAL, "leader=2", "leader=1"),
     ],
     ids=[
         "isr-nobody-asked-for",
@@ -166,7 +165,6 @@ def own_log(tmp_path: Path) -> Path:
     return file
 
 
-@pytest.mark.slow
 def test_a_run_of_the_implementation_is_a_run_of_the_model(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,7 +177,6 @@ def test_a_run_of_the_implementation_is_a_run_of_the_model(
     assert all(one["explained"] == one["observations"] > 50 for one in found["partitions"])  # type: ignore[attr-defined]
 
 
-@pytest.mark.slow
 def test_a_log_at_info_is_not_tried(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Where most lines are missing, nothing is called explained, and nothing unexplained."""
     log = own_log(tmp_path)

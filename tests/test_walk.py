@@ -30,7 +30,6 @@ def control(**faults: int) -> Walk:
     return Walk(spec, {**first.values, **faults})
 
 
-@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 1 << 30), steps=st.integers(0, 25))
 def test_choices_and_refusals_cover_every_binding(seed: int, steps: int) -> None:
@@ -198,7 +197,6 @@ def test_columns_are_shown_in_every_form_of_a_trace(tmp_path: Path, capsys: pyte
     assert kafka_spec(["trace", "replication/kip_279", "--show", "open(1)"]) == 2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "options"),
     [

@@ -19,7 +19,6 @@ from kafka_spec.spec.language.domain import ArrayOf, Bound, Flag, Range, field
 from kafka_spec.spec.vocabulary.table import Rule, Spec, anywhere, invariant, recoverable, step_invariant
 from tests import sample_specs
 
-pytestmark = pytest.mark.slow
 SIDE = 300
 PLACES = Range(0, SIDE)
 

@@ -94,7 +94,6 @@ def test_a_process_ends_with_its_parent() -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.slow
 def test_seconds_bound_compilation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A model whose code takes longer than the budget has no result, in about that time; nothing of it goes on."""
     monkeypatch.setenv("KAFKA_SPEC_CACHE", str(tmp_path))

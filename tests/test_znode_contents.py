@@ -136,7 +136,6 @@ def survives(path: str, content: bytes, era: Spec) -> None:
     assert not [line for line in cluster.lines if UNEXPECTED in line]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("path", contents(), ids=lambda path: path[1:].replace("/", "."))
 def test_some_broken_contents(path: str) -> None:
     """Whatever a znode contains, other topics are created, fail over, and are announced: some contents of every kind."""
@@ -145,7 +144,6 @@ def test_some_broken_contents(path: str) -> None:
         survives(path, strange, FIXED)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("era", [FIXED, ERA_2_8, ERA_0_10], ids=lambda era: era.name)
 @pytest.mark.parametrize("path", contents(), ids=lambda path: path[1:].replace("/", "."))
 def test_broken_contents(path: str, era: Spec) -> None:

@@ -58,7 +58,7 @@ def essence(result: Exploration) -> dict[str, Any]:
     }
 
 
-@pytest.mark.slow
+@pytest.mark.share(20)
 @pytest.mark.parametrize(("model", "name", "changes"), AGREED, ids=[f"{model}-{name}" for model, name, _ in AGREED])
 def test_engines_agree(model: str, name: str, changes: dict[str, int]) -> None:
     """Oracle and compiled engine find the same states, steps, violations and graph digest, and complete."""
@@ -103,8 +103,8 @@ def machine_of(world: Interpreter, path: Path) -> tuple[str, tuple[int, ...]] | 
         ("fixed", "lone_replica", {"TopicDeletion"}),
         ("fixed", "expiry", {"TopicDeletion"}),
         ("fixed", "first_look", {"TopicDeletion"}),
-        pytest.param("fixed", "deletion_fails", {"Controller"}, marks=pytest.mark.slow),
-        pytest.param("fixed", "deletion_and_expiry", set(), marks=(pytest.mark.slow, pytest.mark.long)),
+        ("fixed", "deletion_fails", {"Controller"}),
+        pytest.param("fixed", "deletion_and_expiry", set(), marks=pytest.mark.long),
         ("era_2_8", "bounce", {"TopicDeletion"}),
         ("era_0_10", "lone_replica", {"TopicDeletion"}),
         ("era_0_10", "first_look", {"TopicDeletion"}),
@@ -183,7 +183,6 @@ def test_an_assignment_to_a_machine_is_refused(effect: Any, explore: Any) -> Non
 # Goals and coverage
 
 
-@pytest.mark.slow
 def test_goals_are_reached() -> None:
     """Every state of every machine without waiting rows, elections of each kind, zombies, bounces and quiet are reached."""
     result = embedded.explore(MODELS["zookeeper/goals"], bounds_of("goals"))
@@ -200,7 +199,6 @@ def test_goals_about_logs_are_reached() -> None:
     assert result.verdict == "holds"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("claim", "name"),
     [
@@ -218,7 +216,6 @@ def test_a_claim_that_kafka_does_not_keep(claim: str, name: str) -> None:
     assert claim not in {promise.name for promise in FIXED.properties}
 
 
-@pytest.mark.slow
 def test_a_committed_record_is_in_the_isr() -> None:
     """IsrHoldsCommitted holds in `fixed`, is tested, and is broken by a crash of an ISR member that loses records."""
     values = bounds_of("lossy")
@@ -230,7 +227,6 @@ def test_a_committed_record_is_in_the_isr() -> None:
     assert broken.violated == ["IsrHoldsCommitted"]
 
 
-@pytest.mark.slow
 def test_a_leader_that_counts_too_few() -> None:
     """LeaderCountsIsr is tested in `fixed`, and broken in 0.10 by a leader that counts less than ZooKeeper's ISR."""
     values = bounds_of("late_fetch")
@@ -264,7 +260,6 @@ COVERING: list[tuple[str, dict[str, int]]] = [
 """Small bounds that together enable every rule."""
 
 
-@pytest.mark.slow
 def test_every_rule_fires() -> None:
     """Every rule of fixed that is not listed as unreachable fires at one of a few small bounds; a listed one never does."""
     fired: Counter[str] = Counter()

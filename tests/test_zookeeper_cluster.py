@@ -10,7 +10,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import pytest
 from conftest import Command
 from test_log import MEMORY
 
@@ -108,7 +107,6 @@ async def fence(world: LoopbackWorld) -> None:
     await world.thread.do(write)
 
 
-@pytest.mark.slow
 def test_fail_over_fencing_and_a_rolling_restart(server: ZooKeeperServer) -> None:
     """A hundred partitions on three brokers survive it all: at the end all have leaders, all ISRs are full, no record is lost."""
 
@@ -160,7 +158,6 @@ def test_fail_over_fencing_and_a_rolling_restart(server: ZooKeeperServer) -> Non
         asyncio.run(main(servers, Path(folder)))
 
 
-@pytest.mark.slow
 def test_the_command(server: ZooKeeperServer, inside: Command) -> None:
     """`run --zookeeper` runs in an empty place and leaves it empty; where a cluster lives already it refuses, and ends with 2."""
     run = ("run", "--seconds", "1", "--faults", "none", "--partitions", "2", "--brokers", "2", "-q")

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
-import pytest
 from conftest import Command
 from test_log import MEMORY
 from test_zookeeper_cluster import until
@@ -95,7 +94,6 @@ async def delete_with_a_dead_replica(world: LoopbackWorld, say: Callable[..., as
     await quiet(world, [*PARTITIONS, GONE])
 
 
-@pytest.mark.slow
 def test_a_reassignment_and_a_deletion(server: ZooKeeperServer, inside: Command, tmp_path: Path) -> None:
     """Both end as promised on real ZooKeeper, asked for by `kafka-spec admin`; no acknowledged record is lost."""
     place = f"{server.hosts}/operations"
@@ -148,7 +146,6 @@ def test_a_reassignment_and_a_deletion(server: ZooKeeperServer, inside: Command,
         asyncio.run(main(servers, Path(folder)))
 
 
-@pytest.mark.slow
 def test_the_command_refuses(server: ZooKeeperServer, inside: Command) -> None:
     """Without a cluster, or with words that make no sense, the command ends with 2; what Kafka refuses ends with 1."""
     none = inside("admin", "--zookeeper", f"{server.hosts}/nowhere", "list")

@@ -1,0 +1,88 @@
+"""Which tests are slow, and which of them `make test` leaves to `make long`: decided by measured times, not by marks.
+
+`make seconds` measures all tests and writes tests/golden/seconds.toml. A test of a second or more runs under one hash seed only.
+The cases of one test share some seconds in `make test`; those beyond them are long.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+from zlib import crc32
+
+FILE = Path(__file__).parent / "golden" / "seconds.toml"
+HEAD = "# Written by `make seconds`: the seconds of each test that takes one or more, as powers of two.\n"
+SHARE = 5
+"""The seconds that the cases of one test share in `make test`, unless its mark `share` says otherwise."""
+
+
+class Test(Protocol):
+    """A collected test."""
+
+    @property
+    def nodeid(self) -> str:
+        """Its file, function and case."""
+
+    def add_marker(self, marker: str) -> None:
+        """Mark it."""
+
+    def get_closest_marker(self, name: str) -> Any:
+        """Return a mark, None if it does not have it."""
+
+
+class Report(Protocol):
+    """The report of one phase of a test."""
+
+    nodeid: str
+    duration: float
+
+
+def measured() -> dict[str, int]:
+    """Return the seconds of each slow test."""
+    return tomllib.loads(FILE.read_text(encoding="utf-8"))
+
+
+def mark(tests: Iterable[Test]) -> None:
+    """Mark the tests that are slow, and the cases that are long."""
+    seconds, cases = measured(), defaultdict[str, list[Test]](list)
+    for test in tests:
+        cases[function_of(test.nodeid)].append(test)
+        if test.nodeid in seconds:
+            test.add_marker("slow")
+    for of_one in cases.values():
+        share = of_one[0].get_closest_marker("share")
+        short = {test.nodeid: seconds.get(test.nodeid, 0) for test in of_one if not test.get_closest_marker("long")}
+        kept = kept_cases(short, share.args[0] if share else SHARE)
+        for test in of_one:
+            if test.nodeid not in kept:
+                test.add_marker("long")
+
+
+def function_of(name: str) -> str:
+    """Return the name of a test without its case."""
+    return name.partition("[")[0]
+
+
+def kept_cases(seconds: dict[str, int], share: int) -> set[str]:
+    """Return the cases of one test that `make test` runs: as many as share the seconds, spread over all, and one at least."""
+    kept, spent = set[str](), 0
+    for name in sorted(seconds, key=lambda name: (seconds[name] > share, crc32(name.encode()))):
+        if not seconds[name] or not spent or spent + seconds[name] <= share:
+            kept.add(name)
+            spent += seconds[name]
+    return kept
+
+
+def write(reports: Sequence[Report]) -> None:
+    """Write the seconds of the tests that ran; those of others stay as they were."""
+    ran = Counter[str]()
+    for report in reports:
+        ran[report.nodeid] += report.duration
+    known = {name: seconds for name, seconds in measured().items() if name not in ran}
+    known |= {name: 2 ** round(math.log2(seconds)) for name, seconds in ran.items() if seconds >= 1}
+    FILE.write_text(HEAD + "".join(f"{json.dumps(name)} = {known[name]}\n" for name in sorted(known)), encoding="utf-8")
