@@ -59,7 +59,7 @@ def truncate(stage: KRaftStage, leader: int, follower: int) -> None:
 
 @STEPS.of("Fetch")
 def fetch(stage: KRaftStage, leader: int, follower: int) -> None:
-    """Let a follower fetch; the answer is read once the leader has learned from the fetch, as that of a fetch that waited.
+    """Let a follower fetch; the leader reads its log, then learns from the fetch, and answers at once.
 
     An epoch without records costs a fetch that truncates nothing.
     """
@@ -72,10 +72,10 @@ def fetch(stage: KRaftStage, leader: int, follower: int) -> None:
             break
         running(stage, follower).data.fetchers.take(leader, {PARTITION: answer}, stage.clock)
         request = next_fetch(stage, leader, follower)
-    expect(hosted.opened.end_offset == end and read(stage, leader, request).diverging is None, "the logs diverge")
+    fetched = read(stage, leader, request)
+    expect(hosted.opened.end_offset == end and fetched.diverging is None, "the logs diverge")
     position = request.partitions[PARTITION]
     running(stage, leader).data.learn(PARTITION, follower, position.offset, request.broker_epoch, stage.clock)
-    fetched = read(stage, leader, request)
     running(stage, follower).data.fetchers.take(leader, {PARTITION: fetched}, stage.clock)
 
 

@@ -154,6 +154,16 @@ KRAFT = (
         cannot_test=(NO_UNCLEAN_ELECTION, NO_LEADER_MISSING),
     ),
     _kraft(
+        "three_join_late",
+        "three replicas, of which one joins the ISR by a fetch without an answer, and a fence",
+        brokers=3,
+        min_isr=2,
+        fences=1,
+        delayed_fetches=1,
+        records=1,
+        cannot_test=(NO_UNCLEAN_ELECTION, NO_LEADER_MISSING),
+    ),
+    _kraft(
         "three_lossy",
         "three replicas, a crash that loses a record",
         brokers=3,

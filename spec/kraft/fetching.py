@@ -173,15 +173,20 @@ def a_fetch_changes_something(s: KRaft, k: Constants, leader: int, follower: int
 
 
 def fetch(s: KRaft, k: Constants, leader: int, follower: int) -> None:
-    """Tell the leader the log end; append the next record, if there is one; adopt the leader's high watermark up to the log end."""
-    learn_from_fetch(s, k, leader, follower, len(s.brokers[follower].replica.log), s.brokers[follower].epoch)
+    """Report the log end; append the next record, if there is one; adopt the leader's high watermark up to the log end.
+
+    The answer has the high watermark of before: the leader reads its log first, and learns from the fetch then
+    (Kafka 3.9 Partition.fetchRecords). A fetch that waits for records gets a newer one; here that is another fetch.
+    """
     leading = s.brokers[leader].replica
+    answered = leading.high_watermark
+    learn_from_fetch(s, k, leader, follower, len(s.brokers[follower].replica.log), s.brokers[follower].epoch)
     following = s.brokers[follower].replica
     end = len(following.log)
     if end < len(leading.log):
         next_one = leading.log[end]
         append(s.brokers[follower].replica.log, record=next_one.record, epoch=next_one.epoch, topic_id=next_one.topic_id)
-    reached = follower_high_watermark(leading.high_watermark, len(following.log))
+    reached = follower_high_watermark(answered, len(following.log))
     following.high_watermark = max(following.high_watermark, reached)
 
 

@@ -145,8 +145,7 @@ CASES: tuple[Case, ...] = (
                 "join_needs_epoch_start", Checked.YES, "joining the ISR needs the start of the epoch (2.0.1, KAFKA-7128)"
             ): Checked.NO
         },
-        shows=(Shown("two_fences"),),
-        breaks_nothing="at the bounds tried; it needs three replicas and two leader epochs (spec/replication has it)",
+        shows=(Shown("three_join_late", {"CandidatesHoldCommitted": 10}),),
     ),
     Case(
         "KAFKA-15021",
