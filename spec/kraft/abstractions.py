@@ -43,7 +43,8 @@ ABSTRACTIONS = (
     Abstraction(
         "fetch, answer and append are one step of follower and leader, except for fetches that are delayed on the network; a fetch "
         "brings one record",
-        "several records are several fetches; the leader knows of an append with the next fetch",
+        "several records are several fetches; the leader knows of an append with the next fetch, and the follower of a new high "
+        "watermark, since a leader reads before it learns",
     ),
     Abstraction(
         "a leader epoch without records is not in the epoch cache, and log start offsets are left out",

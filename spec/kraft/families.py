@@ -135,7 +135,7 @@ KRAFT = (
     ),
     _kraft(
         "three_preferred",
-        "three replicas, two fences, and the preferred replica leads again: 1.7 million states",
+        "three replicas, two fences, and the preferred replica leads again: 1.8 million states",
         brokers=3,
         isr_size=3,
         min_isr=2,
@@ -196,7 +196,7 @@ KRAFT = (
     ),
     _kraft(
         "three_lossy_and_fence",
-        "three replicas, a crash that loses a record, and a fence: 1.3 million states",
+        "three replicas, a crash that loses a record, and a fence: 1.4 million states",
         brokers=3,
         isr_size=3,
         min_isr=2,
