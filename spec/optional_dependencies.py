@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from kafka_spec.spec.language.domain import SpecError
 
 CHECK = ("llvmlite", "numpy", "rich", "shtab")
-IMPL = ("aiokafka", "kazoo", "rich", "transitions")
+IMPL = ("aiokafka", "kazoo", "prometheus_client", "rich", "transitions")
 EXTRAS = {
     "check": CHECK,
     "draw": (*CHECK, "graphviz", "networkx"),

@@ -292,6 +292,7 @@ ADMIN = "kafka-spec admin --zookeeper 127.0.0.1:2181/demo"
 NOT_RUN = {
     "kafka-spec validate --bootstrap-controller controller-1:9093 --why orders-3",
     "kafka-spec validate --bootstrap-controller controller-1:9093 --follow",
+    "kafka-spec validate __cluster_metadata-0 --follow --output prometheus:/var/lib/node_exporter/kafka_spec.prom",
     "kafka-spec advise --bootstrap-controller controller-1:9093 --restart all",
     "kafka-spec run --zookeeper 127.0.0.1:2181/demo --seconds 600 --faults none",
     f"{ADMIN} create payments --partitions 3 --replication-factor 2",

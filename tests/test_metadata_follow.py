@@ -70,7 +70,9 @@ def test_the_command_shows_what_comes(tmp_path: Path) -> None:
     file = segment_of(tmp_path, 0)
     known = next(batch.place for batch in BATCHES if batch.base > 120)
     file.write_bytes(DATA[:known])
+    metrics = tmp_path.with_suffix(".prom")
     command = [sys.executable, "-m", "kafka_spec", "validate", str(tmp_path), "--follow", "-q", "--format", "json"]
+    command += ["--output", f"prometheus:{metrics}"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as following:
         assert following.stdout is not None
@@ -83,6 +85,7 @@ def test_the_command_shows_what_comes(tmp_path: Path) -> None:
                 lines.append(json.loads(line))
                 if last in line:
                     break
+        assert "kafka_spec_metadata_following 1.0" in metrics.read_text()
         following.send_signal(signal.SIGINT)
         rest = following.stdout.read()
         assert following.wait(20) == 1
@@ -90,6 +93,7 @@ def test_the_command_shows_what_comes(tmp_path: Path) -> None:
     kinds = [one["violation"]["kind"] for one in lines if "violation" in one]
     assert kinds[:3] == ["bug-acts", "ElrBesideSmallIsr", "ListsNameReplicas"]
     assert rest.lstrip().startswith("{\n")  # the report
+    assert "kafka_spec_metadata_following 0.0" in metrics.read_text()
 
 
 def test_only_a_folder_of_one_node_is_followed(inside: Command, tmp_path: Path) -> None:

@@ -29,9 +29,11 @@ from kafka_spec.conformance.outcome.violations import Violation
 from kafka_spec.model_check.command.options import AS_EXPECTED, INCONCLUSIVE, VIOLATED, Output, interruptible, outputs, write
 from kafka_spec.model_check.exploration import Budget
 from kafka_spec.model_check.report.escape import plain
+from kafka_spec.spec.optional_dependencies import needing
 from kafka_spec.spec.vocabulary.table import SpecError
 
 if TYPE_CHECKING:
+    from kafka_spec.conformance.metadata.metrics import LogMetrics
     from kafka_spec.conformance.metadata.observer import ObservedLog
 
 EXIT = {"holds": AS_EXPECTED, "violated": VIOLATED, "inconclusive": INCONCLUSIVE}
@@ -56,13 +58,17 @@ def run(options: argparse.Namespace) -> int:
             if explaining is None:
                 raise SpecError("a page needs explanations: leave --no-explain out")
             timelines = Timelines(explaining)
+        metrics = metrics_of(wanted, judge, explaining)
         validation = Validation(sources, judge, progress(sources.size, options.quiet), live=options.follow)
         outcome = validation.run(asked.until)
         if options.follow:
-            outcome.unseen += follow_until_stopped(sources, judge, explaining, wanted, copied)
+            outcome.unseen += follow_until_stopped(sources, judge, explaining, wanted, copied, metrics)
         for form, file in wanted:
             if form == "checkpoint" and file is not None and file.is_dir():
                 file /= asked.name_of_checkpoint(judge)
+            if form == "prometheus" and metrics is not None:
+                metrics.write() if file is not None else write(metrics.text(), None)
+                continue
             answer = asked.answer(form, judge) or _as(form, outcome, timelines)
             write(copied.named(answer) if copied is not None and isinstance(answer, str) else answer, file)
     return AS_EXPECTED if asked.only_looks else EXIT[outcome.verdict]
@@ -78,13 +84,29 @@ def check_following(sources: Sources, wanted: Sequence[Output], explaining: Expl
         raise SpecError("--follow shows what comes: leave --at, --why, --partition, --topic and --broker out")
     if explaining is None:
         raise SpecError("--follow prints events with their explanations: leave --no-explain out")
-    if others := [form for form, _ in wanted if form not in ("text", "json")]:
-        raise SpecError(f"--follow prints events as text or as lines of JSON, not as {others[0]}")
+    if others := [form for form, file in wanted if form not in ("text", "json") and (form != "prometheus" or file is None)]:
+        cure = "; write prometheus:FILE" if others[0] == "prometheus" else ""
+        raise SpecError(f"--follow prints events as text or as lines of JSON, not as {others[0]}{cure}")
     folder_of(sources)
 
 
+def metrics_of(wanted: Sequence[Output], judge: LogJudge, explaining: Explaining | None) -> LogMetrics | None:
+    """Return the metrics of a log, if some output asks for them."""
+    asked = [file for form, file in wanted if form == "prometheus"]
+    if not asked:
+        return None
+    with needing("impl"):
+        from kafka_spec.conformance.metadata.metrics import LogMetrics
+    return LogMetrics(judge, explaining, [file for file in asked if file is not None])
+
+
 def follow_until_stopped(
-    sources: Sources, judge: LogJudge, explaining: Explaining | None, wanted: Sequence[Output], copied: ObservedLog | None
+    sources: Sources,
+    judge: LogJudge,
+    explaining: Explaining | None,
+    wanted: Sequence[Output],
+    copied: ObservedLog | None,
+    metrics: LogMetrics | None,
 ) -> list[str]:
     """Follow the log until Ctrl-C, and print each event and each violation; return what was not seen."""
     assert explaining is not None  # as `check_following` saw to
@@ -97,13 +119,20 @@ def follow_until_stopped(
             text = one.text(EVENT_WIDTH) if isinstance(one, StoryLine) else f"  VIOLATED {one.kind}, {one.subject}: {one.summary}"
             write(plain(text), None)
 
+    def ended() -> bool:
+        return budget.interrupted or (copied is not None and copied.ended != "")
+
     begin = judge.next or 0
     write(json.dumps({"following_from": begin}) if as_json else f"following from offset {begin:,} on; Ctrl-C ends it", None)
     budget = Budget()
     if copied is not None:
         copied.grow()
+    if metrics is not None:
+        metrics.following = True
     with interruptible(budget):
-        reason = follow(sources, judge, explaining, lambda: budget.interrupted or (copied is not None and copied.ended != ""), show)
+        reason = follow(sources, judge, explaining, ended, show, metrics.write_if_due if metrics is not None else lambda: None)
+    if metrics is not None:
+        metrics.following = False
     lost = "" if copied is None or not copied.ended else f"the controller was lost: {copied.ended}"
     return [text for text in (reason, lost) if text]
 
@@ -222,7 +251,7 @@ def _as(form: str, outcome: MetadataOutcome, timelines: Timelines | None) -> str
         from kafka_spec.conformance.outcome.junit import junit_of
 
         return junit_of(outcome, KINDS)
-    raise SpecError(f"a metadata log is reported as text, json, junit, html or checkpoint, not as {form}")
+    raise SpecError(f"a metadata log is reported as text, json, junit, html, prometheus or checkpoint, not as {form}")
 
 
 def progress(size: int, quiet: bool) -> Callable[[int], None]:

@@ -97,8 +97,12 @@ def follow(
     explaining: Explaining,
     stopped: Callable[[], bool],
     show: Callable[[StoryLine | Violation], None],
+    looked: Callable[[], None],
 ) -> str:
-    """Read on from where a validation ended, and show each event and each violation; return why it ended, "" if it was stopped."""
+    """Read on from where a validation ended, and show each event and each violation; return why it ended, "" if it was stopped.
+
+    `looked` is called after each look at the folder.
+    """
     log = GrowingLog(folder_of(sources), judge.next or 0)
     story = Story(causes=explaining.causes, everything=True)
     explaining.followers.append(story.take)
@@ -108,6 +112,7 @@ def follow(
                 _feed(sources, judge, segment, batch, story, show)
         except LogTruncated as reason:
             return f"the log does not continue: {reason}; start again"
+        looked()
         time.sleep(EVERY)
     return ""
 

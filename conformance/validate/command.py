@@ -26,7 +26,7 @@ from kafka_spec.spec.optional_dependencies import needing
 from kafka_spec.spec.vocabulary.table import SpecError
 
 EXIT = {"holds": AS_EXPECTED, "violated": VIOLATED, "inconclusive": INCONCLUSIVE}
-FORMATS = ("text", "json", "junit", "html", "checkpoint")
+FORMATS = ("text", "json", "junit", "html", "checkpoint", "prometheus")
 ERAS = {"0.10": "0.10", "2.8": "2.8", "3.9": "2.8"}
 ENGINES = ("embedded", "spark")
 EVERY = 0.5
@@ -182,8 +182,8 @@ def _results(options: argparse.Namespace, sources: Sequence[Source], era: str | 
 
 
 def _as(form: str, outcome: Outcome) -> str:
-    if form == "checkpoint":
-        raise SpecError("checkpoint is the image of a metadata log; logs of this kind are reported as text, json, junit or html")
+    if form in ("checkpoint", "prometheus"):
+        raise SpecError(f"{form} is of a metadata log; logs of this kind are reported as text, json, junit or html")
     if form == "json":
         from kafka_spec.conformance.validate.report import plain_of
 
