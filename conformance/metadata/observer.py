@@ -74,7 +74,7 @@ class LogObserver:
                 known = self._fetch(wait_ms)
             except OSError as error:
                 self._forget()
-                lost = f"{error.strerror or error}; is it a controller's listener, without TLS, and does it run?"
+                lost = f"{error.strerror or error}; name a controller's listener without TLS, and see whether it runs"
                 if self.leader is None:
                     break  # it was never reached: nothing to wait for
             else:
