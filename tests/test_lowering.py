@@ -899,7 +899,7 @@ SMALL = (-40, -7, -3, -2, -1, 0, 1, 2, 3, 5, 56)
 COUNTER = itertools.count()
 
 
-@settings(max_examples=30, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 @given(modules())
 def test_random_functions(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     """Random functions, compiled and evaluated from their source, return Python's result, or all fail."""

@@ -266,6 +266,7 @@ def test_a_condition_that_cannot_be_read(finished: Path, spark: SparkSession) ->
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.long
 def test_states_on_the_command_line(kafka_spec: Command, tmp_path: Path) -> None:
     """`states` counts and shows the states that meet a condition, lists the columns, and reports an empty result."""
     place = str(tmp_path / "states")
