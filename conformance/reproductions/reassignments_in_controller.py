@@ -67,6 +67,19 @@ def cancelled_below_minimum(classes: ControllerClasses) -> tuple[Shown, bool]:
     return telling.shown, before.isr == (0, 2) and after.replicas == (0, 1) and candidates == {0}
 
 
+def completed_below_minimum(classes: ControllerClasses) -> tuple[Shown, bool]:
+    """Move to 2 and 3, then keep 0 too: from 4.3 on it is complete at once, and two are in the ISR, where min.insync.replicas=3."""
+    telling = Telling(classes, 4, replicas=3, min_isr=3)
+    telling.fence(2)
+    telling.reassign(2, 3)
+    telling.join(3)
+    before = telling.shown[-1][1]
+    telling.reassign(0, 2, 3)
+    after = telling.shown[-1][1]
+    candidates = {broker for broker in (*after.isr, *after.elr) if broker in after.replicas}
+    return telling.shown, len(before.isr) == 3 and not after.removing and len(candidates) < 3
+
+
 def main(arguments: Sequence[str]) -> int:
     """Show the findings; return 0 if those are seen that every version has."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -75,13 +88,13 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     classes = ControllerClasses(Kafka(options.kafka, checked_jars(options.kafka, folder_of(options.kafka, options.jars))))
     seen = {}
-    for sequence in (asked_for_again, given_up, cancelled, cancelled_below_minimum):
+    for sequence in (asked_for_again, given_up, cancelled, cancelled_below_minimum, completed_below_minimum):
         shown, seen[sequence.__name__] = sequence(classes)
         print(f"{options.kafka} {sequence.__name__}: {'shown' if seen[sequence.__name__] else 'not shown'}")
         for what, held in shown:
             sets = f"ISR {held.isr!s:10} ELR {held.elr!s:7}"
             print(f"  {what:34} replicas {held.replicas!s:13} leader {held.leader:2} {sets} recovery {held.recovery}")
-    del seen["given_up"]
+    del seen["given_up"], seen["completed_below_minimum"]  # from 4.3 on
     return 0 if all(seen.values()) else 1
 
 

@@ -269,6 +269,16 @@ KRAFT = (
         records=1,
     ),
     _kraft(
+        "four_reassign",
+        "two reassignments among four brokers, where the ISR is below min.insync.replicas at first: 3 million states",
+        brokers=4,
+        isr_size=2,
+        spares=1,
+        min_isr=3,
+        reassignments=2,
+        cannot_test=(ELR_EMPTY, ALL_ACTIVE, NO_UNCLEAN_ELECTION, NO_LEADER_MISSING),
+    ),
+    _kraft(
         "three_reassign_and_fence",
         "a reassignment among three brokers, and a fence",
         brokers=3,

@@ -78,8 +78,7 @@ CASES: tuple[Case, ...] = (
         "a reassignment that adds as many replicas as it removes completes when these are in the ISR",
         releases=("4.3", LAST),
         decides={REASSIGNMENT_COMPLETION: ReassignmentCompletion.ADDED_IF_MANY},
-        shows=(Shown("three_reassign"),),
-        breaks_nothing="at the bounds tried, with lists that are replaced; with stale ones ReassignmentEnds fails (era_4_3)",
+        shows=(Shown("four_reassign", {"ReassignmentKeepsCandidates": 7}, everything=False),),
     ),
     Case(
         "KAFKA-13198",
