@@ -14,7 +14,7 @@ from kafka_spec.conformance.metadata.cluster import ClusterAtEnd
 from kafka_spec.conformance.metadata.image import Image
 from kafka_spec.conformance.metadata.settings import MIN_ISR, UNCLEAN
 from kafka_spec.conformance.metadata.shapes import FoldedPartition, PartitionShape
-from kafka_spec.spec.kraft.families import HAPPENINGS
+from kafka_spec.spec.kraft.family_base import HAPPENINGS
 from kafka_spec.spec.kraft.planned import MOST_BROKERS, PLAN_BOUNDS
 from kafka_spec.spec.kraft.state import CONTROLLED_SHUTDOWNS
 from kafka_spec.spec.language.domain import NONE, BrokerSet

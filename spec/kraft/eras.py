@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from kafka_spec.spec.case import Era, Shown, Suite
 from kafka_spec.spec.kraft.cases import CASES
-from kafka_spec.spec.kraft.families import ELR_EMPTY, KRAFT, NO_UNCLEAN_ELECTION
+from kafka_spec.spec.kraft.families import KRAFT
+from kafka_spec.spec.kraft.family_base import ELR_EMPTY, NO_UNCLEAN_ELECTION
 from kafka_spec.spec.kraft.fixed import FIXED
 from kafka_spec.spec.kraft.public.versions import SPECS as PUBLIC
 from kafka_spec.spec.untested import WHILE_ZERO
