@@ -272,7 +272,7 @@ def test_elr_outside_replicas_on_kafkas_controller(version: str, replaced: str) 
 @pytest.mark.skipif(not HAS_JARS, reason="`make kafka` fetches Kafka's jars")
 @pytest.mark.parametrize(("version", "given_up"), [("4.1.2", "not shown"), ("4.4.0", "shown")])
 def test_reassignments_on_kafkas_controller(version: str, given_up: str) -> None:
-    """Kafka's controller removes who was asked for again, and cancels in two wrong ways; since 4.3 it completes too late and too soon."""
+    """Kafka's controller removes who was asked for again, and cancels in two wrong ways; 4.3 completes too late and too soon."""
     environment = {**os.environ, jars.VARIABLE: str(ROOT / jars.FOLDER)}
     script = [sys.executable, "-m", "kafka_spec.conformance.reproductions.reassignments_in_controller", "--kafka", version]
     done = subprocess.run(script, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
