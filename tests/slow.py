@@ -39,6 +39,7 @@ class Report(Protocol):
     """The report of one phase of a test."""
 
     nodeid: str
+    when: str
     duration: float
 
 
@@ -79,10 +80,12 @@ def kept_cases(seconds: dict[str, int], share: int) -> set[str]:
 
 
 def write(reports: Sequence[Report]) -> None:
-    """Write the seconds of the tests that ran; those of others stay as they were."""
+    """Write the seconds of the tests that ran to their end; those of others stay as they were."""
+    ended = {report.nodeid for report in reports if report.when == "call"}
     ran = Counter[str]()
     for report in reports:
-        ran[report.nodeid] += report.duration
+        if report.nodeid in ended:
+            ran[report.nodeid] += report.duration
     known = {name: seconds for name, seconds in measured().items() if name not in ran}
     known |= {name: 2 ** round(math.log2(seconds)) for name, seconds in ran.items() if seconds >= 1}
     FILE.write_text(HEAD + "".join(f"{json.dumps(name)} = {known[name]}\n" for name in sorted(known)), encoding="utf-8")
