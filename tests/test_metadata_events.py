@@ -90,7 +90,7 @@ def test_every_fault_has_a_meaning_for_whoever_runs_the_cluster() -> None:
     KAFKA-19975 has none: it acts wherever a broker is replaced, and harms only below min.insync.replicas (too-few-candidates).
     """
     own = {name for name, case in CASE.items() if set(case.decisions) & CONTROLLER_DECISIONS and not case.breaks_nothing}
-    assert own - set(MEANINGS) == {"last-replica-standing", "KAFKA-19975"}, "what the features of the log decide is no bug that acts"
+    assert own - set(MEANINGS) == {"last-replica-standing", "KAFKA-19975"}, "the features of the log decide it"
     assert {bug for bug in MEANINGS if bug not in CASE} == {"min-isr-of-partition-0", "assignment-empties-elr"}
     assert not is_wrong("KAFKA-19975")
     assert summary("KAFKA-19975") == CASE["KAFKA-19975"].summary
