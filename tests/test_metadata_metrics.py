@@ -58,6 +58,7 @@ def test_where_metrics_make_no_sense(inside: Command, tmp_path: Path) -> None:
         ((str(ROOT / "tests" / "logs" / "2.8.2"), "--format", "prometheus"), "text, json, junit or html"),
         ((str(FINDING), "--output", f"prometheus:{tmp_path}/none/file"), "No such file or directory"),
         ((str(FINDING), "--follow", "--format", "prometheus"), "write prometheus:FILE"),
+        ((str(FINDING), "--why", "p-0", "--format", "prometheus"), "leave --at, --why"),
     ):
         refused = inside("validate", *arguments, "-q")
         assert refused.returncode == 2 and cure in refused.stderr, refused.stderr

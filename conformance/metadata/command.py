@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
             if explaining is None:
                 raise SpecError("a page needs explanations: leave --no-explain out")
             timelines = Timelines(explaining)
-        metrics = metrics_of(wanted, judge, explaining)
+        metrics = metrics_of(wanted, judge, explaining, asked)
         validation = Validation(sources, judge, progress(sources.size, options.quiet), live=options.follow)
         outcome = validation.run(asked.until)
         if options.follow:
@@ -90,14 +90,20 @@ def check_following(sources: Sources, wanted: Sequence[Output], explaining: Expl
     folder_of(sources)
 
 
-def metrics_of(wanted: Sequence[Output], judge: LogJudge, explaining: Explaining | None) -> LogMetrics | None:
-    """Return the metrics of a log, if some output asks for them."""
-    asked = [file for form, file in wanted if form == "prometheus"]
-    if not asked:
+def metrics_of(wanted: Sequence[Output], judge: LogJudge, explaining: Explaining | None, asked: Questions) -> LogMetrics | None:
+    """Return the metrics of a log, if some output asks for them.
+
+    Raises:
+        SpecError: there is a question, too.
+    """
+    places = [file for form, file in wanted if form == "prometheus"]
+    if not places:
         return None
+    if asked.only_looks:
+        raise SpecError("prometheus is of the whole log: leave --at, --why, --partition, --topic and --broker out")
     with needing("impl"):
         from kafka_spec.conformance.metadata.metrics import LogMetrics
-    return LogMetrics(judge, explaining, [file for file in asked if file is not None])
+    return LogMetrics(judge, explaining, [file for file in places if file is not None])
 
 
 def follow_until_stopped(
