@@ -111,7 +111,7 @@ class LogMetrics(Collector):
         """Yield the states that a partition counts as; min.insync.replicas is the effective one, as the broker's gauges have it."""
         shape = partition.shape
         least = effective_min_isr(self._judge.min_isr(partition.topic_id), len(shape.replicas))
-        kept = set(shape.replicas) - set(shape.adding)  # who is being added is not missing yet (Partition.isUnderReplicated)
+        kept = set(shape.replicas) - set(shape.adding)  # a broker that is being added is not missing yet (isUnderReplicated)
         applies = {
             "all": True,
             "leaderless": shape.leader < 0,

@@ -14,6 +14,12 @@ from kafka_spec.conformance.kafka_clusters.kraft_processes import CONTROLLER, KR
 from kafka_spec.conformance.reproductions.real_cluster import ServersOnLoopback
 
 RECORDS = 5
+NOT_REPEATED = {
+    "controller.quorum.request.timeout.ms": 90_000,
+    "controller.quorum.fetch.timeout.ms": 90_000,
+    "replica.socket.timeout.ms": 90_000,
+}
+"""Settings with which a request that a proxy holds is not sent once more, and a broker whose metadata log is late waits for it."""
 
 
 class KRaftCluster(ServersOnLoopback):

@@ -16,7 +16,7 @@ import time
 from kafka_spec.conformance.kafka_classes.jars import BROKERS
 from kafka_spec.conformance.kafka_clusters.kafka_proxy import ALTER_PARTITION, FETCH
 from kafka_spec.conformance.kafka_clusters.kraft_processes import CONTROLLER
-from kafka_spec.conformance.reproductions.kraft_cluster import KRaftCluster
+from kafka_spec.conformance.reproductions.kraft_cluster import NOT_REPEATED, KRaftCluster
 from kafka_spec.conformance.reproductions.real_cluster import show_on_release
 
 TOPIC = "p"
@@ -24,10 +24,7 @@ LAG = 10.0
 """The seconds of replica.lag.time.max.ms; Kafka's own 30 only make it longer."""
 SETTINGS = {
     "replica.lag.time.max.ms": int(LAG * 1000),
-    # what is held is not asked for once more
-    "controller.quorum.request.timeout.ms": 90_000,
-    "controller.quorum.fetch.timeout.ms": 90_000,
-    "replica.socket.timeout.ms": 90_000,
+    **NOT_REPEATED,
 }
 
 

@@ -18,16 +18,13 @@ from typing import Any
 from kafka_spec.conformance.kafka_classes.jars import BROKERS
 from kafka_spec.conformance.kafka_clusters.kafka_proxy import FETCH
 from kafka_spec.conformance.kafka_clusters.kraft_processes import CONTROLLER
-from kafka_spec.conformance.reproductions.kraft_cluster import KRaftCluster
+from kafka_spec.conformance.reproductions.kraft_cluster import NOT_REPEATED, KRaftCluster
 from kafka_spec.conformance.reproductions.re_elected_leader_remembers import P, size_of_log
 from kafka_spec.conformance.reproductions.real_cluster import show_on_release
 
 SETTINGS = {
     "auto.leader.rebalance.enable": "false",
-    # a broker whose metadata log is late takes no part in an election of the quorum, and what is held is not asked for once more
-    "controller.quorum.request.timeout.ms": 90_000,
-    "controller.quorum.fetch.timeout.ms": 90_000,
-    "replica.socket.timeout.ms": 90_000,
+    **NOT_REPEATED,
 }
 
 
