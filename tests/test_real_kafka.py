@@ -98,11 +98,11 @@ def test_our_controller_of_kraft_leads_real_brokers(version: str, tmp_path: Path
     assert validated.returncode == 0, validated.stdout
 
 
-def run_where(*defect: str) -> subprocess.CompletedProcess[str]:
-    """Run real brokers of the newest Kafka under our controller, after these lines of Python have broken it."""
+def run_where(*defect: str, version: str = ON_KRAFT[-1]) -> subprocess.CompletedProcess[str]:
+    """Run real brokers under our controller, after these lines of Python have broken it."""
     code = "\n".join([*defect, "import sys", "from kafka_spec.__main__ import main", "sys.exit(main(sys.argv[1:]))"])
     environment = {**os.environ, jars.VARIABLE: str(ROOT / jars.FOLDER)}
-    command = [sys.executable, "-c", code, "run", "--kafka", ON_KRAFT[-1]]
+    command = [sys.executable, "-c", code, "run", "--kafka", version]
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=600)
 
 
@@ -127,6 +127,26 @@ def test_a_controller_whose_disk_is_full() -> None:
         "    if log.end > 60: raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))",
         "    return commit(log, records)",
         "MetadataLog.commit = fails",
+    )
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "INCONCLUSIVE" in done.stdout and "No space left on device" in done.stderr
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not HAS_JARS, reason="`make kafka` fetches Kafka's jars")
+@pytest.mark.parametrize("version", [ON_ZOOKEEPER[-1], ON_KRAFT[-1]])
+def test_no_broker_can_be_started_again(version: str) -> None:
+    """A disk that is full when a killed broker is to start again ends a run without a verdict."""
+    done = run_where(
+        "import errno, os",
+        "from kafka_spec.conformance.kafka_clusters.kafka_processes import ServerProcesses",
+        "begin, started = ServerProcesses.write_settings, []",
+        "def fails(processes, broker, settings):",
+        "    if broker in started: raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))",
+        "    started.append(broker)",
+        "    return begin(processes, broker, settings)",
+        "ServerProcesses.write_settings = fails",
+        version=version,
     )
     assert done.returncode == 3, done.stdout + done.stderr
     assert "INCONCLUSIVE" in done.stdout and "No space left on device" in done.stderr

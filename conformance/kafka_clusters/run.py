@@ -109,7 +109,7 @@ async def _run(
     try:
         await course.conduct()
         broken = await _judged(course, kafka)
-    except NotSeen as error:
+    except (NotSeen, OSError) as error:
         stopped = str(error)
     finally:
         await course.end()
