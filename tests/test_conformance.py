@@ -240,6 +240,8 @@ KRAFT_FINDINGS = {
     ("reassignments_on_cluster", "--finding", "stale-reassignment-lists"): "lost 10 of 10 records that were acknowledged",
     ("reassignments_on_cluster", "--finding", "cancellation-elects-cleanly"): "lost 5 of 10 records that were acknowledged",
     ("reassignments_on_cluster", "--finding", "cancellation-below-min-isr"): "records that were acknowledged with acks=all",
+    ("reassignments_on_cluster", "--finding", "KAFKA-19975"): "fewer in-sync replicas than required",
+    ("reassignments_on_cluster", "--finding", "reassignment-waits-after-election"): "the second request has completed it",
     ("reassignments_on_cluster", "--finding", "last-known-leader-outside-replicas"): "the controller's log: ",
 }
 

@@ -31,7 +31,12 @@ ELR, STALE, OWN = "elr-outside-replicas", "stale-reassignment-lists", "min-isr-o
 ACTS = {
     "f412-cancellation-below-min-isr": [(78, ELR), (78, "cancellation-below-min-isr"), (99, ELR), (111, ELR)],
     "f412-cancellation-elects-cleanly": [(78, "cancellation-elects-cleanly")],
-    "f440-elr-outside-replicas": [(131, ELR), (184, ELR), (257, "KAFKA-19975")],
+    "f440-elr-outside-replicas": [
+        (131, ELR),
+        (184, ELR),
+        (198, "reassignment-waits-after-election"),
+        (257, "KAFKA-19975"),
+    ],
     "f440-stale-reassignment-lists": [(147, STALE), (195, ELR), (215, ELR), (251, ELR)],
     "s412-one-controller.tar.gz": [(328, ELR), (588, ELR), (591, STALE), (1050, ELR)],
     "s440-static-jbod.tar.gz": [(250, ELR), (331, ELR), (337, OWN), (365, "KAFKA-19975"), (459, OWN), (635, ELR), (792, ELR)],

@@ -48,7 +48,7 @@ def test_metrics_say_what_the_report_says(log: str, inside: Command, tmp_path: P
 def test_a_finding_is_in_the_metrics(inside: Command) -> None:
     """A known bug that acts is counted by its name; each property is there, with 0 where nothing is wrong."""
     known = samples(inside("validate", str(FINDING), "-q", "--format", "prometheus").stdout)
-    assert of(known, "bug_events_total") == {"elr-outside-replicas": 2, "KAFKA-19975": 1}
+    assert of(known, "bug_events_total") == {"elr-outside-replicas": 2, "reassignment-waits-after-election": 1, "KAFKA-19975": 1}
     assert known["kafka_spec_metadata_violations_total", "LeaderInIsr"] == 0
 
 

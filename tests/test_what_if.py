@@ -263,11 +263,12 @@ ANSWERS = {
             "RecordsAreCommitted": 14,
         },
     ),
+    "pr_21114_keeping_the_minimum": (("cancel_below_min_isr", "three_behind"), "no difference", {}),  # `fixed` waits longer
 }
 """For each patch bounds, the verdict there, and the states of the shortest trace of each harmed property."""
 DECIDED = {
     ("reassignment_completion", "ADDED_IN_ISR"): (("three_behind",), "harm", {"ReassignmentKeepsCandidates": 2}),
-    ("reassignment_completion", "ADDED_IF_MANY"): (("cancel", "cancel_below_min_isr", "three_behind"), "no harm", {}),
+    ("reassignment_completion", "ADDED_IF_MANY"): (("four_reassign",), "harm", {"ReassignmentKeepsCandidates": 7}),
     ("high_watermark_needs_min_isr", "NO"): (
         ("fence", "lossy_and_fence"),
         "harm",
@@ -298,6 +299,29 @@ def test_an_exercise_that_decides_otherwise_has_its_answer(name: str, value: str
     assert found.verdict == verdict
     assert {name: one.length(name) for name, one in found.harm.items()} == harm
     assert f"--decision {name}={value}" in (ROOT / "docs/kafka/what_if.md").read_text(encoding="utf-8")
+
+
+def test_no_answer_excuses_what_a_case_shows() -> None:
+    """A change is not said to do no harm at some bounds, while the manifest shows that it violates a property at others."""
+    harmless = [decision for decision, (_, verdict, _) in DECIDED.items() if verdict == "no harm"]
+    shown = {
+        (decision.name, type(decision.value)(value).name): case.name
+        for case in SUITE.expressed
+        for decision, value in case.decides.items()
+        if len(case.decides) == 1 and not case.breaks_nothing
+    }
+
+    assert harmless and ("reassignment_completion", "ADDED_IF_MANY") in shown
+    assert not {shown.get(decision) for decision in harmless} - {None}
+
+
+def test_a_smaller_fix_is_tried_on_the_model_of_its_bug() -> None:
+    """KAFKA-19975 with another condition: the property that it violates holds, and no other fails."""
+    spec = MODELS["kraft/KAFKA-19975"]
+    found = compared(with_patch(spec, EXERCISES / "pr_21114_keeping_the_minimum.py"), ("four_reassign",), spec)
+
+    assert found.verdict == "no harm"
+    assert list(found.fixed) == ["ReassignmentKeepsCandidates"]
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,10 @@ from kafka_spec.spec.vocabulary.table import arguments
 VERSIONS = ("3.9.1", "4.1.2", "4.3.1", "4.4.0")
 """The versions of Kafka whose controller is compared."""
 
-FOUND = ("stale-reassignment-lists", "cancellation-elects-cleanly", "cancellation-below-min-isr", "elr-outside-replicas")
+FOUND = (
+    "stale-reassignment-lists", "cancellation-elects-cleanly", "cancellation-below-min-isr", "elr-outside-replicas",
+    "reassignment-waits-after-election",
+)  # fmt: skip
 """The bugs of reassignments that every compared version has, by the names of their switches."""
 IN_ALL: Mapping[str, Any] = {name: value for switch in FOUND for name, value in CASE[switch].decisions.items()}
 

@@ -91,13 +91,14 @@ class Clients:
         opened.channel().close()  # its own `close` of 3.9 truncates the file, which is open for reading
         return found
 
-    def producer(self, addresses: str, acks: str, patience_ms: int = 60_000) -> Any:
-        """Return a producer that keeps the metadata it has; it gives up after `patience_ms`."""
+    def producer(self, addresses: str, acks: str, patience_ms: int = 60_000, retries: int = 2**31 - 1) -> Any:
+        """Return a producer that keeps the metadata it has; it gives up after `patience_ms`, or after so many retries."""
         name = f"{SERIALIZATION}.StringSerializer"
         settings = {"bootstrap.servers": addresses, "acks": acks, "key.serializer": name, "value.serializer": name}
         patient = {"metadata.max.age.ms": "600000", "connections.max.idle.ms": "600000"}
         patient["max.block.ms"] = patient["delivery.timeout.ms"] = str(patience_ms)
         patient["request.timeout.ms"] = str(patience_ms // 2)
+        patient["retries"] = str(retries)
         return self._kafka.named("org.apache.kafka.clients.producer.KafkaProducer")(
             settings_of(self._kafka, {**settings, **patient})
         )

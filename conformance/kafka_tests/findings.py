@@ -141,7 +141,11 @@ TESTS = (
         " --bounds cancel_below_min_isr --bound brokers=4 --bound spares=2 --property ReassignmentKeepsCandidates --format java",
     ),
     KafkaTest("last-known-leader-outside-replicas", files=("RemovedLastKnownLeader",)),
-    KafkaTest("reassignment-waits-after-election", files=("ReassignmentAfterElection",)),
+    KafkaTest(
+        "reassignment-waits-after-election",
+        "trace kraft/reassignment-waits-after-election-reassign-to-eligible --property ReassignmentEnds --format java",
+    ),
+    KafkaTest("KAFKA-19975", "trace kraft/KAFKA-19975-four-reassign --property ReassignmentKeepsCandidates --format java"),
     KafkaTest("voters-skipped-after-truncation", files=("VotersBelowOldEndTest",)),
     KafkaTest("removed-voter-ends-leader", files=("LateAnswerOfRemovedVoterTest",)),
 )

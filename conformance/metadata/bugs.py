@@ -22,7 +22,7 @@ ISSUES = "https://issues.apache.org/jira/browse/"
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a bug does to a cluster, which shapes of partitions are still at risk (None: none is marked), and what to do."""
+    """What a bug does to a cluster, what to do, and which shapes of partitions show that it has met them (None: no shape does)."""
 
     does: str
     cure: str
@@ -39,14 +39,9 @@ def has_stale_lists(shape: PartitionShape) -> bool:
     return bool(shape.removing) and shape.replicas[-len(shape.removing) :] != tuple(sorted(shape.removing))
 
 
-def is_leaderless(shape: PartitionShape) -> bool:
-    """Whether nobody leads."""
-    return shape.leader < 0
-
-
-def is_recovering(shape: PartitionShape) -> bool:
-    """Whether the leader recovers from an unclean election."""
-    return bool(shape.recovery)
+def has_reached_its_target(shape: PartitionShape) -> bool:
+    """Whether a reassignment is listed although its whole target is in the ISR."""
+    return bool(shape.adding or shape.removing) and set(shape.isr) >= set(shape.replicas) - set(shape.removing)
 
 
 MEANINGS: Mapping[str, Meaning] = {
@@ -65,12 +60,16 @@ MEANINGS: Mapping[str, Meaning] = {
     "cancellation-elects-cleanly": Meaning(
         "a cancelled reassignment made a replica the only ISR member, which may lack records, and the election is unmarked",
         "compare the log end offsets of the replicas before consumers continue: acknowledged records may be gone",
-        is_leaderless,
     ),
     "cancellation-below-min-isr": Meaning(
         "a cancelled reassignment took members out of the ISR and left fewer than min.insync.replicas: records that as many "
         "brokers held are held by fewer",
         "let the remaining replicas catch up before a broker is stopped; cancel only while the old replicas are in sync",
+    ),
+    "reassignment-waits-after-election": Meaning(
+        "an election reached the target of a reassignment, which stays listed until the partition changes again",
+        "send the same reassignment again",
+        has_reached_its_target,
     ),
     "KAFKA-18106": Meaning(
         "a broker that registered again stayed in the ISR, whatever records its process had lost",
@@ -79,7 +78,6 @@ MEANINGS: Mapping[str, Meaning] = {
     "KAFKA-19522": Meaning(
         "the last known leader was elected although it was fenced: the partition has a leader that nobody reaches",
         "start the broker, or upgrade to 4.1.0 or later",
-        is_leaderless,
     ),
     "KAFKA-18635": Meaning(
         "an orderly restart counted as unclean, and took the broker out of the ELR",
@@ -106,7 +104,6 @@ MEANINGS: Mapping[str, Meaning] = {
     EMPTIED_ELR: Meaning(
         "an assignment of replicas to directories emptied the ELR: members that hold all records are not eligible any more",
         "upgrade to 4.3.1 or later; until then let the ISR grow back before a broker with several directories restarts",
-        is_leaderless,
     ),
 }
 """The bugs of the controller by their names."""
@@ -134,14 +131,13 @@ def is_wrong(bug: str) -> bool:
 
 
 def at_risk(bug: str, image: Image, met: frozenset[str]) -> list[str]:
-    """Return the partitions at risk now: of those that the bug has met, or of all if their shape shows it."""
+    """Return the partitions at risk now: those whose shape shows it, or, where no shape does, those that the bug has met."""
     meaning = MEANINGS.get(bug)
     if meaning is None:
         return []
     found = []
     for partition in image.all_partitions():
         name = image.name_of(partition)
-        shows = meaning.at_risk is not None and meaning.at_risk(partition.shape)
-        if shows if meaning.at_risk in (names_non_replicas, has_stale_lists) else name in met:
+        if name in met if meaning.at_risk is None else meaning.at_risk(partition.shape):
             found.append(name)
     return sorted(found)

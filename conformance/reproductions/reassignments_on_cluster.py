@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from kafka_spec.conformance.kafka_classes.jars import NEWEST
+from kafka_spec.conformance.kafka_classes.java import EXCEPTION
 from kafka_spec.conformance.kafka_clusters.java_clients import AdminClient, Described
 from kafka_spec.conformance.kafka_clusters.kraft_processes import CONTROLLER
 from kafka_spec.conformance.reproductions.kraft_cluster import KRaftCluster
@@ -114,6 +115,26 @@ class ReassignedOnCluster:
         self._cluster.say(f"the controller's log: {resigned[-1][:240]}" if resigned else "it did not resign")
         return len(resigned) > 1 and 1 not in unfenced
 
+    def tell_refused(self) -> bool:
+        """Write one more record, and tell how the cluster answers; return whether it has too few replicas in sync."""
+        producer = self._cluster.clients.producer(self._addresses, acks="all", retries=0)
+        try:
+            self._cluster.clients.produce(producer, TOPIC, "one more record")
+        except EXCEPTION as error:
+            self._cluster.say(f"one more record is refused: {error}")
+            return "NotEnoughReplicas" in str(error)
+        finally:
+            producer.close()
+        self._cluster.say("one more record is acknowledged")
+        return False
+
+    def tell_listed(self, seconds: float = 30) -> bool:
+        """Tell the partition after some time; return whether it still has another replica than its whole ISR."""
+        time.sleep(seconds)
+        held = self._admin.partition(TOPIC)
+        self._cluster.say(f"{seconds:.0f} s later: {held}")
+        return held.replicas != held.isr
+
     def lost(self) -> list[str]:
         """Return the acknowledged records that nobody can read."""
         left = set(self._cluster.clients.read_all(self._addresses, TOPIC))
@@ -179,6 +200,34 @@ def cancelled_below_minimum(on: ReassignedOnCluster) -> bool:
     return on.tell_lost()
 
 
+def completed_below_minimum(on: ReassignedOnCluster) -> bool:
+    """From 4.3 on a second request completes at once, and leaves two members, where min.insync.replicas is 3."""
+    on.create((0, 1, 2), {"min.insync.replicas": "3"})
+    on.shut_down(2)
+    on.reassign((2, 3))
+    on.until("broker 3 is in the ISR", lambda held: sorted(held.isr) == [0, 1, 3])
+    on.write()
+    on.reassign((0, 2, 3))
+    on.until("broker 1 has left the replicas and the ISR", lambda held: 1 not in (*held.replicas, *held.isr))
+    on.log_goes(1)
+    return on.tell_refused()
+
+
+def completed_by_election(on: ReassignedOnCluster) -> bool:
+    """The target is elected from the ELR and is the whole ISR: the reassignment stays listed until it is asked for again."""
+    on.create((0, 1), {"min.insync.replicas": "2"})
+    on.kill(0)
+    on.until("broker 1 alone is in the ISR", lambda held: held.isr == [1])
+    on.shut_down(1)
+    on.reassign((1,))
+    on.start(1)
+    on.until("broker 1 leads", lambda held: held.leader == 1 and held.isr == [1])
+    listed = on.tell_listed()
+    on.reassign((1,))
+    on.until("the second request has completed it", lambda held: held.replicas == [1])
+    return listed
+
+
 def heartbeat_fails(on: ReassignedOnCluster) -> bool:
     """A former leader that was removed while nobody led comes back: its heartbeat makes each active controller resign."""
     on.create((0, 1), {"min.insync.replicas": "1", "unclean.leader.election.enable": "true"})
@@ -202,6 +251,8 @@ FINDINGS: Mapping[str, tuple[Callable[[ReassignedOnCluster], bool], int]] = {
     "stale-reassignment-lists": (asked_for_again, 4),
     "cancellation-elects-cleanly": (cancelled_cleanly, 4),
     "cancellation-below-min-isr": (cancelled_below_minimum, 5),
+    "KAFKA-19975": (completed_below_minimum, 5),
+    "reassignment-waits-after-election": (completed_by_election, 3),
     "last-known-leader-outside-replicas": (heartbeat_fails, 3),
 }
 """For each finding its steps, and the number of brokers."""

@@ -74,23 +74,32 @@ class BuiltChange:
     unclean: bool = False
 
 
-def completed(wanted: AskedChange, assignment: AssignedReplicas, k: Constants) -> tuple[tuple[int, ...], AssignedReplicas]:
-    """Return ISR and assignment after a change, which completes a reassignment if it can (maybeCompleteReassignment)."""
+def completed(assignment: AssignedReplicas, isr: BrokerSet, k: Constants) -> AssignedReplicas:
+    """Return the assignment after a change to this ISR, which completes a reassignment if it can (maybeCompleteReassignment)."""
     adding, removing = BrokerSet.of(assignment.adding), BrokerSet.of(assignment.removing)
     awaited = awaited_replicas(k.reassignment_lists, adding, removing)
-    isr = BrokerSet.of(wanted.isr)
     if not reassignment_completes(k.reassignment_completion, assignment.replicas, awaited, removing, isr):
-        return wanted.isr, assignment
-    return tuple(broker for broker in wanted.isr if broker not in removing), assignment.without(assignment.removing)
+        return assignment
+    return assignment.without(assignment.removing)
+
+
+def remembered(old: RegisteredPartition, leader: int, names_leader: bool, isr: BrokerSet, k: Constants) -> int:
+    """Return the last known leader after a change to this leader and ISR; without the ELR, it stays."""
+    if k.elr == Checked.NO:
+        return old.last_known
+    old_isr = BrokerSet.of(old.isr)
+    return last_known_after(k.last_known_leader, old.last_known, old.leader, leader, int(names_leader), old_isr, isr)
 
 
 def build_change(name: TopicPartition, old: RegisteredPartition, wanted: AskedChange, least: int, k: Constants) -> BuiltChange:
     """Return the change of a partition; `least` is the effective min.insync.replicas, which takes partition 0 of its topic.
 
-    First, the change completes a reassignment if it can.
+    First, the change completes a reassignment if it can; in `fixed`, a leader that is elected outside the ISR may complete it too.
     """
     before = AssignedReplicas.of(old)
-    asked_isr, now = completed(wanted, wanted.assignment or before, k)
+    asked = wanted.assignment or before
+    now = completed(asked, BrokerSet.of(wanted.isr), k)
+    asked_isr = wanted.isr if now is asked else tuple(broker for broker in wanted.isr if broker not in asked.removing)
     isr, elr = BrokerSet.of(asked_isr), BrokerSet.of(old.elr)
     old_isr = BrokerSet.of(old.isr)
     elr = target_elr(now.replicas, old_isr, elr, isr, wanted.lost_records, least, k.elr)
@@ -99,15 +108,14 @@ def build_change(name: TopicPartition, old: RegisteredPartition, wanted: AskedCh
         wanted.election, now.replicas, old.leader, isr, elr, old.last_known, wanted.acceptable, k.elr, k.last_known_acceptable
     )
     new_isr = isr_after(choice, old.leader, leader, old_isr, isr, elr, k.elr)
-    new_elr = elr_after(choice, old.leader, leader, elr)
+    if k.completes_after_election == Checked.YES:
+        now = completed(now, new_isr, k)
+    new_elr = elr_of_replicas(elr_after(choice, old.leader, leader, elr), now.replicas, k.elr_within_replicas)
     recovery = old.recovery if wanted.recovery is None else wanted.recovery
     recovery = recovery_after(choice, old.leader, leader, old.recovery, recovery)
     leaves = replicas_leave(BrokerSet.of(before.replicas), BrokerSet.of(now.replicas))
     names_leader = leaves or leader_epoch_grows(old.leader, leader, old_isr, isr, k.bump_on_shrink)
-    last_known = old.last_known
-    if k.elr == Checked.YES:
-        grows = int(names_leader)
-        last_known = last_known_after(k.last_known_leader, old.last_known, old.leader, leader, grows, old_isr, new_isr)
+    last_known = remembered(old, leader, names_leader, new_isr, k)
     nothing = PartitionChangeRecord(name.partition, old.topic_id)
     record = replace(
         nothing,

@@ -161,6 +161,12 @@ def end_reassignment(s: KRaft, left: BrokerSet) -> None:
     s.controller.partition.removing = NO_BROKERS
 
 
+def partition_differs(s: KRaft, isr: BrokerSet, elr: BrokerSet, recovery: int, last_known_leader: int) -> bool:
+    """The partition has another ISR, ELR, recovery state or last known leader."""
+    old = s.controller.partition
+    return isr != old.isr or elr != old.elr or recovery != old.recovery or last_known_leader != old.last_known_leader
+
+
 def change_partition(
     s: KRaft, k: Constants, isr: BrokerSet, acceptable: BrokerSet, unclean_replicas: BrokerSet, election: int, recovery: int
 ) -> None:
@@ -185,7 +191,8 @@ def change_reassigned(
 ) -> None:
     """Change the partition, whose assignment this event has changed already if `reassigned` is 1; `before` were its replicas.
 
-    First, the change completes a reassignment if it can. min.insync.replicas is limited by the number of replicas before.
+    First, the change completes a reassignment if it can. min.insync.replicas is limited by the number of replicas before. A leader
+    that is elected from the ELR or uncleanly is alone in the ISR, which may be the whole target: in `fixed`, that completes it too.
     Kafka 3.9: PartitionChangeBuilder.build.
     """
     written = reassigned
@@ -202,7 +209,10 @@ def change_reassigned(
         election, old.replicas, old.leader, wanted, elr, old.last_known_leader, acceptable, k.elr, k.last_known_acceptable
     )
     new_isr = isr_after(choice, old.leader, leader, old.isr, wanted, elr, k.elr)
-    new_elr = elr_after(choice, old.leader, leader, elr)
+    if k.completes_after_election == Checked.YES and completes_reassignment(s, k, new_isr):
+        end_reassignment(s, s.controller.partition.removing)
+        written = 1
+    new_elr = elr_of_replicas(elr_after(choice, old.leader, leader, elr), old.replicas, k.elr_within_replicas)
     new_recovery = recovery_after(choice, old.leader, leader, old.recovery, recovery)
     elected_uncleanly = 1 if is_unclean(choice) and leader != old.leader else 0
     leaving = replicas_leave(before, members(old.replicas))
@@ -210,13 +220,7 @@ def change_reassigned(
     last_known = old.last_known_leader
     if k.elr == Checked.YES:
         last_known = last_known_after(k.last_known_leader, old.last_known_leader, old.leader, leader, epochs, old.isr, new_isr)
-    if (
-        epochs == 1
-        or new_isr != old.isr
-        or new_elr != old.elr
-        or new_recovery != old.recovery
-        or last_known != old.last_known_leader
-    ):
+    if epochs == 1 or partition_differs(s, new_isr, new_elr, new_recovery, last_known):
         written = 1
     s.controller.partition.leader = leader
     s.controller.partition.isr = new_isr

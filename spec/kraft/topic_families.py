@@ -26,6 +26,15 @@ TOPICS = (
         cannot_test=(NO_UNCLEAN_ELECTION,),
     ),
     kraft_family(
+        "reassign_to_eligible",
+        "a reassignment to a broker that has left the ISR and is eligible, and a crash",
+        min_isr=2,
+        reassignments=1,
+        fences=1,
+        crashes=1,
+        records=1,
+    ),
+    kraft_family(
         "reassign_unclean", "reassignments with unclean elections", isr_size=1, unclean=1, reassignments=2, fences=1, records=1
     ),
     kraft_family(

@@ -67,6 +67,19 @@ CASES: tuple[Case, ...] = (
         seen="conformance/reproductions/reassignments_on_cluster.py",
     ),
     Case(
+        "reassignment-waits-after-election",
+        "a reassignment is checked for completion before the election of the same change: one that the election completes "
+        "stays listed",
+        releases=("3.0", LAST),
+        decides={
+            Decision(
+                "completes_after_election", Checked.YES, "an election that completes a reassignment ends it (no version up to 4.4)"
+            ): Checked.NO
+        },
+        shows=(Shown("reassign_to_eligible", {"Recovers": 4, "ReassignmentEnds": 7}),),
+        seen="conformance/reproductions/reassignments_on_cluster.py",
+    ),
+    Case(
         "KAFKA-15665",
         "a reassignment completes when the added replicas are in the ISR, whatever the others are",
         releases=("3.0", "3.7"),
@@ -79,6 +92,7 @@ CASES: tuple[Case, ...] = (
         releases=("4.3", LAST),
         decides={REASSIGNMENT_COMPLETION: ReassignmentCompletion.ADDED_IF_MANY},
         shows=(Shown("four_reassign", {"ReassignmentKeepsCandidates": 7}, everything=False),),
+        seen="conformance/reproductions/reassignments_on_cluster.py",
     ),
     Case(
         "KAFKA-13198",
