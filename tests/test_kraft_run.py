@@ -12,10 +12,14 @@ from conftest import Command
 
 from kafka_spec.impl.kraft import controller, controller_memory, replicas
 from kafka_spec.impl.kraft.metadata_log import MetadataLog
+from kafka_spec.impl.log import batches
+from kafka_spec.impl.log.log import PartitionLog
+from kafka_spec.impl.log.log_config import LogConfig
 from kafka_spec.impl.protocol.quorum_requests import TOPIC
 from kafka_spec.impl.run.faults import parse_faults
 from kafka_spec.impl.run.kraft.faults import KRAFT_FAULTS
 from kafka_spec.impl.run.kraft.simulation import simulate_kraft
+from kafka_spec.impl.run.kraft.watcher import KRaftWatcher
 from kafka_spec.impl.run.operations import OPERATIONS
 from kafka_spec.impl.run.options import Options
 from kafka_spec.impl.run.outcome import RunOutcome
@@ -115,10 +119,27 @@ def test_equal_seeds_give_equal_runs(tmp_path: Path) -> None:
 
 def test_a_lost_log_breaks_an_era_without_elr(tmp_path: Path) -> None:
     """In 3.9 the last replica in the ISR loses records and leads again; the report names the switches that may explain it."""
-    outcome = run(tmp_path, "era_3_9")
+    outcome = run(tmp_path, "era_3_9", seed=3)
     assert broken(outcome) & {"Committed", "CandidatesHoldCommitted"}
     assert "may be last-replica-standing" in text_of(outcome)
     assert "kafka-spec check kraft/last-replica-standing" in text_of(outcome)
+
+
+def test_a_log_that_is_not_open_yet_is_judged_by_what_is_on_disk(tmp_path: Path) -> None:
+    """A broker that has not applied the metadata log yet holds what is in its files, as if it had opened them."""
+    log = PartitionLog(tmp_path, LogConfig(segment_bytes=200))
+    for number in range(9):
+        log.append_as_leader(bytes(batches.build([(0, None, str(number).encode())])), number // 4)
+    log.close()
+    newest = max(tmp_path.glob("*.log"))
+    newest.write_bytes(newest.read_bytes()[:-1])
+
+    watcher = KRaftWatcher()
+    found = watcher.entries_in(tmp_path)
+    opened = PartitionLog(tmp_path)
+    assert len(list(tmp_path.glob("*.log"))) > 2
+    assert found == watcher.entries(opened) and len(found) == 8
+    opened.close()
 
 
 def commits_alone(patch: pytest.MonkeyPatch) -> None:

@@ -264,7 +264,7 @@ class LogJudge:
         if partition.leader_epoch or partition.partition_epoch:
             text = f"it starts with leader epoch {partition.leader_epoch} and partition epoch {partition.partition_epoch}"
             self.report("wrong-beginning", offset, self.image.name_of(partition), text)
-        if record.directories and len(record.directories) != len(record.replicas):
+        if record.schema_version and len(record.directories) != len(record.replicas):  # version 0 has none
             text = f"{len(record.directories)} directories of {len(record.replicas)} replicas"
             self.report("wrong-directories", offset, self.image.name_of(partition), text)
 

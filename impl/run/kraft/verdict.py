@@ -92,9 +92,11 @@ class KRaftJudge:
     def _disk(self, number: int, partition: TopicPartition) -> ReplicaDisk:
         process = self._cluster.brokers.get(number)
         hosted = None if process is None else process.replicas.partitions.get(partition)
-        entries = [] if hosted is None or hosted.log is None else self._watcher.entries(hosted.log)
         folder = self._cluster.folder_of(number)
-        return ReplicaDisk(read_topic_id(folder / str(partition)), entries, 0, read_clean_shutdown(folder))
+        log_folder = folder / str(partition)
+        is_open = hosted is not None and hosted.log is not None
+        entries = self._watcher.entries(hosted.log) if is_open else self._watcher.entries_in(log_folder)
+        return ReplicaDisk(read_topic_id(log_folder), entries, 0, read_clean_shutdown(folder))
 
     def look(self) -> None:
         """Judge the invariants on the cluster as it is now; a partition that was deleted is judged too."""

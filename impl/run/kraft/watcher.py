@@ -6,7 +6,9 @@ Source: `PastEvents` of spec/kraft/state.py; the rules note the same in the mode
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from functools import lru_cache
+from pathlib import Path
 
 from kafka_spec.impl.kraft.cluster import KRaftNodes
 from kafka_spec.impl.kraft.image import ClusterImage, RegisteredPartition
@@ -75,6 +77,15 @@ class KRaftWatcher:
             for batch, one in batches.split(data):
                 found += [entry for at, entry in self._parsed(bytes(one)) if at >= start and (end is None or at < end)]
                 offset = batch.last + 1
+        return found
+
+    def entries_in(self, folder: Path) -> list[StoredRecord]:
+        """Return the entries of a log that is not open, up to the first batch that opening it would cut."""
+        found: list[StoredRecord] = []
+        with suppress(batches.Corrupt):
+            for file in sorted(folder.glob("[0-9]*.log")):
+                for _, one in batches.split(file.read_bytes()):
+                    found += [entry for _, entry in self._parsed(bytes(one))]
         return found
 
     def _parse(self, data: bytes) -> list[tuple[int, StoredRecord]]:
