@@ -94,8 +94,8 @@ class KRaftJudge:
         hosted = None if process is None else process.replicas.partitions.get(partition)
         folder = self._cluster.folder_of(number)
         log_folder = folder / str(partition)
-        is_open = hosted is not None and hosted.log is not None
-        entries = self._watcher.entries(hosted.log) if is_open else self._watcher.entries_in(log_folder)
+        log = None if hosted is None else hosted.log
+        entries = self._watcher.entries_in(log_folder) if log is None else self._watcher.entries(log)
         return ReplicaDisk(read_topic_id(log_folder), entries, 0, read_clean_shutdown(folder))
 
     def look(self) -> None:
