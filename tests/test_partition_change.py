@@ -10,6 +10,7 @@ from itertools import product
 import pytest
 
 from kafka_spec.diagrams.choices import choices_dot, choices_markdown
+from kafka_spec.spec.decisions.kraft_variants import BumpOnShrink, LastKnownLeader, ReassignmentCompletion
 from kafka_spec.spec.decisions.partition_change import (
     ELECTIONS,
     ElectionKind,
@@ -27,7 +28,7 @@ from kafka_spec.spec.decisions.partition_change import (
     recovery_after,
     target_elr,
 )
-from kafka_spec.spec.decisions.variants import Checked, LastKnownLeader, ReassignmentCompletion
+from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.language.domain import NO_BROKERS, NONE, BrokerSet, SpecError
 
 REPLICAS = (2, 0, 1)
@@ -190,11 +191,12 @@ def test_when_a_reassignment_completes() -> None:
 def test_epochs_and_min_isr() -> None:
     """The leader epoch grows with the leader, and before 3.6-IV0 with each shrink; min.insync.replicas is at most all replicas."""
     two, one = BrokerSet.of({0, 1}), BrokerSet.of({0})
-    assert leader_epoch_grows(0, NONE, two, two, Checked.NO)
-    assert not leader_epoch_grows(0, 0, two, one, Checked.NO)
-    assert leader_epoch_grows(0, 0, two, one, Checked.YES)
-    assert not leader_epoch_grows(0, 0, one, two, Checked.YES)
-    assert leader_epoch_grows(0, 0, one, NO_BROKERS, Checked.YES), "the last member that stays after all has left too"
+    none, written, wanted = BumpOnShrink
+    assert leader_epoch_grows(none, 0, NONE, two, two, two)
+    assert [leader_epoch_grows(rule, 0, 0, two, one, one) for rule in BumpOnShrink] == [False, True, True]
+    assert not any(leader_epoch_grows(rule, 0, 0, one, two, two) for rule in BumpOnShrink)
+    assert leader_epoch_grows(wanted, 0, 0, one, NO_BROKERS, one), "the last member that stays was to leave"
+    assert not leader_epoch_grows(written, 0, 0, one, NO_BROKERS, one), "it stays"
     assert [effective_min_isr(wanted, 2) for wanted in (1, 2, 3)] == [1, 2, 2]
 
 

@@ -227,7 +227,7 @@ PROPERTY = "def no_old_write(before, after) -> bool:\n    'Always.'\n    return 
 
 def test_a_search_that_does_not_end_is_no_verdict() -> None:
     """Bounds that were not searched to the end make the comparison inconclusive, whatever the others show."""
-    changed = with_decision(FIXED, "bump_on_shrink", "YES")
+    changed = with_decision(FIXED, "bump_on_shrink", "WANTED")
     budget = Budget(600.0, memory_bytes=1)
     asked = WhatIf(FIXED, changed, budget)
     list(asked.at_sets({"fence": FIXED.bound_values(FIXED.bound_sets[0].values)}))
@@ -397,7 +397,7 @@ def test_no_difference_is_exit_code_3(kafka_spec: Command) -> None:
 
 def test_an_interrupted_comparison_is_inconclusive() -> None:
     """Ctrl-C reports what was compared so far, and ends with 3."""
-    command = [sys.executable, "-m", "kafka_spec", "what-if", "kraft/fixed", "--decision", "bump_on_shrink=YES"]
+    command = [sys.executable, "-m", "kafka_spec", "what-if", "kraft/fixed", "--decision", "bump_on_shrink=WANTED"]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env=os.environ.copy())
     assert process.stdout is not None
     while "fence" not in process.stdout.readline():

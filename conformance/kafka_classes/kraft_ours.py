@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
-from kafka_spec.spec.decisions.variants import Checked, LastKnownLeader, NewIncarnation
+from kafka_spec.spec.decisions.kraft_variants import LastKnownLeader, NewIncarnation
+from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.error_codes import ErrorCode
 from kafka_spec.spec.kraft.cases import CASE
 from kafka_spec.spec.kraft.controller import there_is_a_topic

@@ -13,8 +13,8 @@ from random import Random
 from kafka_spec.conformance.kafka_classes.comparison import Comparison, Subject
 from kafka_spec.conformance.kafka_classes.java import Kafka
 from kafka_spec.conformance.kafka_classes.kraft_ours import VERSIONS
+from kafka_spec.spec.decisions.kraft_variants import ReassignmentCompletion
 from kafka_spec.spec.decisions.partition_change import reassignment_completes
-from kafka_spec.spec.decisions.variants import ReassignmentCompletion
 from kafka_spec.spec.language.domain import BrokerSet
 
 RULE = dict.fromkeys(("3.9.1", "4.1.2"), ReassignmentCompletion.ALL_IN_ISR)

@@ -16,6 +16,7 @@ from kafka_spec.conformance.metadata.shapes import FoldedPartition
 from kafka_spec.conformance.metadata.sources import find_sources
 from kafka_spec.conformance.metadata.validation import NO_SNAPSHOT, Validation
 from kafka_spec.spec.case import Era
+from kafka_spec.spec.decisions.kraft_variants import BumpOnShrink
 from kafka_spec.spec.decisions.partition_change import effective_min_isr
 from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.kraft.eras import SUITE
@@ -64,7 +65,7 @@ class ClusterAtEnd:
         image = self.judge.image
         era = SUITE.spec_of(Era(self.release.name, f"Kafka {self.release.name}", self.release.name, ()))
         bumps = 0 < image.metadata_version < NO_BUMP_FROM
-        decisions = {"elr": Checked(int(image.has_elr)), "bump_on_shrink": Checked(int(bumps))}
+        decisions = {"elr": Checked(int(image.has_elr)), "bump_on_shrink": self.release.bump if bumps else BumpOnShrink.NONE}
         return era.replacing(era.name, era.summary, decisions=decisions)
 
 

@@ -21,7 +21,8 @@ from kafka_spec.conformance.metadata.rulings import Ruling
 from kafka_spec.conformance.metadata.shapes import LARGEST_BROKER
 from kafka_spec.conformance.metadata.single_changes import explain_alone
 from kafka_spec.impl.kraft.records import FENCED, UNFENCED
-from kafka_spec.spec.decisions.variants import Checked, NewIncarnation
+from kafka_spec.spec.decisions.kraft_variants import NewIncarnation
+from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.language.domain import BrokerSet, excluding, including
 
 MIN_ISR = "min.insync.replicas"

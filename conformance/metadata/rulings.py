@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from kafka_spec.spec.case import Case, has
+from kafka_spec.spec.case import Case, has, release_numbers
+from kafka_spec.spec.decisions.kraft_variants import BumpOnShrink
 from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.kraft.cases import CASE, CASES
 from kafka_spec.spec.kraft.fixed import FIXED
@@ -29,6 +30,11 @@ class Release:
 
     name: str
     newest: int
+
+    @property
+    def bump(self) -> BumpOnShrink:
+        """Which shrinks raise the leader epoch where the metadata version is before 3.6-IV0."""
+        return BumpOnShrink.WANTED if release_numbers(self.name) < (3, 8) else BumpOnShrink.WRITTEN
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -81,13 +87,13 @@ def candidates(newest: int | None, in_force: int) -> tuple[Release, ...]:
 
 
 @cache
-def constants_of(cases: tuple[str, ...], has_elr: bool, bumps: bool) -> Constants:
+def constants_of(cases: tuple[str, ...], has_elr: bool, bump: BumpOnShrink) -> Constants:
     """Return the decisions of `fixed` with these cases, at the features of a log."""
     decided = {decision.name: int(decision.value) for decision in FIXED.decisions}
     for name in cases:
         decided.update({decision: int(value) for decision, value in CASE[name].decisions.items()})
     decided["elr"] = Checked.YES if has_elr else Checked.NO
-    decided["bump_on_shrink"] = Checked.YES if bumps else Checked.NO
+    decided["bump_on_shrink"] = bump
     return Constants(decided)
 
 
@@ -105,7 +111,8 @@ class Ruling:
     def k(self) -> Constants:
         """The decisions."""
         cases = tuple(case.name for case in self.release.cases if case.name != self.without)
-        return constants_of(cases, self.has_elr, self.bumps and self.without != "epoch-bump-on-shrink")
+        bumps = self.bumps and self.without != "epoch-bump-on-shrink"
+        return constants_of(cases, self.has_elr, self.release.bump if bumps else BumpOnShrink.NONE)
 
     def off(self, case: str) -> Ruling:
         """Return the same without one case."""

@@ -43,8 +43,9 @@ from kafka_spec.impl.protocol.kraft_requests import (
 )
 from kafka_spec.impl.protocol.responses import AllocateProducerIdsResponse, AlteredPartition
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.decisions.kraft_variants import NewIncarnation
 from kafka_spec.spec.decisions.partition_change import ElectionKind, RecoveryState
-from kafka_spec.spec.decisions.variants import Checked, NewIncarnation
+from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.kraft.machines import BrokerState
 from kafka_spec.spec.language.domain import NONE, including
 

@@ -114,7 +114,7 @@ def build_change(name: TopicPartition, old: RegisteredPartition, wanted: AskedCh
     recovery = old.recovery if wanted.recovery is None else wanted.recovery
     recovery = recovery_after(choice, old.leader, leader, old.recovery, recovery)
     leaves = replicas_leave(BrokerSet.of(before.replicas), BrokerSet.of(now.replicas))
-    names_leader = leaves or leader_epoch_grows(old.leader, leader, old_isr, isr, k.bump_on_shrink)
+    names_leader = leaves or leader_epoch_grows(k.bump_on_shrink, old.leader, leader, old_isr, isr, new_isr)
     last_known = remembered(old, leader, names_leader, new_isr, k)
     nothing = PartitionChangeRecord(name.partition, old.topic_id)
     record = replace(

@@ -10,8 +10,9 @@ from __future__ import annotations
 from kafka_spec.impl.kraft.image import ClusterImage, RegisteredPartition
 from kafka_spec.impl.kraft.partition_change import AssignedReplicas
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
+from kafka_spec.spec.decisions.kraft_variants import EmptiedIsr
 from kafka_spec.spec.decisions.partition_change import added_replicas, count_of, effective_min_isr, removed_replicas
-from kafka_spec.spec.decisions.variants import Checked, EmptiedIsr
+from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.language.domain import BrokerSet
 from kafka_spec.spec.vocabulary.table import Constants
 

@@ -21,9 +21,10 @@ from kafka_spec.impl.protocol.topic_ids import text_of
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.decisions.alter_partition import is_candidate
 from kafka_spec.spec.decisions.fencing import image_is_applied, image_settles_proposal
+from kafka_spec.spec.decisions.kraft_variants import StrayReplicas
 from kafka_spec.spec.decisions.log import log_ends_are_forgotten
 from kafka_spec.spec.decisions.partition_change import effective_min_isr
-from kafka_spec.spec.decisions.variants import Checked, FetchAnswers, StrayReplicas
+from kafka_spec.spec.decisions.variants import Checked, FetchAnswers
 from kafka_spec.spec.kraft.machines import LEADER, SETTLED, ProposalState, ReplicaRole
 from kafka_spec.spec.language.domain import NONE
 from kafka_spec.spec.vocabulary.table import Spec

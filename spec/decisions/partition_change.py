@@ -12,7 +12,8 @@ from __future__ import annotations
 import enum
 
 from kafka_spec.spec.decisions.election import Brokers, first_of, members
-from kafka_spec.spec.decisions.variants import Checked, LastKnownLeader, ReassignmentCompletion, ReassignmentLists
+from kafka_spec.spec.decisions.kraft_variants import BumpOnShrink, LastKnownLeader, ReassignmentCompletion, ReassignmentLists
+from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.language.domain import NO_BROKERS, NONE, BrokerSet, contains, excluding, singleton
 from kafka_spec.spec.vocabulary.table import ChoiceTable
 
@@ -297,13 +298,15 @@ def recovery_after(choice: int, leader: int, elected: int, old_recovery: int, re
     return recovery
 
 
-def leader_epoch_grows(old_leader: int, leader: int, old_isr: BrokerSet, target_isr: BrokerSet, bump_on_shrink: int) -> bool:
-    """Whether the leader epoch grows: the leader changes, or in some eras a member leaves the ISR (before 3.6-IV0, KAFKA-15021).
+def leader_epoch_grows(rule: int, old_leader: int, leader: int, old_isr: BrokerSet, wanted: BrokerSet, written: BrokerSet) -> bool:
+    """Whether the leader epoch grows: the leader changes, or in some eras a member leaves the ISR.
 
-    `target_isr` is the ISR that the event wants: a last member that stays after all has left it too.
+    Without the ELR, the last member stays in the ISR that is `written`, even if the event wants an ISR without it.
 
-    Kafka 3.9: PartitionChangeBuilder.triggerLeaderEpochBumpForIsrShrinkIfNeeded.
+    Kafka 3.7: PartitionChangeBuilder.triggerLeaderEpochBumpIfNeeded; 3.9: triggerLeaderEpochBumpForIsrShrinkIfNeeded.
     """
     if old_leader != leader:
         return True
-    return bump_on_shrink == Checked.YES and old_isr & ~target_isr != 0
+    if rule == BumpOnShrink.NONE:
+        return False
+    return old_isr & ~(wanted if rule == BumpOnShrink.WANTED else written) != 0

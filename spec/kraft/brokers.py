@@ -5,7 +5,8 @@ Source: Kafka 3.9 BrokerLifecycleManager.scala, BrokerHeartbeatManager.java, Bro
 
 from __future__ import annotations
 
-from kafka_spec.spec.decisions.variants import Checked, StrayReplicas
+from kafka_spec.spec.decisions.kraft_variants import StrayReplicas
+from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.kraft.controller import (
     begin_controlled_shutdown,
     commit,

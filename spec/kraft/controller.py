@@ -9,6 +9,7 @@ Source: Kafka 3.9 ReplicationControlManager.java, ClusterControlManager.java, Qu
 from __future__ import annotations
 
 from kafka_spec.spec.decisions.election import members
+from kafka_spec.spec.decisions.kraft_variants import NewIncarnation
 from kafka_spec.spec.decisions.log import same_entry
 from kafka_spec.spec.decisions.partition_change import (
     ElectionKind,
@@ -26,7 +27,7 @@ from kafka_spec.spec.decisions.partition_change import (
     replicas_leave,
     target_elr,
 )
-from kafka_spec.spec.decisions.variants import Checked, NewIncarnation
+from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.kraft.machines import IN_ELR, IN_ISR, MEMBERSHIP, OUTSIDE, REGISTRATION, BrokerState
 from kafka_spec.spec.kraft.state import UNKNOWN, KRaft, ProcessLife
 from kafka_spec.spec.language.domain import (
@@ -216,7 +217,7 @@ def change_reassigned(
     new_recovery = recovery_after(choice, old.leader, leader, old.recovery, recovery)
     elected_uncleanly = 1 if is_unclean(choice) and leader != old.leader else 0
     leaving = replicas_leave(before, members(old.replicas))
-    epochs = 1 if leaving or leader_epoch_grows(old.leader, leader, old.isr, wanted, k.bump_on_shrink) else 0
+    epochs = 1 if leaving or leader_epoch_grows(k.bump_on_shrink, old.leader, leader, old.isr, wanted, new_isr) else 0
     last_known = old.last_known_leader
     if k.elr == Checked.YES:
         last_known = last_known_after(k.last_known_leader, old.last_known_leader, old.leader, leader, epochs, old.isr, new_isr)

@@ -9,8 +9,9 @@ Source: Kafka 3.9 ReplicationControlManager.alterPartitionReassignments, Partiti
 from __future__ import annotations
 
 from kafka_spec.spec.decisions.election import first_of, members
+from kafka_spec.spec.decisions.kraft_variants import EmptiedIsr
 from kafka_spec.spec.decisions.partition_change import ElectionKind, added_replicas, count_of, effective_min_isr, removed_replicas
-from kafka_spec.spec.decisions.variants import Checked, EmptiedIsr
+from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.kraft.controller import (
     active_brokers,
     change_reassigned,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kafka_spec.spec.case import Case, Shown
-from kafka_spec.spec.decisions.variants import Checked, FollowerEnds, LastKnownLeader, NewIncarnation
+from kafka_spec.spec.decisions.kraft_variants import LastKnownLeader, NewIncarnation
+from kafka_spec.spec.decisions.variants import Checked, FollowerEnds
 from kafka_spec.spec.kraft.cases.releases import LAST
 from kafka_spec.spec.kraft.family_base import ELR_EMPTY, NO_RESTART, NO_UNCLEAN_ELECTION, NOTHING_REFUSED
 from kafka_spec.spec.untested import NO_LEADER_MISSING

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kafka_spec.spec.case import Case, Shown
+from kafka_spec.spec.decisions.kraft_variants import BumpOnShrink
 from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.kraft.cases.releases import LAST
 from kafka_spec.spec.vocabulary.table import Decision
@@ -87,8 +88,8 @@ CASES: tuple[Case, ...] = (
         releases=("3.0", "3.5"),  # by metadata version: before 3.6-IV0
         decides={
             Decision(
-                "bump_on_shrink", Checked.NO, "the leader epoch grows when a member leaves the ISR (up to 3.6-IV0)"
-            ): Checked.YES
+                "bump_on_shrink", BumpOnShrink.NONE, "the leader epoch grows when a member leaves the ISR (up to 3.6-IV0)"
+            ): BumpOnShrink.WANTED
         },
         shows=(Shown("shrink"),),
         breaks_nothing="an earlier design, and no bug",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kafka_spec.spec.case import Case, Shown
-from kafka_spec.spec.decisions.variants import Checked, EmptiedIsr, ReassignmentCompletion, ReassignmentLists
+from kafka_spec.spec.decisions.kraft_variants import EmptiedIsr, ReassignmentCompletion, ReassignmentLists
+from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.kraft.cases.releases import LAST
 from kafka_spec.spec.vocabulary.table import Decision
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kafka_spec.spec.case import Case, Shown
-from kafka_spec.spec.decisions.variants import Checked, StrayReplicas
+from kafka_spec.spec.decisions.kraft_variants import StrayReplicas
+from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.vocabulary.table import Decision
 
 STRAY_REPLICAS = Decision("stray_replicas", StrayReplicas.DELETED_FIRST, "which logs a broker deletes when it starts")
