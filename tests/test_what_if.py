@@ -315,6 +315,7 @@ def test_no_answer_excuses_what_a_case_shows() -> None:
     assert not {shown.get(decision) for decision in harmless} - {None}
 
 
+@pytest.mark.long
 def test_a_smaller_fix_is_tried_on_the_model_of_its_bug() -> None:
     """KAFKA-19975 with another condition: the property that it violates holds, and no other fails."""
     spec = MODELS["kraft/KAFKA-19975"]
