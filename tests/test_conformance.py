@@ -286,13 +286,15 @@ def test_reassignments_on_kafkas_controller(version: str, given_up: str) -> None
 
 DECIDED = (
     "from kafka_spec.conformance.kafka_classes import kraft_ours as ours\nfrom kafka_spec.spec.decisions.variants import *\n"
+    "from kafka_spec.spec.decisions.kraft_variants import *\n"
     "ours.DECISIONS = {'4.4.0': {**ours.DECISIONS['4.4.0'], "
 )
 """The beginning of a mistake that decides something otherwise than Kafka 4.4.0 does."""
 MUTATIONS = {
     "predecessors": "from kafka_spec.spec.vocabulary.table import Machine\nMachine.legal_pairs = frozenset()",
-    "elections": "from kafka_spec.spec import election\nelection.elect_preferred = election.elect_reassigned",
-    "assignments": "from kafka_spec.spec import assignment\nassignment._follower_index = lambda f, s, p, n: (f + 1 + p) % n",
+    "elections": "from kafka_spec.spec.decisions import election\nelection.elect_preferred = election.elect_reassigned",
+    "assignments": "from kafka_spec.spec.decisions import assignment\n"
+    "assignment._follower_index = lambda f, s, p, n: (f + 1 + p) % n",
     "deletion": "from kafka_spec.impl.zookeeper.controller import deletion as ours\nours.failure_halts_deletion = lambda *_: False",
     "gates": "from kafka_spec.impl.zookeeper.broker import replica_manager as ours\nours.answer_to_stop_replica = lambda *_: 74",
     "reassignment": "from kafka_spec.impl.zookeeper.controller import reassignment_rows as ours\n"

@@ -12,15 +12,17 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kafka_spec.conformance.kafka_classes.comparison import Comparison, Subject
-from kafka_spec.conformance.kafka_classes.java import Kafka
 from kafka_spec.conformance.kafka_classes.kraft_controller_classes import read
 from kafka_spec.conformance.kafka_classes.kraft_ours import VERSIONS, KRaftPartition, executable, partition_of, with_partition
 from kafka_spec.spec.decisions.partition_change import ElectionKind, RecoveryState
 from kafka_spec.spec.kraft.controller import change_partition
 from kafka_spec.spec.language.domain import NONE, BrokerSet
+
+if TYPE_CHECKING:
+    from kafka_spec.conformance.kafka_classes.java import Kafka
 
 BROKERS = 4
 ALL = 2000

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kafka_spec.conformance.kafka_classes.java import Kafka
 from kafka_spec.conformance.kafka_classes.kraft_ours import KRaftPartition
 from kafka_spec.spec.language.domain import NONE
+
+if TYPE_CHECKING:
+    from kafka_spec.conformance.kafka_classes.java import Kafka
 
 CONTROLLER = "org.apache.kafka.controller"
 MESSAGE = "org.apache.kafka.common.message"

@@ -9,13 +9,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from random import Random
+from typing import TYPE_CHECKING
 
 from kafka_spec.conformance.kafka_classes.comparison import Comparison, Subject
-from kafka_spec.conformance.kafka_classes.java import Kafka
 from kafka_spec.conformance.kafka_classes.kraft_ours import VERSIONS
 from kafka_spec.spec.decisions.kraft_variants import ReassignmentCompletion
 from kafka_spec.spec.decisions.partition_change import reassignment_completes
 from kafka_spec.spec.language.domain import BrokerSet
+
+if TYPE_CHECKING:
+    from kafka_spec.conformance.kafka_classes.java import Kafka
 
 RULE = dict.fromkeys(("3.9.1", "4.1.2"), ReassignmentCompletion.ALL_IN_ISR)
 """When a version completes a reassignment; others do as 4.3."""
@@ -34,14 +37,29 @@ def reassignments() -> Iterator[tuple[Members, Members, Members, Members]]:
                 yield replicas, adding, removing, isr
 
 
-def compare(kafka: Kafka, comparison: Comparison, _: Random, __: int) -> None:
-    """Compare all of them."""
-    rule = RULE.get(kafka.version, ReassignmentCompletion.ADDED_IF_MANY)
+def decided_by_us(version: str) -> list[bool]:
+    """Return which of all reassignments complete by our function, as a version of Kafka has it."""
+    rule = RULE.get(version, ReassignmentCompletion.ADDED_IF_MANY)
+    return [
+        reassignment_completes(rule, replicas, BrokerSet.of(adding), BrokerSet.of(removing), BrokerSet.of(isr))
+        for replicas, adding, removing, isr in reassignments()
+    ]
+
+
+def decided_by_kafka(kafka: Kafka) -> list[bool]:
+    """Return which of all reassignments complete by Kafka's class."""
     kind = kafka.named("org.apache.kafka.controller.PartitionReassignmentReplicas")
+    found = []
     for replicas, adding, removing, isr in reassignments():
         held = kind(*(kafka.java_list(members) for members in (removing, adding, replicas)))
-        theirs = bool(kafka.call(held, "maybeCompleteReassignment", kafka.java_list(isr)).isPresent())
-        ours = reassignment_completes(rule, replicas, BrokerSet.of(adding), BrokerSet.of(removing), BrokerSet.of(isr))
+        found.append(bool(kafka.call(held, "maybeCompleteReassignment", kafka.java_list(isr)).isPresent()))
+    return found
+
+
+def compare(kafka: Kafka, comparison: Comparison, _: Random, __: int) -> None:
+    """Compare all of them."""
+    all_of_them = zip(reassignments(), decided_by_us(kafka.version), decided_by_kafka(kafka), strict=True)
+    for (replicas, adding, removing, isr), ours, theirs in all_of_them:
         comparison.seen["completes" if theirs else "continues"] += 1
         comparison.compare(f"replicas {replicas}, adding {adding}, removing {removing}, ISR {isr}", ours, theirs)
 

@@ -1,0 +1,68 @@
+"""What Kafka's own classes answered, recorded: it holds our decisions to them where there is no Java.
+
+    python -m tests.recorded_answers --kafka 4.4.0 --jars .kafka
+
+asks the classes of one release, and writes its answers to golden/kafka-answers.json. `make kafka` compares far more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping
+from dataclasses import astuple
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from kafka_spec.conformance.kafka_classes.kraft_changes import ChangeBuilder, WantedChange, at_random, ours, small
+from kafka_spec.conformance.kafka_classes.kraft_reassignments import decided_by_kafka, decided_by_us
+
+FILE = Path(__file__).parent / "golden" / "kafka-answers.json"
+VERSIONS = ("3.9.1", "4.1.2", "4.4.0")
+"""The releases whose answers are recorded."""
+
+
+def changes() -> list[WantedChange]:
+    """Return changes of a partition: some of every small one, and random ones of up to four replicas."""
+    random = Random(7)
+    return [*(change for change in small() if random.random() < 0.006), *(at_random(random) for _ in range(250))]
+
+
+def our_answers(version: str) -> dict[str, Any]:
+    """Return what our side answers for a release."""
+    return answers([astuple(ours(version, change)) for change in changes()], decided_by_us(version))
+
+
+def answers(partitions: list[Any], completes: list[bool]) -> dict[str, Any]:
+    """Return answers as the file has them: partitions after changes, and a digit for each reassignment, 1 if it completes."""
+    return {"changes": json.loads(json.dumps(partitions)), "reassignments": "".join(str(int(one)) for one in completes)}
+
+
+def stored(known: Mapping[str, Any]) -> str:
+    """Return the text of the file, with a line for each partition."""
+    parts = []
+    for version, of in sorted(known.items()):
+        lines = ",\n".join(json.dumps(one, separators=(",", ":")) for one in of["changes"])
+        parts.append(f'"{version}": {{"reassignments": "{of["reassignments"]}", "changes": [\n{lines}\n]}}')
+    return "{" + ",\n".join(parts) + "}\n"
+
+
+def main() -> None:
+    """Record the answers of one release."""
+    from kafka_spec.conformance.kafka_classes.jars import checked_jars
+    from kafka_spec.conformance.kafka_classes.java import Kafka
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kafka", choices=VERSIONS, required=True)
+    parser.add_argument("--jars", type=Path, required=True)
+    options = parser.parse_args()
+    kafka = Kafka(options.kafka, checked_jars(options.kafka, options.jars / options.kafka))
+    builder = ChangeBuilder(kafka)
+    found = answers([astuple(builder.changed(change)) for change in changes()], decided_by_kafka(kafka))
+    known = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
+    FILE.write_text(stored({**known, options.kafka: found}), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
