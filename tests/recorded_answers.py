@@ -17,6 +17,7 @@ from typing import Any
 
 from kafka_spec.conformance.kafka_classes.kraft_changes import ChangeBuilder, WantedChange, at_random, ours, small
 from kafka_spec.conformance.kafka_classes.kraft_reassignments import decided_by_kafka, decided_by_us
+from kafka_spec.conformance.reproductions.script import run_script
 
 FILE = Path(__file__).parent / "golden" / "kafka-answers.json"
 VERSIONS = ("3.9.1", "4.1.2", "4.4.0")
@@ -48,7 +49,7 @@ def stored(known: Mapping[str, Any]) -> str:
     return "{" + ",\n".join(parts) + "}\n"
 
 
-def main() -> None:
+def main() -> int:
     """Record the answers of one release."""
     from kafka_spec.conformance.kafka_classes.jars import checked_jars
     from kafka_spec.conformance.kafka_classes.java import Kafka
@@ -62,7 +63,8 @@ def main() -> None:
     found = answers([astuple(builder.changed(change)) for change in changes()], decided_by_kafka(kafka))
     known = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
     FILE.write_text(stored({**known, options.kafka: found}), encoding="utf-8")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

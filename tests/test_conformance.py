@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import os
@@ -312,6 +313,20 @@ MUTATIONS = {
     "ours.delete_topic = lambda _: 'NONE'",
 }
 """For some subjects mistakes of ours, in Python; the name begins with the subject."""
+
+
+@pytest.mark.parametrize("mistake", MUTATIONS)
+def test_a_mistake_replaces_what_there_is(mistake: str) -> None:
+    """With or without jars: each mistake imports what exists, and replaces an attribute that exists, not a former name."""
+    tree = ast.parse(MUTATIONS[mistake])
+    imports = [one for one in tree.body if isinstance(one, ast.ImportFrom)]
+    names: dict[str, Any] = {}
+    exec(compile(ast.Module([*imports], []), mistake, "exec"), names)
+    replaced = [target for one in tree.body if isinstance(one, ast.Assign) for target in one.targets]
+
+    assert replaced
+    for target in replaced:
+        eval(compile(ast.Expression(ast.parse(ast.unparse(target), mode="eval").body), mistake, "eval"), names)
 
 
 @pytest.mark.skipif(not HAS_JARS, reason="`make kafka` fetches Kafka's jars")

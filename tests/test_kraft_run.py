@@ -5,17 +5,23 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from uuid import UUID
 
 import pytest
 from conftest import Command
 
 from kafka_spec.impl.kraft import controller, controller_memory, replicas
+from kafka_spec.impl.kraft.image import RegisteredPartition
 from kafka_spec.impl.kraft.metadata_log import MetadataLog
 from kafka_spec.impl.log import batches
+from kafka_spec.impl.log.checkpoint import write_topic_id
 from kafka_spec.impl.log.log import PartitionLog
 from kafka_spec.impl.log.log_config import LogConfig
+from kafka_spec.impl.protocol import topic_ids
 from kafka_spec.impl.protocol.quorum_requests import TOPIC
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.faults import parse_faults
 from kafka_spec.impl.run.kraft.faults import KRAFT_FAULTS
 from kafka_spec.impl.run.kraft.simulation import simulate_kraft
@@ -140,6 +146,32 @@ def test_a_log_that_is_not_open_yet_is_judged_by_what_is_on_disk(tmp_path: Path)
     assert len(list(tmp_path.glob("*.log"))) > 2
     assert found == watcher.entries(opened) and len(found) == 8
     opened.close()
+
+
+def test_an_unclean_leader_keeps_what_is_on_its_disk(tmp_path: Path) -> None:
+    """What the new leader holds stays committed, although its log is not open yet; not if an image lets it delete the log."""
+    partition, topic_id = TopicPartition("t", 0), UUID(int=1)
+    folder = tmp_path / "0" / str(partition)
+    log = PartitionLog(folder)
+    log.append_as_leader(bytes(batches.build([(0, None, b"7")])), 0)
+    log.close()
+    write_topic_id(folder, topic_ids.text_of(topic_id))
+    held = RegisteredPartition(topic_id, (0, 1), (0,), 0, 1, 1)
+
+    def committed_after(*images: RegisteredPartition) -> int:
+        metadata = [SimpleNamespace(end=place, partitions={partition: one}) for place, one in enumerate(images)]
+        cluster: Any = SimpleNamespace(
+            brokers={0: SimpleNamespace(metadata_end=0, replicas=SimpleNamespace(partitions={}))},
+            folder_of=lambda number: tmp_path / str(number),
+            log=SimpleNamespace(images=metadata),
+        )
+        watcher = KRaftWatcher()
+        watcher.of(partition).committed += watcher.entries_of(cluster, 0, partition)
+        watcher.forget_lost(cluster, partition, 0, 1)
+        return len(watcher.of(partition).committed)
+
+    assert committed_after(held) == 1
+    assert committed_after(held, replace(held, replicas=(1,)), held) == 0
 
 
 def commits_alone(patch: pytest.MonkeyPatch) -> None:

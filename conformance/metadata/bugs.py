@@ -120,8 +120,8 @@ def pages(bug: str) -> list[str]:
     if case is None:
         return [f"docs/clusters/metadata_log.md#{bug}"]
     issues = [f"{ISSUES}{one}" for one in case.issues if one.startswith("KAFKA-")]
-    if bug in MEANINGS and not case.issues:
-        return [f"docs/findings/{bug}.md"]
+    if case.seen:
+        return [f"docs/findings/{bug}.md", *issues]
     return [*issues, *([] if case.breaks_nothing else [f"bugs/kraft-{bug}.md of the book (make docs)"])]
 
 

@@ -4,7 +4,8 @@
 
 Records are acknowledged with acks=all. Brokers are shut down in an orderly way; a broker that is down cannot join an ISR, so that a
 reassignment waits as long as the script wants. The findings cancellation-below-min-isr and stale-reassignment-lists leave a single
-copy where two were due: there the machine of that copy is lost at the end, its process killed and its log with it.
+copy where two were due: there the machine of that copy is lost at the end, its process killed and its log with it. KAFKA-19975 and
+reassignment-waits-after-election lose no record: the script shows a refused record, and a reassignment that stays listed.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class ReassignedOnCluster:
         self.until("the replicas are in sync", lambda held: sorted(held.isr) == sorted(replicas))
 
     def until(self, what: str, happens: Callable[[Described], bool]) -> None:
-        """Wait for something of the partition, and tell the partition."""
+        """Wait for something of the partition, and report the partition."""
         self._cluster.wait(what, lambda: happens(self._admin.partition(TOPIC)))
         self._cluster.say(f"    {self._admin.partition(TOPIC)}")
 
@@ -105,8 +106,8 @@ class ReassignedOnCluster:
         self._cluster.signal(broker, signal.SIGKILL)
         self._cluster.wait(f"broker {broker} has ended", lambda: self._cluster.has_ended(broker))
 
-    def tell_resignations(self, seconds: float = 20) -> bool:
-        """Tell how often the active controller resigns within some time; return whether it does, and broker 1 stays fenced."""
+    def report_resignations(self, seconds: float = 20) -> bool:
+        """Report how often the active controller resigns within some time; return whether it does, and broker 1 stays fenced."""
         failed = "Replica 1 is not assigned to this partition"
         self._cluster.wait("the controller fails at a heartbeat", lambda: self._cluster.lines(CONTROLLER, "server", failed))
         time.sleep(seconds)
@@ -115,8 +116,8 @@ class ReassignedOnCluster:
         self._cluster.say(f"the controller's log: {resigned[-1][:240]}" if resigned else "it did not resign")
         return len(resigned) > 1 and 1 not in unfenced
 
-    def tell_refused(self) -> bool:
-        """Write one more record, and tell how the cluster answers; return whether it has too few replicas in sync."""
+    def report_refused(self) -> bool:
+        """Write one more record, and report the answer; return whether too few replicas are in sync for it."""
         producer = self._cluster.clients.producer(self._addresses, acks="all", retries=0)
         try:
             self._cluster.clients.produce(producer, TOPIC, "one more record")
@@ -128,8 +129,8 @@ class ReassignedOnCluster:
         self._cluster.say("one more record is acknowledged")
         return False
 
-    def tell_listed(self, seconds: float = 30) -> bool:
-        """Tell the partition after some time; return whether it still has another replica than its whole ISR."""
+    def report_listed(self, seconds: float = 30) -> bool:
+        """Report the partition after some time; return whether it still has replicas outside the ISR."""
         time.sleep(seconds)
         held = self._admin.partition(TOPIC)
         self._cluster.say(f"{seconds:.0f} s later: {held}")
@@ -140,8 +141,8 @@ class ReassignedOnCluster:
         left = set(self._cluster.clients.read_all(self._addresses, TOPIC))
         return [value for value in self._acknowledged if value not in left]
 
-    def tell_lost(self) -> bool:
-        """Tell what was lost; return whether anything was."""
+    def report_lost(self) -> bool:
+        """Report what was lost; return whether anything was."""
         lost = self.lost()
         self._cluster.say(f"lost {len(lost)} of {len(self._acknowledged)} records that were acknowledged with acks=all")
         return bool(lost)
@@ -162,7 +163,7 @@ def asked_for_again(on: ReassignedOnCluster) -> bool:
     on.write()
     on.lose_machine(2)
     on.until("broker 2 leads again", lambda held: held.leader == 2)
-    return on.tell_lost()
+    return on.report_lost()
 
 
 def cancelled_cleanly(on: ReassignedOnCluster) -> bool:
@@ -179,7 +180,7 @@ def cancelled_cleanly(on: ReassignedOnCluster) -> bool:
     on.log_goes(1)
     on.start(0)
     on.until("broker 0 leads", lambda held: held.leader == 0)
-    return on.tell_lost()
+    return on.report_lost()
 
 
 def cancelled_below_minimum(on: ReassignedOnCluster) -> bool:
@@ -197,7 +198,7 @@ def cancelled_below_minimum(on: ReassignedOnCluster) -> bool:
     on.lose_machine(0)
     on.start(1)
     on.until("somebody leads again", lambda held: held.leader >= 0)
-    return on.tell_lost()
+    return on.report_lost()
 
 
 def completed_below_minimum(on: ReassignedOnCluster) -> bool:
@@ -210,7 +211,7 @@ def completed_below_minimum(on: ReassignedOnCluster) -> bool:
     on.reassign((0, 2, 3))
     on.until("broker 1 has left the replicas and the ISR", lambda held: 1 not in (*held.replicas, *held.isr))
     on.log_goes(1)
-    return on.tell_refused()
+    return on.report_refused()
 
 
 def completed_by_election(on: ReassignedOnCluster) -> bool:
@@ -222,7 +223,7 @@ def completed_by_election(on: ReassignedOnCluster) -> bool:
     on.reassign((1,))
     on.start(1)
     on.until("broker 1 leads", lambda held: held.leader == 1 and held.isr == [1])
-    listed = on.tell_listed()
+    listed = on.report_listed()
     on.reassign((1,))
     on.until("the second request has completed it", lambda held: held.replicas == [1])
     return listed
@@ -244,7 +245,7 @@ def heartbeat_fails(on: ReassignedOnCluster) -> bool:
     on.until("broker 0 has registered, and is not the ISR any more", lambda held: held.isr == [])
     on.kill(0)
     on.start(1)
-    return on.tell_resignations()
+    return on.report_resignations()
 
 
 FINDINGS: Mapping[str, tuple[Callable[[ReassignedOnCluster], bool], int]] = {
@@ -259,7 +260,7 @@ FINDINGS: Mapping[str, tuple[Callable[[ReassignedOnCluster], bool], int]] = {
 
 
 def finding(version: str, name: str) -> bool:
-    """Make it happen; return whether records that were acknowledged with acks=all are lost."""
+    """Make it happen; return whether it was seen."""
     steps, brokers = FINDINGS[name]
     with KRaftCluster(version) as cluster:
         admin = cluster.start_all(*range(brokers))

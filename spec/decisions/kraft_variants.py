@@ -1,4 +1,8 @@
-"""The alternatives of decisions that versions of Kafka with KRaft make differently; `fixed` has the value 0 of each."""
+"""The named decisions of KRaft, as values of `k`: the differences between eras of Kafka, and the bugs.
+
+partition_change.py takes most of them as arguments. The first member of each is the value in `fixed`. Each member states the
+versions of Kafka that it applies to.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ class BumpOnShrink(enum.IntEnum):
     WRITTEN = 1
     """Before that version, those that are written (releases from 3.8 on)."""
     WANTED = 2
-    """Before that version, those that are asked for, although the last member stays (up to 3.7)."""
+    """Before that version, those that are asked for, even where the last member stays (up to 3.7)."""
 
 
 class LastKnownLeader(enum.IntEnum):

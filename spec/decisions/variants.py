@@ -1,4 +1,4 @@
-"""The named decisions of the control plane, as values of `k`: the differences between eras of Kafka, and the bugs.
+"""The named decisions of Kafka with ZooKeeper, and of both worlds, as values of `k`: what differs between eras, and the bugs.
 
 election.py, log.py and gates.py take them as arguments. The first member of each is the value in `fixed`. Each member states the
 versions of Kafka that it applies to.

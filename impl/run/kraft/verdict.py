@@ -90,13 +90,9 @@ class KRaftJudge:
         return projection.project(network, spent, past), self._era.constants(self._bounds)
 
     def _disk(self, number: int, partition: TopicPartition) -> ReplicaDisk:
-        process = self._cluster.brokers.get(number)
-        hosted = None if process is None else process.replicas.partitions.get(partition)
         folder = self._cluster.folder_of(number)
-        log_folder = folder / str(partition)
-        log = None if hosted is None else hosted.log
-        entries = self._watcher.entries_in(log_folder) if log is None else self._watcher.entries(log)
-        return ReplicaDisk(read_topic_id(log_folder), entries, 0, read_clean_shutdown(folder))
+        entries = self._watcher.entries_of(self._cluster, number, partition)
+        return ReplicaDisk(read_topic_id(folder / str(partition)), entries, 0, read_clean_shutdown(folder))
 
     def look(self) -> None:
         """Judge the invariants on the cluster as it is now; a partition that was deleted is judged too."""

@@ -5,6 +5,7 @@ Source: `PastEvents` of spec/kraft/state.py; the rules note the same in the mode
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from contextlib import suppress
 from functools import lru_cache
@@ -13,6 +14,7 @@ from pathlib import Path
 from kafka_spec.impl.kraft.cluster import KRaftNodes
 from kafka_spec.impl.kraft.image import ClusterImage, RegisteredPartition
 from kafka_spec.impl.log import batches
+from kafka_spec.impl.log.checkpoint import read_topic_id
 from kafka_spec.impl.log.log import PartitionLog
 from kafka_spec.impl.protocol.topic_ids import text_of
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
@@ -79,6 +81,14 @@ class KRaftWatcher:
                 offset = batch.last + 1
         return found
 
+    def entries_of(self, cluster: KRaftNodes, number: int, partition: TopicPartition) -> list[StoredRecord]:
+        """Return the entries of a broker's log, which is not open while the broker is down or has not applied the metadata log."""
+        process = cluster.brokers.get(number)
+        hosted = None if process is None else process.replicas.partitions.get(partition)
+        if hosted is None or hosted.log is None:
+            return self.entries_in(cluster.folder_of(number) / str(partition))
+        return self.entries(hosted.log)
+
     def entries_in(self, folder: Path) -> list[StoredRecord]:
         """Return the entries of a log that is not open, up to the first batch that opening it would cut."""
         found: list[StoredRecord] = []
@@ -132,20 +142,31 @@ class KRaftWatcher:
             why = FIRST if old is None else FROM_ELR if held.leader in old.elr else FROM_ISR
             if partition in unclean:
                 why = UNCLEAN
-                self._forget_lost(cluster, partition, held.leader, held.leader_epoch)
+                self.forget_lost(cluster, partition, held.leader, held.leader_epoch)
             self.elections[why] += 1
             reported.append(
                 f"the controller elects broker {held.leader} for {partition} under leader epoch {held.leader_epoch}: {why}"
             )
         return reported
 
-    def _forget_lost(self, cluster: KRaftNodes, partition: TopicPartition, leader: int, epoch: int) -> None:
-        """After an unclean election only what the new leader holds counts as committed."""
-        past, process = self.of(partition), cluster.brokers.get(leader)
-        hosted = None if process is None else process.replicas.partitions.get(partition)
-        held = [] if hosted is None or hosted.log is None else self.entries(hosted.log)
+    def forget_lost(self, cluster: KRaftNodes, partition: TopicPartition, leader: int, epoch: int) -> None:
+        """After an unclean election only what the new leader holds counts as committed: nothing if it may yet delete its log."""
+        past = self.of(partition)
+        held = [] if may_delete_its_log(cluster, leader, partition) else self.entries_of(cluster, leader, partition)
         kept = 0
         while kept < min(len(held), len(past.committed)) and held[kept] == past.committed[kept]:
             kept += 1
         past.unclean_epoch = epoch
         del past.committed[kept:]
+
+
+def may_delete_its_log(cluster: KRaftNodes, number: int, partition: TopicPartition) -> bool:
+    """Whether a broker will meet an image in which it has no replica of the topic whose log it holds.
+
+    The model has the same function (spec/kraft/controller.py).
+    """
+    topic_id, process = read_topic_id(cluster.folder_of(number) / str(partition)), cluster.brokers.get(number)
+    images = cluster.log.images
+    first = len(images) - 1 if process is None else bisect_left(images, process.metadata_end, key=lambda image: image.end)
+    ahead = (image.partitions.get(partition) for image in images[first:])
+    return any(held is None or text_of(held.topic_id) != topic_id or number not in held.replicas for held in ahead)
