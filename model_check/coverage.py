@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 from kafka_spec.model_check.exploration import Exploration
 from kafka_spec.spec.language import Function, Source, source_of, tree
+from kafka_spec.spec.language.walking import walk
 from kafka_spec.spec.vocabulary.table import Among, Machine, Row, Rule, Spec, first_line
 
 Judged = Literal["both", "never refuses", "always refuses", "never asked"]
@@ -181,7 +182,7 @@ def _among(rule: Rule) -> list[Function]:
 
 def statements(source: Source) -> list[int]:
     """Return the lines on which the statements of a function begin, without its docstring."""
-    return sorted({node.line for node in tree.walk(*source.body) if isinstance(node, tree.Statement)})
+    return sorted({node.line for node in walk(*source.body) if isinstance(node, tree.Statement)})
 
 
 # ---------------------------------------------------------------------------------------------------------------------

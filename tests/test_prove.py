@@ -14,6 +14,7 @@ from typing import Any
 import cvc5
 import pytest
 import z3
+from test_constant_data import WALKS
 from test_record_values import NOTES
 
 from examples.bounded_queue import OVERFULL, QUEUE, QUEUE_THAT_WAKES_ALL, QUEUE_WITH_TWO_CONDITIONS, Buffer, wake_all
@@ -56,7 +57,7 @@ def _induction(spec: Spec, lifted: Sequence[str] = (), **bounds: int) -> Inducti
     return induction_of(spec, spec.bound_values(bounds), lifted)
 
 
-@pytest.mark.parametrize("spec", [*EXAMPLES, NOTES], ids=lambda spec: spec.name)
+@pytest.mark.parametrize("spec", [*EXAMPLES, NOTES, WALKS], ids=lambda spec: spec.name)
 def test_the_translation_is_the_interpreter(spec: Spec) -> None:
     """In reachable states each rule can fire, and leads to a state, where the interpreter says so; so do statements."""
     assert compared(spec, spec.bound_values({}), most=400, states=25) > 5

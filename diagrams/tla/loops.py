@@ -35,6 +35,7 @@ from kafka_spec.diagrams.tla.terms import (
 )
 from kafka_spec.diagrams.tla.values import Value
 from kafka_spec.spec.language import tree
+from kafka_spec.spec.language.walking import walk
 
 GOES_ON, LEFT, RETURNED = number(0), number(1), number(2)
 
@@ -69,7 +70,7 @@ class Runs(Function, abc.ABC):
 def _assigned(node: tree.For) -> set[str]:
     """Return the names to which a loop gives values."""
     names: set[str] = set()
-    for part in tree.walk(node):
+    for part in walk(node):
         match part:
             case tree.For(name) | tree.Loop(name) | tree.Assign(tree.Local(name)) | tree.Change(tree.Local(name)):
                 names.add(name)
@@ -102,14 +103,14 @@ def loop(f: Runs, frame: Frame, node: tree.For) -> None:
 def loop_out(f: Runs, frame: Frame, node: tree.For, rest: tree.Block, ends: Ends) -> Term:
     """Return the term of a loop that may return and of the statements after it."""
     names, roots = _carried(f, frame, node)
-    leaves = any(isinstance(part, tree.Break) for part in tree.walk(node))
+    leaves = any(isinstance(part, tree.Break) for part in walk(node))
     if not names and not roots and not leaves:
         return _search(f, frame, node, rest, ends)
     outcome = _fold(f, frame, node, f.result_sorts())
     assert outcome is not None
     status, values = outcome
     after = f.run(frame.fork(), rest, ends)
-    if not any(isinstance(part, tree.Return) for part in tree.walk(node)):
+    if not any(isinstance(part, tree.Return) for part in walk(node)):
         return after
     there = frame.fork()
     back = f.closed(there, ends.back(there, values))
@@ -154,7 +155,7 @@ def _search(f: Runs, frame: Frame, node: tree.For, rest: tree.Block, ends: Ends)
 def _fold(f: Runs, frame: Frame, node: tree.For, results: list[Sort]) -> tuple[Term, list[Value]] | None:
     """Translate a loop to a Fold; if it may leave early, return the term that says how it ended and what it returned."""
     names, roots = _carried(f, frame, node)
-    early = any(isinstance(part, tree.Return | tree.Break) for part in tree.walk(node))
+    early = any(isinstance(part, tree.Return | tree.Break) for part in walk(node))
     low, high = range_of(f, frame, node.over)
     sorts = [SET if _gathers(frame, node, name) else frame.locals[name].sort for name in names]
     while True:  # until an iteration leaves values of the sorts that it found
@@ -185,7 +186,7 @@ def _fold(f: Runs, frame: Frame, node: tree.For, results: list[Sort]) -> tuple[T
 def _gathers(frame: Frame, node: tree.For, name: str) -> bool:
     """Whether a loop collects a set in a name, starting from the empty set, by bitwise operators."""
     of_bits: list[bool] = []
-    for part in tree.walk(node):
+    for part in walk(node):
         match part:
             case tree.Assign(tree.Local(assigned), value) if assigned == name:
                 of_bits.append(isinstance(value, tree.Arithmetic) and value.sign == "|")

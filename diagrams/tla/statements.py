@@ -30,6 +30,7 @@ from kafka_spec.diagrams.tla.calls import (
 from kafka_spec.diagrams.tla.expressions import CONSTANTS
 from kafka_spec.diagrams.tla.frames import Frame
 from kafka_spec.diagrams.tla.generators import contained, gathered
+from kafka_spec.diagrams.tla.lookup import lookup
 from kafka_spec.diagrams.tla.loops import NOWHERE, Ends, Runs, loop, loop_out
 from kafka_spec.diagrams.tla.shortened import choice, negated
 from kafka_spec.diagrams.tla.sorts import BOOL, INT, Sort
@@ -91,22 +92,30 @@ class Body(Runs):
                 return gathered(self, frame, node)
             case tree.Has():
                 return Value(has(self, frame, node), BOOL)
-            case tree.Count():
-                return Value(count(self, frame, node), INT)
             case tree.Present():
                 return Value(present(self, frame, node), BOOL)
-            case tree.Length():
-                return Value(length(self, frame, node), INT)
-            case tree.Extreme():
-                return Value(extreme(self, frame, node), INT)
+            case tree.Count() | tree.Length() | tree.Extreme():
+                return Value(self.counted(frame, node), INT)
             case tree.Fire():
                 return fire(self, frame, node, whole)
             case tree.Call():
                 return call(self, frame, node, whole)[0]
+            case tree.Lookup():
+                return lookup(self, frame, node)
             case tree.Primitive():
                 self.refuse(node, f"{text_of(node)} is not a call of the language")
             case _:
                 assert_never(node)
+
+    def counted(self, frame: Frame, node: tree.Count | tree.Length | tree.Extreme) -> Term:
+        """Return a number of elements or of items, or the largest or smallest of some numbers."""
+        match node:
+            case tree.Count():
+                return count(self, frame, node)
+            case tree.Length():
+                return length(self, frame, node)
+            case tree.Extreme():
+                return extreme(self, frame, node)
 
     # statements
 

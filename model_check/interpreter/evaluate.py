@@ -203,8 +203,6 @@ class _Evaluator:
                 return getattr(self.value(of), name)
             case tree.Item(of, index):
                 return self.value(of)[self.value(index)]
-            case tree.Content(option):
-                return domain.value_of(self.value(option))
             case tree.Arithmetic(sign, left, right):
                 return _ARITHMETIC[sign](self.value(left), self.value(right))
             case tree.Signed(sign, of):
@@ -227,16 +225,30 @@ class _Evaluator:
                 return len(self.value(of))
             case tree.Extreme(largest, parts):
                 return (max if largest else min)(map(self.value, parts))
-            case tree.Has(elements, given):
-                return domain.has(self.value(elements), *map(self.value, given.values), **self.fields(given))
-            case tree.Count(elements, given):
-                return domain.count(self.value(elements), *map(self.value, given.values), **self.fields(given))
-            case tree.Present(option):
-                return domain.present(self.value(option))
+            case tree.Has(elements, given) | tree.Count(elements, given):
+                ask = domain.has if isinstance(node, tree.Has) else domain.count
+                return ask(self.value(elements), *map(self.value, given.values), **self.fields(given))
+            case tree.Content(option) | tree.Present(option):
+                return (domain.present if isinstance(node, tree.Present) else domain.value_of)(self.value(option))
+            case tree.Lookup(_, places, table):
+                return self.looked_up(table, places)
             case tree.Fire() | tree.Primitive():
                 self.call.source.refuse(node, "a predicate changes the state")
             case _:
                 assert_never(node)
+
+    def looked_up(self, table: tree.Table, places: tuple[tree.Expression, ...]) -> int:
+        """Return the number of a constant at some places."""
+        first, *others = places
+        place = self.value(first)
+        if table.counts_back and place < 0:
+            place += len(table.entries)
+        found = dict(table.entries).get(place)
+        if found is None and table.optional:
+            return 0
+        if found is None:
+            raise IndexError(place)
+        return self.looked_up(found, tuple(others)) if isinstance(found, tree.Table) else found
 
     def fields(self, given: tree.Given) -> dict[str, Any]:
         return {name: self.value(value) for name, value in given.fields}

@@ -204,9 +204,11 @@ class Interpreter:
             return table.call(function, scope)
         except OutOfDomain:
             raise
-        except (SpecError, ArithmeticError, ValueError) as error:
+        except (SpecError, ArithmeticError, ValueError, LookupError) as error:
             where = f"{what}({', '.join(map(str, binding))})" if binding else what
-            raise SpecError(f"{where}: {function.__name__} cannot be executed: {error}") from error
+            # parts of the state have errors of their own
+            reason = f"a constant has nothing at this place ({error})" if isinstance(error, LookupError) else error
+            raise SpecError(f"{where}: {function.__name__} cannot be executed: {reason}") from error
 
     def initial(self) -> list[Any]:
         """Return the distinct initial states, in the order of the start rule's bindings."""

@@ -11,6 +11,7 @@ from kafka_spec.model_check.lowering.calls import call, extreme, fire, length, p
 from kafka_spec.model_check.lowering.elements import count, has
 from kafka_spec.model_check.lowering.function import FunctionCode
 from kafka_spec.model_check.lowering.generators import contained, gathered
+from kafka_spec.model_check.lowering.lookup import lookup
 from kafka_spec.model_check.lowering.options import present
 from kafka_spec.model_check.lowering.values import I1, I64, ZERO, Buffer, K, Ref, Value
 from kafka_spec.model_check.record.layout import Packed
@@ -33,12 +34,8 @@ class Expressions(FunctionCode):
                 return self.read(node)
             case tree.Arithmetic(sign, left, right):
                 return arithmetic(self, node, sign, self.number(left), self.number(right))
-            case tree.Signed("-", of):
-                return arithmetic(self, node, "-", ZERO, self.number(of))
-            case tree.Signed("+", of):
-                return self.number(of)
-            case tree.Signed(_, of):
-                return self.b.not_(self.number(of))
+            case tree.Signed():
+                return self.signed(node)
             case tree.Not() | tree.Comparison() | tree.Contained() | tree.Has() | tree.Present():
                 return self.b.zext(self.test(node), I64)
             case tree.Junction(every, parts):
@@ -57,10 +54,17 @@ class Expressions(FunctionCode):
                 return fire(self, node)
             case tree.Call():
                 return call(self, node)[0]
+            case tree.Lookup():
+                return lookup(self, node)
             case tree.Primitive():
                 return primitive(self, node)[0]
             case _:
                 assert_never(node)
+
+    def signed(self, node: tree.Signed) -> ir.Value:
+        """Return the value of an operator with one operand."""
+        of = self.number(node.of)
+        return arithmetic(self, node, "-", ZERO, of) if node.sign == "-" else of if node.sign == "+" else self.b.not_(of)
 
     def test(self, node: tree.Expression) -> ir.Value:
         """Return whether an expression is true, as one bit."""

@@ -19,6 +19,7 @@ from kafka_spec.model_check.lowering.values import I64, ZERO, Buffer, Compiled, 
 from kafka_spec.spec import language
 from kafka_spec.spec.language import tree
 from kafka_spec.spec.language.text import text_of
+from kafka_spec.spec.language.walking import walk
 
 
 class FunctionCode(Emitter, abc.ABC):
@@ -118,7 +119,7 @@ class FunctionCode(Emitter, abc.ABC):
 
     def after_moves(self, *nodes: tree.Node) -> None:
         """Forget names of items if the code may move items: in Python they denote the old item, here its old place."""
-        if not self.trusted and any(map(_may_move, tree.walk(*nodes))):
+        if not self.trusted and any(map(_may_move, walk(*nodes))):
             self.stale |= {name for name, value in self.names.items() if isinstance(value, Ref) and value.moving}
 
     # options

@@ -12,6 +12,7 @@ from typing import Any, NoReturn, TypeAlias, assert_never
 import z3
 
 from kafka_spec.model_check.proof import places, writers
+from kafka_spec.model_check.proof.lookup import looked_up
 from kafka_spec.model_check.proof.loops import Loops
 from kafka_spec.model_check.proof.order import same
 from kafka_spec.model_check.proof.places import Reference
@@ -84,7 +85,7 @@ class SymbolicExpressions(Loops):
             case tree.Choice(test, yes, no):
                 when = self.truth(test, path)
                 return self.merge(when, self.simple(yes, all_of(path, when)), self.simple(no, all_of(path, negation(when))))
-            case tree.Not() | tree.Comparison() | tree.Contained() | tree.Present():
+            case tree.Not() | tree.Comparison() | tree.Contained() | tree.Present() | tree.Fire():
                 return Truth(self.truth(node, path))
             case tree.Call():
                 (result,) = self.called(node, path)
@@ -93,12 +94,12 @@ class SymbolicExpressions(Loops):
                 return self.reference(of, path).length
             case tree.Has(elements, given) | tree.Count(elements, given):
                 return self.of_elements(isinstance(node, tree.Has), self.reference(elements, path), self.given(given, path))
-            case tree.Fire():
-                return Truth(self.fired(node, path))
             case tree.Extreme(largest, parts):
                 return extreme(largest, [(TRUE, as_number(self.simple(part, path))) for part in parts])
             case tree.Gathered():
                 return self.gathered(node, path)
+            case tree.Lookup():
+                return self.of_constant(node, path)
             case tree.Primitive():
                 self.refuse(node, "a function of the engines")
             case _:
@@ -133,6 +134,8 @@ class SymbolicExpressions(Loops):
                 return self.contained(self.value(one, path), among, path)
             case tree.Present(option):
                 return self.of_places(option, path, places.is_present)
+            case tree.Fire():
+                return self.fired(node, path)
         return as_truth(self.simple(node, path))
 
     def contents(self, sign: str, left: Reference, right: Reference) -> Formula:
@@ -208,6 +211,12 @@ class SymbolicExpressions(Loops):
         if sign in ("+", "-", "*"):
             return calculated(sign, as_number(left), other)
         self.refuse(node, f"{sign} of these operands")
+
+    def of_constant(self, node: tree.Lookup, path: Formula) -> Value:
+        """Return the number at some places of a constant."""
+        found = tuple(looked_up(node.table, [as_number(self.simple(place, path)) for place in node.places]))
+        self.context.need("a place of a constant", any_of(*(when for when, _ in found)), self.absolute(path))
+        return places.one_of(found) if found else number(0)
 
     def signed(self, sign: str, value: Value) -> Value:
         """Return the result of an operator with one operand."""

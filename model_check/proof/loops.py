@@ -39,6 +39,7 @@ from kafka_spec.model_check.proof.terms import (
 from kafka_spec.model_check.proof.values import as_number, as_set, extreme, merged
 from kafka_spec.spec.language import Source, tree
 from kafka_spec.spec.language.domain import Map
+from kafka_spec.spec.language.walking import walk
 
 
 @dataclass
@@ -138,7 +139,7 @@ class Loops(ABC):
             self.refuse(node, "a loop over items without a limit; loop over their places, `range(len(...))`")
         assert isinstance(node.over, tree.Range)
         start, stop = self.ends(node.over, path)
-        if any(isinstance(part, tree.Assign | tree.Unpack | tree.Change) for part in tree.walk(*node.body)):
+        if any(isinstance(part, tree.Assign | tree.Unpack | tree.Change) for part in walk(*node.body)):
             return self.keeping(node, path, start, stop)
         found: list[tuple[Value, ...]] = []
 
@@ -177,11 +178,9 @@ class Loops(ABC):
             case _:
                 self.refuse(node, "a loop without a limit that is neither a search nor the last match")
         assigned = {part.target.name for part in body if isinstance(part, tree.Assign) and isinstance(part.target, tree.Local)}
-        read = {part.name for part in tree.walk(test, *body) if isinstance(part, tree.Local) and part.name not in assigned}
+        read = {part.name for part in walk(test, *body) if isinstance(part, tree.Local) and part.name not in assigned}
         values = [part.value for part in body if isinstance(part, tree.Assign)]
-        if len(assigned) < len(body) or any(
-            isinstance(part, tree.Local) and part.name in assigned for part in tree.walk(test, *values)
-        ):
+        if len(assigned) < len(body) or any(isinstance(part, tree.Local) and part.name in assigned for part in walk(test, *values)):
             self.refuse(node, f"a loop without a limit whose rounds depend on each other; it reads {', '.join(sorted(read))}")
 
         def passes(item: Whole, known: Formula) -> Formula:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kafka_spec.model_check.record.seen_spec import SeenSpec
 from kafka_spec.spec.language import Function, source_of, tree
+from kafka_spec.spec.language.walking import walk
 from kafka_spec.spec.vocabulary.table import Spec, first_line
 
 
@@ -25,7 +26,7 @@ def bound_name(limit: Function, spec: Spec | SeenSpec) -> str:
 def _constants(function: Function) -> Iterator[str]:
     """Yield the names of `k` that a function reads, itself or through the functions that it calls."""
     source = source_of(function)
-    for node in tree.walk(*source.body):
+    for node in walk(*source.body):
         match node:
             case tree.Field(tree.Local("k"), name):
                 yield name

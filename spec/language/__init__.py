@@ -16,6 +16,8 @@ from typing import Any, NoReturn
 
 from kafka_spec.spec.language import domain
 from kafka_spec.spec.language.body import BodyReader
+from kafka_spec.spec.language.data import Held, snapshot
+from kafka_spec.spec.language.data_loops import over_places
 from kafka_spec.spec.language.domain import SpecError
 from kafka_spec.spec.language.local_functions import lifted
 from kafka_spec.spec.language.reading import Reading
@@ -138,7 +140,9 @@ def _is_current(source: Source) -> bool:
             now = resolve(source.function, name)
         except KeyError:
             return False
-        if now is not value and not (type(now) is type(value) is int and now == value):
+        if isinstance(value, Held):
+            now = snapshot(now)
+        if now is not value and not (type(now) is type(value) in (int, Held) and now == value):
             return False
     return True
 
@@ -166,6 +170,8 @@ class _Reader:
         nodes = list(ast.walk(self.tree))
         if any(map(may_be_short, nodes)):
             self.tree = written_out(self.tree, function, self.refuse)
+        if extended is None:
+            self.tree = over_places(self.tree, function, self.refuse)
         self.tree = lifted(self.tree, function, self.refuse)
         if may_hold_records(nodes, function, self.tree.returns):
             self.tree, self.named = expanded(self.tree, function, self.refuse)

@@ -8,6 +8,7 @@ from typing import Literal
 
 from kafka_spec.spec.language import domain, tree
 from kafka_spec.spec.language.calls import CallReader
+from kafka_spec.spec.language.data import CONTAINERS, Data, DataReader, meaning_in, snapshot
 from kafka_spec.spec.language.integers import LARGEST, unusable
 from kafka_spec.spec.language.reading import COMPARISONS, OPERATORS, RECORD_CLASS, Reading
 from kafka_spec.spec.language.words import CURES
@@ -19,6 +20,7 @@ class ExpressionReader:
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
         self.calls = CallReader(reading, self)
+        self.data = DataReader(meaning_in(reading.function, lambda: reading.locals), reading.refuse)
 
     def whole(self, node: ast.expr, known: set[str]) -> tree.Expression:
         """Read an expression that may be a call as a whole, which may move items."""
@@ -36,6 +38,8 @@ class ExpressionReader:
     def value(self, node: ast.expr, known: set[str]) -> tree.Expression:
         """Read an expression."""
         reading, line = self.reading, node.lineno
+        if (of_constant := self.lookup(node, known)) is not None:
+            return of_constant
         match node:
             case ast.Constant() | ast.Name() | ast.Attribute(value=ast.Name()):
                 return self.simple(node, known)
@@ -57,21 +61,58 @@ class ExpressionReader:
                 return tree.Signed(sign, self.value(operand, known), line=line)
             case ast.BoolOp(op=op, values=values):
                 return tree.Junction(isinstance(op, ast.And), self.values(values, known), line=line)
-            case ast.Compare(left=left, ops=[ast.In() | ast.NotIn() as op], comparators=[of]):
-                there = tree.Contained(self.value(left, known), self.among(node, of, known), line=line)
-                return there if isinstance(op, ast.In) else tree.Not(there, line=line)
-            case ast.Compare(left=left, ops=ops, comparators=comparators):
-                for comparison in ops:
-                    if type(comparison) not in COMPARISONS:
-                        reading.unknown(comparison, node)
-                signs = [COMPARISONS[type(comparison)] for comparison in ops]
-                first, *others = self.values([left, *comparators], known)
-                return tree.Comparison(first, tuple(zip(signs, others, strict=True)), line=line)
+            case ast.Compare():
+                return self.comparison(node, known)
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 return tree.Choice(*self.values([test, body, orelse], known), line=line)
             case ast.Call():
                 return self.calls.read(node, known)
         reading.unknown(node, node)
+
+    def comparison(self, node: ast.Compare, known: set[str]) -> tree.Expression:
+        """Read a comparison, or a chain of them."""
+        line = node.lineno
+        match node:
+            case ast.Compare(left=left, ops=[ast.NotIn()], comparators=[of]):
+                inside = ast.copy_location(ast.Compare(left, [ast.In()], [of]), node)
+                return tree.Not(self.value(inside, known), line=line)
+            case ast.Compare(left=left, ops=[ast.In()], comparators=[of]):
+                return tree.Contained(self.value(left, known), self.among(node, of, known), line=line)
+        for comparison in node.ops:
+            if type(comparison) not in COMPARISONS:
+                self.reading.unknown(comparison, node)
+        signs = [COMPARISONS[type(comparison)] for comparison in node.ops]
+        first, *others = self.values([node.left, *node.comparators], known)
+        return tree.Comparison(first, tuple(zip(signs, others, strict=True)), line=line)
+
+    def lookup(self, node: ast.expr, known: set[str]) -> tree.Lookup | tree.Number | None:
+        """Read a number in a constant that is data, how many it has, or whether one is in it; None for what is not about one."""
+        match node:
+            case ast.Subscript() | ast.Attribute() if (data := self.data.read(node)) is not None:
+                if not data.is_number():
+                    self.reading.refuse(
+                        node, f"{ast.unparse(node)} is part of a constant, and no number; read its items where they are needed"
+                    )
+                return self.table(node, data, known)
+            case ast.Call(func=ast.Name(id="len"), args=[of], keywords=[]) if self.reading.means("len", len):
+                if (data := self.data.read(of)) is not None and not data.is_number():
+                    return self.table(node, data.made(len), known)
+            case ast.Compare(left=left, ops=[ast.In()], comparators=[of]) if (data := self.data.read(of)) is not None:
+                parts = left.elts if isinstance(left, ast.Tuple) else [left]
+                data = self.data.elements(of, data, len(parts))
+                for part in parts:
+                    data = data.at(part)
+                return self.table(node, data, known, len(parts))
+        return None
+
+    def table(self, node: ast.expr, data: Data, known: set[str], optional: int = 0) -> tree.Lookup | tree.Number:
+        """Return the number of a constant at some places, of which the last ones are optional."""
+        for part in ast.walk(node):
+            if isinstance(part, ast.Name) and (held := snapshot(self.data.meaning(part.id))) is not None:
+                self.reading.names[part.id] = held
+        if not data.places:
+            return tree.Number(int(data.value), line=node.lineno)
+        return tree.Lookup(ast.unparse(node), self.values(list(data.places), known), data.table(optional), line=node.lineno)
 
     def power(self, node: ast.expr, base: tree.Expression, exponent: tree.Expression) -> tree.Number:
         """Return the power of two numbers that are known when a function is read."""
@@ -121,7 +162,13 @@ class ExpressionReader:
         if isinstance(value, type) and issubclass(value, enum.IntEnum):
             reading.refuse(node, f"{name} is a class; name a member of it, such as {name}.{next(iter(value.__members__), '')}")
         if not isinstance(value, int):
-            reading.refuse(node, f"{name} is {type(value).__name__}; outside the state only integers and IntEnums can be read")
+            if isinstance(value, CONTAINERS):
+                reading.refuse(
+                    node, f"{name} is a {type(value).__name__}, and a number is needed here; read one, {name}[...], or loop over it"
+                )
+            reading.refuse(
+                node, f"{name} is {type(value).__name__}; outside the state only integers, IntEnums, and tables of them can be read"
+            )
         if reason := unusable(value):
             reading.refuse(node, f"{name} {reason}")
         return tree.Constant(name, value, line=line)

@@ -48,13 +48,13 @@ def _text(node: tree.Expression) -> tuple[str, int]:
 
 def _atom(
     node: tree.Number | tree.Constant | tree.Place | tree.Call | tree.Fire | tree.Length | tree.Extreme | tree.Gathered
-    | tree.Has | tree.Count | tree.Present | tree.Primitive,
+    | tree.Has | tree.Count | tree.Present | tree.Lookup | tree.Primitive,
 ) -> str:  # fmt: skip
     """Return the text of an expression that never needs parentheses."""
     match node:
         case tree.Number(value):
             return repr(value)
-        case tree.Constant(name) | tree.Local(name):
+        case tree.Constant(name) | tree.Local(name) | tree.Lookup(name):
             return name
         case tree.Field(of, name):
             return f"{text_of(of, _ATOM)}.{name}"

@@ -9,7 +9,7 @@ What is a number, a record or a sequence depends on the argument for which a fun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -201,6 +201,26 @@ class Present(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Table:
+    """The numbers of a constant by their first place, each a table by the next one unless it is the last."""
+
+    entries: tuple[tuple[int, Table | int], ...]
+    counts_back: bool
+    """Whether it is a sequence: place -1 is its last one."""
+    optional: bool
+    """Whether the number is 0 where it has no such place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup(Node):
+    """A number in a constant that is data, or how many there are, or whether one is in it: `NEXT[a][0]`, `b in NEXT[a]`."""
+
+    text: str
+    places: tuple[Expression, ...]
+    table: Table
+
+
+@dataclass(frozen=True, slots=True)
 class Primitive(Node):
     """A call of what only a reader knows, by its name; only functions of the extended language have one (`extended`)."""
 
@@ -213,7 +233,7 @@ Place: TypeAlias = Local | Field | Item | Content
 
 Expression: TypeAlias = (
     Number | Constant | Place | Arithmetic | Signed | Not | Comparison | Contained | Junction | Choice | Call | Fire | Length
-    | Extreme | Gathered | Has | Count | Present | Primitive
+    | Extreme | Gathered | Has | Count | Present | Lookup | Primitive
 )  # fmt: skip
 
 
@@ -435,25 +455,3 @@ Block: TypeAlias = tuple[Statement, ...]
 
 MOVERS = (Truncate, PopFirst, Reset, Overwrite, Add, Remove, Put, Drop)
 """The writers that may move or drop items."""
-
-
-def parts(node: Node) -> Iterator[Node]:
-    """Yield the nodes directly inside a node, in the order of the text."""
-    names: tuple[str, ...] = type(node).__match_args__
-    for name in names:
-        yield from _nodes(getattr(node, name))
-
-
-def _nodes(value: object) -> Iterator[Node]:
-    if isinstance(value, Node):
-        yield value
-    elif isinstance(value, tuple):
-        for part in value:
-            yield from _nodes(part)
-
-
-def walk(*nodes: Node) -> Iterator[Node]:
-    """Yield nodes and all nodes inside them, in the order of the text."""
-    for node in nodes:
-        yield node
-        yield from walk(*parts(node))

@@ -153,8 +153,36 @@ class Expressions:
 
     def number(self, scope: Scope, depth: int) -> str:
         """Return an expression whose value is a number."""
-        if depth <= 0 or self.often(0.3):
-            return self.leaf(scope)
+        number = self.leaf(scope) if depth <= 0 or self.often(0.3) else self.larger_number(scope, depth)
+        return self.of_table(number) if self.tables is not None and self.tables.random() < 0.04 else number
+
+    tables: random.Random | None = None
+    """What chooses among the constants that are data, so that specs without them do not depend on it."""
+
+    def of_table(self, number: str) -> str:
+        """Return a number that is looked up in a constant."""
+        assert self.tables is not None
+        place = f"({number}) % 4" if self.careful or self.tables.random() < 0.8 else number
+        self.deep += 1
+        name = f"d{self.tables.randrange(10**6)}"
+        written = self.tables.choice(
+            (
+                f"ROW[{place}]",
+                f"ROW[{place} - 4]",
+                f"len(NEAR[{place}])",
+                f"({number} in NEAR[{place}])",
+                f"(({number} - 1, {place}) not in PAIRS)",
+                f"PAIRS[({number}) % 3][1]",
+                f"(GRID[({number}) % 2][1, 1 + ({number}) % 2] if (1, 1 + ({number}) % 2) in GRID[({number}) % 2] else 0)",
+                f"sum({name} for {name} in NEAR[{place}])",
+                f"max({name} + {name}b for {name}, {name}b in PAIRS if {name} != {number})",
+            )
+        )
+        self.deep -= 1
+        return written
+
+    def larger_number(self, scope: Scope, depth: int) -> str:
+        """Return an expression of several parts whose value is a number."""
         a, b = self.number(scope, depth - 1), self.number(scope, depth - 1)
         calls = [name for name, results in self.helpers.items() if results == 1]
         if self.often(0.12) and self.deep < 1 and scope.loops < 2:

@@ -24,6 +24,10 @@ from kafka_spec.spec.vocabulary.table import (
 )
 
 BASE = {base}
+ROW = (3, -1, 0, 2)
+NEAR = {{0: (1, 2), 1: [], 2: (0,), 3: (3, 1, 1)}}
+PAIRS = ((0, 1), (1, 3), (3, 0))
+GRID = ({{(0, 0): 4, (1, 2): 2}}, {{(1, 1): -1}})
 NODES = Bound("nodes", 1, 3, "nodes")
 LIMIT = Bound("limit", 0, 3, "how far")
 EXTRA = Bound("extra", 0, 9, "what only functions read")
@@ -76,6 +80,7 @@ class States:
         """What was added last, for the same reason: maps, options and local functions."""
         self.newest = random.Random(f"{about} nested")
         """The same for containers within containers, and copies of records that are appended, leads-to claims."""
+        self.write.tables = random.Random(f"{about} tables")
         self.counted = self.other.sample(("NODES", "LIMIT", "EXTRA"), self.other.choice((0, 0, 1, 1, 2)))
         """The bounds on how often rules fire."""
         self.write.counts = bool(self.counted)
