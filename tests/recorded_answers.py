@@ -15,7 +15,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from kafka_spec.conformance.kafka_classes import kraft_proposals
 from kafka_spec.conformance.kafka_classes.kraft_changes import ChangeBuilder, WantedChange, at_random, ours, small
+from kafka_spec.conformance.kafka_classes.kraft_ours import executable
 from kafka_spec.conformance.kafka_classes.kraft_reassignments import decided_by_kafka, decided_by_us
 from kafka_spec.conformance.reproductions.script import run_script
 
@@ -30,14 +32,26 @@ def changes() -> list[WantedChange]:
     return [*(change for change in small() if random.random() < 0.006), *(at_random(random) for _ in range(250))]
 
 
+def proposals() -> list[kraft_proposals.Proposal]:
+    """Return random proposals of leaders."""
+    random = Random(7)
+    return [kraft_proposals.at_random(random) for _ in range(400)]
+
+
 def our_answers(version: str) -> dict[str, Any]:
     """Return what our side answers for a release."""
-    return answers([astuple(ours(version, change)) for change in changes()], decided_by_us(version))
+    k = executable(version, ()).k
+    proposed = [kraft_proposals.ours(k, proposal) for proposal in proposals()]
+    return answers([astuple(ours(version, change)) for change in changes()], decided_by_us(version), proposed)
 
 
-def answers(partitions: list[Any], completes: list[bool]) -> dict[str, Any]:
-    """Return answers as the file has them: partitions after changes, and a digit for each reassignment, 1 if it completes."""
-    return {"changes": json.loads(json.dumps(partitions)), "reassignments": "".join(str(int(one)) for one in completes)}
+def answers(partitions: list[Any], completes: list[bool], proposed: list[str]) -> dict[str, Any]:
+    """Return answers as the file has them.
+
+    These are partitions after changes, a digit for each reassignment, 1 if it completes, and the error for each proposal.
+    """
+    digits = "".join(str(int(one)) for one in completes)
+    return {"changes": json.loads(json.dumps(partitions)), "reassignments": digits, "proposals": proposed}
 
 
 def stored(known: Mapping[str, Any]) -> str:
@@ -45,7 +59,10 @@ def stored(known: Mapping[str, Any]) -> str:
     parts = []
     for version, of in sorted(known.items()):
         lines = ",\n".join(json.dumps(one, separators=(",", ":")) for one in of["changes"])
-        parts.append(f'"{version}": {{"reassignments": "{of["reassignments"]}", "changes": [\n{lines}\n]}}')
+        proposed = json.dumps(of["proposals"], separators=(",", ":"))
+        parts.append(
+            f'"{version}": {{"reassignments": "{of["reassignments"]}", "proposals": {proposed}, "changes": [\n{lines}\n]}}'
+        )
     return "{" + ",\n".join(parts) + "}\n"
 
 
@@ -60,7 +77,12 @@ def main() -> int:
     options = parser.parse_args()
     kafka = Kafka(options.kafka, checked_jars(options.kafka, options.jars / options.kafka))
     builder = ChangeBuilder(kafka)
-    found = answers([astuple(builder.changed(change)) for change in changes()], decided_by_kafka(kafka))
+    kafkas = kraft_proposals.KafkasAnswers(kafka)
+    found = answers(
+        [astuple(builder.changed(change)) for change in changes()],
+        decided_by_kafka(kafka),
+        [kafkas.answer(proposal) for proposal in proposals()],
+    )
     known = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
     FILE.write_text(stored({**known, options.kafka: found}), encoding="utf-8")
     return 0

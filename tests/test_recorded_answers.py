@@ -15,7 +15,7 @@ RECORDED = json.loads(FILE.read_text(encoding="utf-8"))
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_we_decide_as_kafka_did(version: str) -> None:
-    """Each recorded change of a partition, and each reassignment of four brokers, ends as it did in Kafka."""
+    """Each recorded change of a partition, reassignment of four brokers, and proposal of a leader ends as it did in Kafka."""
     mine, its = our_answers(version), RECORDED[version]
     assert len(its["changes"]) == len(changes()) > 500
     differing = [
@@ -23,6 +23,8 @@ def test_we_decide_as_kafka_did(version: str) -> None:
     ]
     assert differing == []
     assert mine["reassignments"] == its["reassignments"]
+    assert mine["proposals"] == its["proposals"]
+    assert len(set(its["proposals"])) > 7, "errors of all kinds"
 
 
 @pytest.mark.parametrize("decision", ["bump_on_shrink", "last_known_acceptable", "elr"])

@@ -194,14 +194,15 @@ class KafkasKRaft:
         members: Sequence[tuple[int, int]],
         recovery: int = 0,
         topic: int = NONE,
+        number: int = 0,
     ) -> tuple[Any, ...]:
         """Receive AlterPartition; members are (broker, broker epoch), an epoch as its place among those the broker has had.
 
-        `topic` counts topics of the name; it is the newest unless another is given. Returns the error's name;
-        with NONE also leader epoch, partition epoch and ISR.
+        `topic` counts topics of the name; it is the newest unless another is given; `number` is the partition's. Returns the
+        error's name; with NONE also leader epoch, partition epoch and ISR.
         """
         kafka = self.kafka
-        data = kafka.named(f"{MESSAGE}.AlterPartitionRequestData$PartitionData")().setPartitionIndex(0)
+        data = kafka.named(f"{MESSAGE}.AlterPartitionRequestData$PartitionData")().setPartitionIndex(number)
         data.setLeaderEpoch(leader_epoch).setPartitionEpoch(partition_epoch).setLeaderRecoveryState(recovery)
         for broker, known in members:
             state = kafka.named(f"{MESSAGE}.AlterPartitionRequestData$BrokerState")().setBrokerId(broker)
@@ -223,7 +224,7 @@ class KafkasKRaft:
     def _epoch(self, broker: int, place: int) -> int:
         if place < 0:
             return -1
-        known = self._epochs[broker]
+        known = self._epochs[broker] if broker < self.brokers else []
         return known[place] if place < len(known) else 1_000_000 + place
 
     # Requests of operators, and the controller's timers

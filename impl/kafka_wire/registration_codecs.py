@@ -77,7 +77,11 @@ def proposals_of(entity: Any) -> ProposalRequest:
     """Return the AlterPartition request of an entity; below version 3 members have no broker epochs."""
     proposals = {
         TopicPartition(topic_of(topic, "topic_name"), one.partition_index): ProposedIsr(
-            one.leader_epoch, one.partition_epoch, _members(one), text_of(topic.topic_id or NIL)
+            one.leader_epoch,
+            one.partition_epoch,
+            _members(one),
+            text_of(topic.topic_id or NIL),
+            getattr(one, "leader_recovery_state", RECOVERED),
         )
         for topic in entity.topics
         for one in topic.partitions

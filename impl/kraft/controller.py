@@ -44,7 +44,7 @@ from kafka_spec.impl.protocol.kraft_requests import (
 from kafka_spec.impl.protocol.responses import AllocateProducerIdsResponse, AlteredPartition
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.decisions.kraft_variants import NewIncarnation
-from kafka_spec.spec.decisions.partition_change import ElectionKind, RecoveryState
+from kafka_spec.spec.decisions.partition_change import ElectionKind
 from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.kraft.machines import BrokerState
 from kafka_spec.spec.language.domain import NONE, including
@@ -189,8 +189,8 @@ class KRaftController(ControllerMemory):
         for partition, proposed in request.partitions.items():
             errors[partition] = answer_to_proposal(self.image, request.broker, partition, proposed, self.k)
             if errors[partition] == ErrorCode.NONE:
-                kind, recovered = self._election(partition), RecoveryState.RECOVERED
-                records += self._change(partition, AskedChange(proposed.isr, self.image.active, kind, recovered))
+                kind = self._election(partition)
+                records += self._change(partition, AskedChange(proposed.isr, self.image.active, kind, proposed.recovery))
         self._commit(records)
         return ProposalAnswer(
             ErrorCode.NONE, {partition: self._altered(request.broker, partition, code) for partition, code in errors.items()}

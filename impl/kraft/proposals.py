@@ -17,7 +17,6 @@ from kafka_spec.spec.decisions.alter_partition import (
     answer_to_topic,
     is_eligible,
 )
-from kafka_spec.spec.decisions.partition_change import RecoveryState
 from kafka_spec.spec.language.domain import BrokerSet
 from kafka_spec.spec.vocabulary.table import Constants
 
@@ -34,12 +33,14 @@ def answer_to_proposal(
     image: ClusterImage, broker: int, partition: TopicPartition, proposed: ProposedIsr, k: Constants
 ) -> ErrorCode:
     """Return the answer to one proposal of a broker whose broker epoch is current."""
-    known = image.partitions.get(partition)
-    named = known is not None and proposed.topic_id == text_of(known.topic_id)
-    current = NO_TOPIC if known is None else THE_TOPIC
+    topic_id, known = image.topic_id(partition.topic), image.partitions.get(partition)
+    named = topic_id is not None and proposed.topic_id == text_of(topic_id)
+    current = NO_TOPIC if topic_id is None else THE_TOPIC
     error = ErrorCode(answer_to_topic(THE_TOPIC if named else NO_TOPIC, current, k.alter_topic_ids))
-    if known is None or error != ErrorCode.NONE:
+    if error != ErrorCode.NONE:
         return error
+    if known is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     error = ErrorCode(
         answer_to_epochs(
             proposed.leader_epoch,
@@ -55,7 +56,7 @@ def answer_to_proposal(
     isr, replicas = members_of(proposed), BrokerSet.of(known.replicas)
     if len(set(proposed.isr)) != len(proposed.isr):
         return ErrorCode.INVALID_REQUEST
-    error = ErrorCode(answer_to_isr(isr, replicas, known.leader, len(proposed.isr), RecoveryState.RECOVERED, known.recovery))
+    error = ErrorCode(answer_to_isr(isr, replicas, known.leader, len(proposed.isr), proposed.recovery, known.recovery))
     if error != ErrorCode.NONE:
         return error
     for member, epoch in proposed.members:

@@ -88,6 +88,8 @@ class ProposedIsr:
     members: tuple[tuple[int, int], ...]
     topic_id: str | None = None
     """The topic, None in a request that has its name alone."""
+    recovery: int = 0
+    """The recovery state that it proposes (`RecoveryState`)."""
 
     @property
     def isr(self) -> tuple[int, ...]:
