@@ -13,6 +13,7 @@ from tests.recorded_answers import FILE, VERSIONS, changes, our_answers
 RECORDED = json.loads(FILE.read_text(encoding="utf-8"))
 
 
+@pytest.mark.share(30)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_we_decide_as_kafka_did(version: str) -> None:
     """Each recorded change of a partition, reassignment of four brokers, and proposal of a leader ends as it did in Kafka."""
