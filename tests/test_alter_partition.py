@@ -73,6 +73,7 @@ def test_who_may_be_in_the_isr() -> None:
     assert is_candidate(1, 4, 4, YES, YES)
     assert not is_candidate(0, 4, 4, YES, YES) and is_candidate(0, 4, 4, NO, YES)
     assert not is_candidate(1, 3, 4, YES, YES) and is_candidate(1, 3, 4, YES, NO)
+    assert is_candidate(1, -1, 4, YES, YES)
 
 
 @pytest.mark.parametrize(

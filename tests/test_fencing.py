@@ -12,6 +12,7 @@ from kafka_spec.spec.decisions.fencing import (
     epoch_after_change,
     fetch_is_of_registration,
     fetch_is_outdated,
+    fetch_is_stale,
     has_bounced,
     isr_write_took_effect,
     leader_epoch_in_fetch,
@@ -135,6 +136,16 @@ def test_outdated_fetches(broker_epoch: int, latest: int, outdated: bool) -> Non
     """A fetch with a smaller broker epoch than an earlier one is outdated, if the era compares broker epochs."""
     assert fetch_is_outdated(broker_epoch, latest, Checked.YES) == outdated
     assert not fetch_is_outdated(broker_epoch, latest, Checked.NO)
+
+
+@pytest.mark.parametrize(
+    ("broker_epoch", "cached", "is_unfenced", "stale"),
+    [(6, 7, 1, True), (6, 7, 0, False), (7, 7, 1, False), (8, 7, 1, False), (-1, 7, 1, False)],
+)
+def test_stale_fetches(broker_epoch: int, cached: int, is_unfenced: int, stale: bool) -> None:
+    """A fetch of an earlier process than the one that the cache has unfenced is stale, if the era compares broker epochs."""
+    assert fetch_is_stale(broker_epoch, cached, is_unfenced, Checked.YES) == stale
+    assert not fetch_is_stale(broker_epoch, cached, is_unfenced, Checked.NO)
 
 
 def test_leaders_to_follow() -> None:

@@ -198,8 +198,7 @@ class KafkasKRaft:
     ) -> tuple[Any, ...]:
         """Receive AlterPartition; members are (broker, broker epoch), an epoch as its place among those the broker has had.
 
-        `topic` counts topics of the name; it is the newest unless another is given; `number` is the partition's. Returns the
-        error's name; with NONE also leader epoch, partition epoch and ISR.
+        `topic` counts topics of the name, and is the newest by default. Returns the error's name; with NONE also epochs and ISR.
         """
         kafka = self.kafka
         data = kafka.named(f"{MESSAGE}.AlterPartitionRequestData$PartitionData")().setPartitionIndex(number)

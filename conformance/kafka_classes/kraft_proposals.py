@@ -110,9 +110,7 @@ def ours(k: Any, asked: Proposal) -> str:
 
 REGISTERED: Mapping[int, RegisteredBroker] = MappingProxyType(
     {
-        broker: RegisteredBroker(
-            broker, 0, UUID(int=broker), state == BrokerState.FENCED, state == BrokerState.CONTROLLED_SHUTDOWN
-        )
+        broker: RegisteredBroker(broker, 0, UUID(int=broker), state == BrokerState.FENCED, state == BrokerState.CONTROLLED_SHUTDOWN)
         for broker, state in enumerate(STATES)
     }
 )

@@ -10,6 +10,7 @@ from kafka_spec.conformance.kafka_classes import (
     epochs,
     gates,
     kraft_changes,
+    kraft_partition,
     kraft_proposals,
     kraft_reassignments,
     kraft_records,
@@ -41,6 +42,7 @@ SUBJECTS: dict[str, Subject] = {
         kraft_reassignments.SUBJECT,
         kraft_requests.SUBJECT,
         kraft_states.SUBJECT,
+        kraft_partition.SUBJECT,
         kraft_records.SUBJECT,
     )
 }

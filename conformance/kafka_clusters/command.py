@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kafka_spec.conformance.kafka_classes.jars import BROKERS, folder_of
+from kafka_spec.conformance.kafka_classes.jars import folder_of
 from kafka_spec.conformance.kafka_clusters.kraft_processes import ERAS
 from kafka_spec.impl.command import BROKEN, INCONCLUSIVE, KEPT, find_era, is_kraft, run_folder
 from kafka_spec.impl.zookeeper.coordination.interface import CoordinationError
@@ -121,7 +121,7 @@ def _kraft_run(options: argparse.Namespace) -> Play:
     with needing("kafka"):
         from kafka_spec.conformance.kafka_clusters.kraft_run import KRaftOptions, run_with_kraft
 
-    folder = folder_of(BROKERS[options.kafka], options.jars)
+    folder = folder_of(options.kafka, options.jars)
     asked = KRaftOptions(options.kafka, folder, options.brokers, options.partitions, era, options.seed)
     return partial(run_with_kraft, asked)
 

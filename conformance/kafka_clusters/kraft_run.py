@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from kafka_spec.conformance.kafka_classes.jars import BROKERS, checked_jars
+from kafka_spec.conformance.kafka_classes.jars import checked_jars
 from kafka_spec.conformance.kafka_classes.java import EXCEPTION, Kafka
 from kafka_spec.conformance.kafka_clusters.java_clients import Clients
 from kafka_spec.conformance.kafka_clusters.kafka_processes import NotSeen
@@ -115,7 +115,7 @@ def run_with_kraft(options: KRaftOptions, folder: Path, say: Callable[[str], obj
     Raises:
         SpecError: Kafka's jars are missing, or Java.
     """
-    jars = checked_jars(BROKERS[options.version], options.jars)
+    jars = checked_jars(options.version, options.jars)
     kafka = KRaftProcesses(folder, jars, SETTINGS)
     try:
         return asyncio.run(_run(options, folder, kafka, Clients(Kafka(options.version, jars)), say))

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from kafka_spec.conformance.kafka_classes.jars import BROKERS
 from kafka_spec.conformance.kafka_classes.java import EXCEPTION, Kafka
 from kafka_spec.conformance.kafka_clusters.java_clients import AdminClient, Clients, QuorumSeen
 from kafka_spec.conformance.kafka_clusters.kafka_processes import HOST, ServerProcesses
@@ -61,7 +60,7 @@ class ControllerQuorum(ServersOnLoopback):
 
     def __init__(self, version: str, *nodes: int, configured: bool = False) -> None:
         """`configured`: the voters are those that a node's settings name, not those of its log."""
-        super().__init__(BROKERS[version])
+        super().__init__(version)
         self.clients = Clients(Kafka(version, self.jars))
         self._directories = {node: base64.urlsafe_b64encode(bytes([node] * 16)).decode().rstrip("=") for node in nodes}
         self.brokers = ControllerProcesses(self.folder, self.jars, {} if configured else self._directories)

@@ -64,4 +64,4 @@ def finding(version: str) -> bool:
 
 
 if __name__ == "__main__":
-    show_on_release(finding, __doc__, tuple(BROKERS))
+    show_on_release(finding, __doc__, BROKERS)

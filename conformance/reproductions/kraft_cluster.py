@@ -7,7 +7,6 @@ import signal
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kafka_spec.conformance.kafka_classes.jars import BROKERS
 from kafka_spec.conformance.kafka_classes.java import EXCEPTION, Kafka
 from kafka_spec.conformance.kafka_clusters.java_clients import AdminClient, Clients, Described, MetadataRecord
 from kafka_spec.conformance.kafka_clusters.kraft_processes import CONTROLLER, KRaftProcesses
@@ -28,7 +27,7 @@ class KRaftCluster(ServersOnLoopback):
     not_yet = (OSError, LookupError, EXCEPTION)
 
     def __init__(self, version: str, settings: Mapping[str, Any] | None = None) -> None:
-        super().__init__(BROKERS[version])
+        super().__init__(version)
         self.clients = Clients(Kafka(version, self.jars))
         self.brokers = KRaftProcesses(self.folder, self.jars, settings or {})
         self._ends.callback(self.brokers.end)

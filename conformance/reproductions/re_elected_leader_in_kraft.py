@@ -71,4 +71,4 @@ def acknowledges(cluster: KRaftCluster, future: Any) -> None:
 
 
 if __name__ == "__main__":
-    show_on_release(finding, __doc__, tuple(BROKERS))
+    show_on_release(finding, __doc__, BROKERS)

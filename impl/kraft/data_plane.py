@@ -14,10 +14,11 @@ from kafka_spec.impl.broker.periodic_work import PeriodicWork
 from kafka_spec.impl.broker.record_requests import Produces
 from kafka_spec.impl.kraft.isr import KRaftAlterPartitionManager
 from kafka_spec.impl.kraft.replicas import KRaftReplicas
+from kafka_spec.impl.protocol.controller_requests import NO_EPOCH
 from kafka_spec.impl.protocol.data_requests import CONSUMER, Fetched, FetchPosition, FetchRequest, Produced, ProduceRequest
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.decisions.fencing import fetch_is_outdated
+from kafka_spec.spec.decisions.fencing import fetch_is_stale
 from kafka_spec.spec.kraft.machines import LEADER
 
 
@@ -53,8 +54,17 @@ class KRaftDataPlane(PeriodicWork):
         hosted = self.replicas.partitions.get(partition)
         fetched = super().read(partition, position, replica, topic_id)
         if fetched.error == ErrorCode.NONE and replica != CONSUMER and hosted is not None and replica not in hosted.followers:
-            return Fetched(ErrorCode.UNKNOWN_LEADER_EPOCH)
+            has_none = position.leader_epoch == NO_EPOCH
+            return Fetched(ErrorCode.NOT_LEADER_OR_FOLLOWER if has_none else ErrorCode.UNKNOWN_LEADER_EPOCH)
         return fetched
+
+    def read_all(self, request: FetchRequest) -> dict[TopicPartition, Fetched]:
+        """Read what a fetch requests; one of an earlier process of a follower is refused."""
+        fetched = super().read_all(request)
+        if request.replica == CONSUMER or not self._is_stale(request.replica, request.broker_epoch):
+            return dict(fetched)
+        stale = Fetched(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        return {partition: stale if one.error == ErrorCode.NONE else one for partition, one in fetched.items()}
 
     def _follower_fetched(self, partition: TopicPartition, position: FetchPosition, request: FetchRequest, now: int) -> None:
         """Update a leader's knowledge after a fetch, unless the logs diverge (Partition.fetchRecords)."""
@@ -63,13 +73,19 @@ class KRaftDataPlane(PeriodicWork):
             self.learn(partition, request.replica, position.offset, request.broker_epoch, now)
 
     def learn(self, partition: TopicPartition, follower: int, offset: int, broker_epoch: int, now: int) -> None:
-        """Note a follower's log end and broker epoch; propose it for the ISR if it may join; raise the high watermark.
+        """Note a follower's log end and broker epoch; propose it for the ISR if it may join; raise the high watermark if it moved.
 
         A fetch of an earlier process of the follower is ignored if the era compares broker epochs (KIP-903).
         """
         hosted = self.replicas.partitions[partition]
-        latest = hosted.followers[follower].broker_epoch
-        if not fetch_is_outdated(broker_epoch, latest, self.replicas.k.fetch_epochs_compared):
-            hosted.note_fetch(follower, offset, broker_epoch, now)
+        if not self._is_stale(follower, broker_epoch):
+            moved = hosted.note_fetch(follower, offset, broker_epoch, now)
             self.isr.try_expand(partition, follower, now)
-            self.advance_high_watermark(partition, now)
+            if moved:
+                self.advance_high_watermark(partition, now)
+
+    def _is_stale(self, follower: int, broker_epoch: int) -> bool:
+        """Whether the metadata cache has a later process of a follower."""
+        image = self.replicas.image
+        is_unfenced = int(follower in image.brokers and not image.brokers[follower].fenced)
+        return fetch_is_stale(broker_epoch, image.epoch_of(follower), is_unfenced, self.replicas.k.fetch_epochs_compared)

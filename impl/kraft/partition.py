@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kafka_spec.impl.broker.partition import HostedPartition
+from kafka_spec.impl.broker.partition import NEVER, UNKNOWN_END, HostedPartition
 from kafka_spec.impl.kraft.image import RegisteredPartition
 from kafka_spec.impl.protocol.controller_requests import NO_EPOCH
 
@@ -36,7 +36,15 @@ class HostedKRaftPartition(HostedPartition):
         self.isr = reported.isr
         self.know_followers(number, forgets and is_new)
         if is_new:
-            self.measure_lag_from(now)
+            self.measure_lag_from(now, forgets)
+
+    def measure_lag_from(self, now: int, forgets: bool = True) -> None:
+        """Take the members of the ISR as caught up; of the others, and if it `forgets`, no fetch is known (resetReplicaState)."""
+        for broker, follower in self.followers.items():
+            in_sync = broker in self.isr
+            follower.caught_up_at = now if in_sync else NEVER
+            keeps = in_sync and not forgets
+            follower.leader_end, follower.fetched_at = (self.epoch_start, now) if keeps else (UNKNOWN_END, NEVER)
 
     def follow(self, reported: RegisteredPartition) -> bool:
         """Follow the leader of an image, or nobody; return whether its leader epoch is new."""

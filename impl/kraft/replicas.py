@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kafka_spec.impl.broker.hosted_replicas import HostedReplicas
-from kafka_spec.impl.broker.partition import FetchState
+from kafka_spec.impl.broker.partition import UNKNOWN_END, FetchState
 from kafka_spec.impl.fire_log import OnlyTheTable
 from kafka_spec.impl.kraft.image import ClusterImage, RegisteredPartition
 from kafka_spec.impl.kraft.partition import HostedKRaftPartition
@@ -196,10 +196,12 @@ class KRaftReplicas(HostedReplicas[HostedKRaftPartition]):
     # Leaders
 
     def may_join(self, partition: TopicPartition, follower: int) -> bool:
-        """Whether the metadata cache lets a follower into the ISR, under the broker epoch of its last fetch."""
-        epoch = self.partitions[partition].followers[follower].broker_epoch
+        """Whether the metadata cache lets a follower into the ISR, under the broker epoch of its last fetch; there must be one."""
+        known = self.partitions[partition].followers[follower]
+        if known.end == UNKNOWN_END:
+            return False
         active, cached = int(self.image.is_active(follower)), self.image.epoch_of(follower)
-        return is_candidate(active, epoch, cached, self.k.leader_checks_eligibility, self.k.fetch_epochs_compared)
+        return is_candidate(active, known.broker_epoch, cached, self.k.leader_checks_eligibility, self.k.fetch_epochs_compared)
 
     def advance_high_watermark(self, partition: TopicPartition, now: int) -> bool:
         """Advance a leader's high watermark to the smallest log end in the maximal ISR; return whether it rose.

@@ -72,11 +72,13 @@ def is_eligible(active: int, epoch: int, registered: int, bar_ineligible: int, b
 def is_candidate(active: int, epoch: int, cached: int, leader_checks: int, fetch_epochs_compared: int) -> bool:
     """Whether a leader may propose a follower: its metadata cache has it as active, and under the broker epoch of its last fetch.
 
+    A follower of an older version fetches with -1.
+
     Kafka 3.9: Partition.isReplicaIsrEligible, isBrokerEpochIsrEligible (3.3, KIP-841; 3.5, KIP-903).
     """
     if leader_checks == Checked.YES and active == 0:
         return False
-    return fetch_epochs_compared == Checked.NO or epoch == cached
+    return fetch_epochs_compared == Checked.NO or epoch == -1 or epoch == cached
 
 
 class Reaction(enum.IntEnum):
@@ -92,6 +94,13 @@ class Reaction(enum.IntEnum):
     """It sends the proposal again."""
 
 
+NEWER_IMAGE_COMES = (
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.FENCED_LEADER_EPOCH,
+    ErrorCode.INVALID_UPDATE_VERSION, ErrorCode.INVALID_REQUEST, ErrorCode.NEW_LEADER_ELECTED,
+)  # fmt: skip
+"""The errors that show that the leader's image is old; after any other one the leader proposes again."""
+
+
 def reaction(error: int, answered_leader_epoch: int, leader_epoch: int, answered_partition_epoch: int, partition_epoch: int) -> int:
     """Return what a leader does with the answer to its current proposal (`Reaction`)."""
     if error == ErrorCode.NONE:
@@ -100,6 +109,4 @@ def reaction(error: int, answered_leader_epoch: int, leader_epoch: int, answered
         return Reaction.ADOPT
     if error == ErrorCode.INELIGIBLE_REPLICA or error == ErrorCode.OPERATION_NOT_ATTEMPTED:
         return Reaction.ROLL_BACK
-    if error == ErrorCode.NOT_CONTROLLER or error == ErrorCode.STALE_BROKER_EPOCH:
-        return Reaction.RETRY
-    return Reaction.WAIT
+    return Reaction.WAIT if error in NEWER_IMAGE_COMES else Reaction.RETRY

@@ -139,11 +139,19 @@ def fetch_is_of_registration(broker_epoch: int, registered: int, fetch_generatio
 
 
 def fetch_is_outdated(broker_epoch: int, latest: int, fetch_generation_checked: int) -> bool:
-    """Whether a fetch is older than one that was processed before, from a later process of the same broker (KIP-903).
+    """Whether a fetch is older than one that was processed before, from a later process of the same broker.
 
-    Kafka 3.5: Replica.updateFetchStateOrThrow.
+    With ZooKeeper, where brokers know no broker epochs of others; see `fetch_is_stale`.
     """
     return fetch_generation_checked == Checked.YES and broker_epoch < latest
+
+
+def fetch_is_stale(broker_epoch: int, cached: int, is_unfenced: int, fetch_epochs_compared: int) -> bool:
+    """Whether a fetch is of an earlier process than the one that the leader's metadata cache has unfenced (3.5, KIP-903).
+
+    `broker_epoch` is -1 in a fetch of an older version. Kafka 3.9 and 4.4: Replica.updateFetchStateOrThrow.
+    """
+    return fetch_epochs_compared == Checked.YES and broker_epoch != -1 and is_unfenced == 1 and broker_epoch < cached
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from kafka_spec.spec.brokers import Broker
 from kafka_spec.spec.decisions.alter_partition import is_candidate
-from kafka_spec.spec.decisions.fencing import fetch_is_outdated
+from kafka_spec.spec.decisions.fencing import fetch_is_stale
 from kafka_spec.spec.decisions.log import (
     end_of_epoch,
     fetch_diverges,
@@ -134,19 +134,23 @@ def propose(s: KRaft, k: Constants, leader: int, isr: BrokerSet) -> None:
 
 
 def learn_from_fetch(s: KRaft, k: Constants, leader: int, follower: int, end: int, epoch: int) -> None:
-    """Note the follower's log end and broker epoch; propose it for the ISR if it may join; raise the high watermark.
+    """Note the follower's log end and broker epoch; propose it for the ISR if it may join; raise the high watermark if it moved.
 
     Kafka 3.9: Partition.updateFollowerFetchState.
     """
     leading = s.brokers[leader].replica
-    if not fetch_is_outdated(epoch, leading.fetch_epochs[follower], k.fetch_epochs_compared):
+    known = s.metadata[s.brokers[leader].image].brokers[follower]
+    is_unfenced = 0 if known.state == BrokerState.FENCED else 1
+    if not fetch_is_stale(epoch, known.epoch, is_unfenced, k.fetch_epochs_compared):
+        moved = leading.ends[follower] != end
         leading.ends[follower] = end
         leading.fetch_epochs[follower] = epoch
         if contains(leading.isr, follower) == 0 and may_propose(s, leader):
             if may_join_isr(end, leading.high_watermark, leading.epoch_start, k.join_needs_epoch_start):
                 if follower_is_candidate(s, k, leader, follower, epoch):
                     propose(s, k, leader, including(leading.isr, follower))
-        raise_high_watermark(s, k, leader)
+        if moved:
+            raise_high_watermark(s, k, leader)
 
 
 def would_be_proposed(s: KRaft, k: Constants, leader: int, follower: int) -> bool:

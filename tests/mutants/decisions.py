@@ -156,7 +156,7 @@ def of_function(function: Function, changing: Callable[[ast.AST], Iterator[tuple
             twin = copy.deepcopy(tree)
             put(twin, number, other)
             code = compiled(twin, function)
-            if code is None or code.co_code == function.__code__.co_code and code.co_consts == function.__code__.co_consts:
+            if code is None or (code.co_code == function.__code__.co_code and code.co_consts == function.__code__.co_consts):
                 continue
             known[what] += 1
             yield DecisionMutant(function, what if known[what] == 1 else f"{what} ({known[what]})", code)
@@ -214,7 +214,9 @@ def put(tree: ast.AST, number: int, other: ast.AST) -> None:
             if value is target:
                 setattr(parent, field, ast.copy_location(copy.deepcopy(other), target))
             elif isinstance(value, list) and any(item is target for item in value):
-                setattr(parent, field, [ast.copy_location(copy.deepcopy(other), item) if item is target else item for item in value])
+                setattr(
+                    parent, field, [ast.copy_location(copy.deepcopy(other), item) if item is target else item for item in value]
+                )
     ast.fix_missing_locations(tree)
 
 
@@ -338,7 +340,9 @@ def page(found: dict[str, dict[str, str]]) -> str:
         files.setdefault(name.partition(" ")[0], Counter())[word] += 1
     total = sum(files.values(), Counter())
     columns = ("noticed", "lives", "not executed")
-    rows = [f"| {file} | {sum(of.values())} | " + " | ".join(str(of[word]) for word in columns) + " |" for file, of in files.items()]
+    rows = [
+        f"| {file} | {sum(of.values())} | " + " | ".join(str(of[word]) for word in columns) + " |" for file, of in files.items()
+    ]
     rows.append(f"| all | {sum(total.values())} | " + " | ".join(str(total[word]) for word in columns) + " |")
     alive = [f"- {name}" for name, word in words.items() if word == "lives"]
     unseen = dict.fromkeys(name.partition(":")[0] for name, word in words.items() if word == "not executed")
@@ -346,9 +350,9 @@ def page(found: dict[str, dict[str, str]]) -> str:
         [
             "# Mutants of the decisions",
             "",
-            f"`make decision-mutants` changes one thing in a decision, or one argument of a call, and compares with the classes of Kafka",
-            f"{' and '.join(VERSIONS)}. *noticed*: a comparison differs, or cannot be executed. *lives*: all comparisons that execute the function",
-            "agree. *not executed*: no comparison with Kafka's classes executes it.",
+            "`make decision-mutants` changes one thing in a decision, or one argument of a call, and compares with the classes of",
+            f"Kafka {' and '.join(VERSIONS)}. *noticed*: a comparison differs, or cannot be executed. *lives*: all those that",
+            "execute the function agree. *not executed*: no comparison with Kafka's classes executes it.",
             "",
             "| file | mutants | " + " | ".join(columns) + " |",
             "|---|---|---|---|---|",
