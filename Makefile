@@ -18,6 +18,7 @@
 # make soak-operations  runs 500 seeds of a cluster under all operations and the usual faults, some ten minutes of one core
 # make mutants breaks the checker in many ways and shows which test notices each; some ten minutes
 # make spec-mutants  breaks the model in every small way and shows which property notices; half an hour or more, and goes on where it was
+# make decision-mutants  breaks each decision in every small way and shows which comparison with Kafka's classes notices; an hour
 # make bench   side by side with Spin, Rumur (apt-get install spin rumur gcc) and Stateright (cargo), some seven minutes
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
@@ -28,7 +29,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # the tests start hundreds of processes: each would compile every module anew
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: check test long seconds kafka kafka-tests kafka-versions lint fmt golden gallery tested reference docs system fuzz mutants spec-mutants log-mutations log-mutations-replay bench soak soak-operations clean FORCE
+.PHONY: check test long seconds kafka kafka-tests kafka-versions lint fmt golden gallery tested reference docs system fuzz mutants spec-mutants decision-mutants log-mutations log-mutations-replay bench soak soak-operations clean FORCE
 
 check: $(VENV)/.check
 	$(BIN)/kafka-spec check --traces
@@ -152,6 +153,9 @@ soak-operations: $(VENV)/.test
 
 mutants: $(VENV)/.test
 	$(BIN)/python -m tests.mutants --write
+
+decision-mutants: $(VENV)/.kafka $(addprefix $(JARS)/,3.9.1 4.4.0)
+	$(BIN)/python -m tests.mutants.decisions --jars $(JARS)
 
 STATES := 30000
 spec-mutants: $(VENV)/.test

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kafka_spec.conformance.kafka_classes.partition_ours import OurPartition
+from kafka_spec.conformance.kafka_classes.partition_states import Cached, Registered
+from kafka_spec.impl.protocol.kraft_requests import ProposalAnswer
 from kafka_spec.spec.decisions.alter_partition import (
     Reaction,
     answer_to_epochs,
@@ -89,6 +93,7 @@ def test_who_may_be_in_the_isr() -> None:
         (ErrorCode.NEW_LEADER_ELECTED, Reaction.WAIT),
         (ErrorCode.NOT_CONTROLLER, Reaction.RETRY),
         (ErrorCode.STALE_BROKER_EPOCH, Reaction.RETRY),
+        (ErrorCode.UNKNOWN_SERVER_ERROR, Reaction.RETRY),
     ],
 )
 def test_what_the_leader_does_with_an_answer(error: ErrorCode, wanted: Reaction) -> None:
@@ -142,3 +147,37 @@ def test_fetches_truncate_to_the_common_prefix(logs: tuple[list[Written], list[W
         rounds += 1
     assert follower == leader[: len(follower)] and len(follower) == common
     assert rounds <= 7
+
+
+def a_leader_that_proposes(folder: Path) -> OurPartition:
+    """Return a leader whose follower 2 has caught up, so that it proposes it for the ISR."""
+    leader, registered = OurPartition(folder, 1), Registered((0, 1, 2), 0, (0, 1), 0, 0)
+    leader.learn({broker: Cached() for broker in range(3)}, registered)
+    leader.apply(registered)
+    assert leader.fetch(2, 0, 0, 0) == "NONE"
+    assert leader.view().maximal_isr == (0, 1, 2)
+    return leader
+
+
+def test_a_proposal_that_an_answer_lacks_is_sent_again(tmp_path: Path) -> None:
+    """An answer without the partition answers nothing; the proposal stays, and goes with the next request."""
+    leader = a_leader_that_proposes(tmp_path)
+    isr = leader.plane.isr
+    first = isr.next_request(leader.now)
+    isr.take(ProposalAnswer(ErrorCode.NONE), leader.now)
+
+    assert isr.in_flight is None
+    assert isr.next_request(leader.now) == first
+    leader.replicas.close()
+
+
+@pytest.mark.parametrize("error", [ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.STALE_BROKER_EPOCH, ErrorCode.NOT_CONTROLLER])
+def test_a_request_that_is_refused_as_a_whole_is_made_again(error: ErrorCode, tmp_path: Path) -> None:
+    """An error of the whole request says nothing about the proposal: it is made again, under the same epochs."""
+    leader = a_leader_that_proposes(tmp_path)
+    isr = leader.plane.isr
+    first = isr.next_request(leader.now)
+    isr.take(ProposalAnswer(error), leader.now)
+
+    assert isr.next_request(leader.now) == first
+    leader.replicas.close()

@@ -7,7 +7,7 @@ Source: Kafka 4.4 Partition.scala, AlterPartitionManager.java; the set-up is tha
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +41,7 @@ class PartitionClasses:
         self.checkpoints = kafka.implementing(
             "org.apache.kafka.storage.internals.checkpoint.OffsetCheckpoints", {"fetch": lambda *_: self.optional.empty()}
         )
+        self.settings: Mapping[str, Callable[..., Any]] = dict.fromkeys(SETTINGS, self.configured)
         self.listener = self._idle(
             "org.apache.kafka.server.partition.AlterPartitionListener", "markIsrExpand markIsrShrink markFailed"
         )
@@ -61,10 +62,7 @@ class PartitionClasses:
 
     def _log_manager(self, folder: Path) -> Any:
         kafka, named = self.kafka, self.kafka.named
-        configs = kafka.implementing(
-            "org.apache.kafka.metadata.ConfigRepository",
-            {name: self.configured for name in SETTINGS},
-        )
+        configs = kafka.implementing("org.apache.kafka.metadata.ConfigRepository", self.settings)
         manager = named(f"{LOGS}.LogManager")(
             kafka.java_list([named("java.io.File")(str(folder))]),
             kafka.java_list([]),
@@ -89,7 +87,12 @@ class PartitionClasses:
     def operations(self, topic_id: Any, partition: Any) -> Any:
         """Return purgatories in which nothing waits."""
         purgatory = self.kafka.named("org.apache.kafka.server.purgatory.DelayedOperationPurgatory")
-        nothing = {"add": lambda _: None, "advanceClock": lambda _: False, "size": lambda: 0, "close": lambda: None}
+        nothing: dict[str, Callable[..., Any]] = {
+            "add": lambda _: None,
+            "advanceClock": lambda _: False,
+            "size": lambda: 0,
+            "close": lambda: None,
+        }
         timer = self.kafka.implementing("org.apache.kafka.server.util.timer.Timer", nothing)
         waiting = [purgatory(name, timer, 0, 1000, False, False) for name in ("produce", "fetch", "delete", "share")]
         return self.kafka.named("kafka.cluster.DelayedOperations")(self.some(topic_id), partition, *waiting)
@@ -138,7 +141,7 @@ class KafkasPartition:
                 ),
                 "isBrokerFenced": lambda broker: not self.cache[int(broker)].is_unfenced,
                 "isBrokerShuttingDown": lambda broker: self.cache[int(broker)].is_stopping,
-                **{name: self.classes.configured for name in SETTINGS},
+                **self.classes.settings,
             },
         )
 

@@ -72,10 +72,11 @@ class AlterPartitionManager(IsrManager, Generic[Proposal, Request]):
         """Handle the answers to the request on its way."""
         request, self.in_flight = self.in_flight, None
         for partition in () if request is None else request.partitions:
+            if partition not in answers:
+                continue  # it is sent again
             proposed = self.waiting.pop(partition)
-            if partition in answers and self._is_pending(partition, proposed):
-                if self._react(partition, answers[partition], now):
-                    self.waiting[partition] = proposed
+            if self._is_pending(partition, proposed) and self._react(partition, answers[partition], now):
+                self.waiting[partition] = proposed
 
     def _react(self, partition: TopicPartition, answer: AlteredPartition, now: int) -> bool:
         """React to the answer to a proposal; return whether it is proposed again."""

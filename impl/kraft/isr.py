@@ -47,7 +47,7 @@ class KRaftAlterPartitionManager(AlterPartitionManager[ProposedIsr, ProposalRequ
     def take(self, answer: ProposalAnswer, now: int) -> None:
         """Handle the answer to the request on its way."""
         asked = () if self.in_flight is None else self.in_flight.partitions
-        self._take({partition: answer.answer_for(partition) for partition in asked}, now)
+        self._take({partition: one for partition in asked if (one := answer.answer_for(partition)) is not None}, now)
 
     def _request(self, proposals: dict[TopicPartition, ProposedIsr]) -> ProposalRequest:
         return ProposalRequest(self._replicas.number, self._replicas.broker_epoch, proposals)

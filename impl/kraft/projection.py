@@ -172,7 +172,8 @@ class KRaftProjection:
         process, disk = self._process(number), self._disk(number)
         request, answer = network.requests.get(number), network.answers.get(number)
         requests = [] if request is None or self.partition not in request.partitions else [self._request(request)]
-        answers = [self._answer(answer.answer_for(self.partition))] if answer is not None and requests else []
+        answered = answer.answer_for(self.partition) if answer is not None and requests else None
+        answers = [] if answered is None else [self._answer(answered)]
         handled = int(number in network.handled)
         if process is None:
             replica = self._ended(disk)

@@ -113,9 +113,9 @@ class ProposalAnswer:
     error: ErrorCode
     partitions: Mapping[TopicPartition, AlteredPartition] = field(default_factory=dict)
 
-    def answer_for(self, partition: TopicPartition) -> AlteredPartition:
-        """Return the answer to the proposal of a partition."""
-        return self.partitions[partition] if self.error == ErrorCode.NONE else AlteredPartition(self.error)
+    def answer_for(self, partition: TopicPartition) -> AlteredPartition | None:
+        """Return the answer to the proposal of a partition, None if it lacks one."""
+        return self.partitions.get(partition) if self.error == ErrorCode.NONE else AlteredPartition(self.error)
 
 
 @dataclass(frozen=True)
