@@ -189,14 +189,16 @@ class PartitionRuns:
         self.count += 1
         ours = OurPartition(self.folder / f"ours-{self.count}", min_isr)
         self.classes.min_isr = min_isr
-        course = EventPlayer(ours, KafkasPartition(self.classes, self.count))
+        kafkas = KafkasPartition(self.classes, self.count)
+        player = EventPlayer(ours, kafkas)
         try:
             for number, event in enumerate(events, 1):
-                mine, theirs = course.take(event)
+                mine, theirs = player.take(event)
                 if mine != theirs:
                     return EventsOutcome(number, mine, theirs)
         finally:
             ours.replicas.crash()
+            kafkas.delete()
         return EventsOutcome(len(events))
 
     def shrunk(self, events: Sequence[Event], min_isr: int) -> list[Event]:
@@ -212,8 +214,8 @@ class PartitionRuns:
 
 def seen(side: Side, events: Sequence[Event]) -> list[str]:
     """Return what is seen of one side after each event."""
-    course = EventPlayer(side)
-    return [course.take(event)[0] for event in events]
+    player = EventPlayer(side)
+    return [player.take(event)[0] for event in events]
 
 
 def sequences(random: Random, cases: int) -> Iterator[tuple[list[Event], int]]:
@@ -226,15 +228,23 @@ def compare(kafka: Kafka, comparison: Comparison, random: Random, cases: int) ->
     """Compare random sequences; a case is an event."""
     with tempfile.TemporaryDirectory() as name:
         runs = PartitionRuns(kafka, Path(name))
-        for events, min_isr in sequences(random, cases):
-            outcome = runs.run(events, min_isr)
-            for event in events[: outcome.events - bool(outcome.ours)]:
-                comparison.seen[event.kind] += 1
-                comparison.compare("", 0, 0)
-            if outcome.ours:
-                fewer = runs.shrunk(events, min_isr)
-                last = runs.run(fewer, min_isr)
-                comparison.compare(f"min.insync.replicas {min_isr}: {'; '.join(map(str, fewer))}", last.ours, last.kafkas)
+        try:
+            for events, min_isr in sequences(random, cases):
+                compare_one(runs, events, min_isr, comparison)
+        finally:
+            runs.classes.close()
+
+
+def compare_one(runs: PartitionRuns, events: Sequence[Event], min_isr: int, comparison: Comparison) -> None:
+    """Compare one sequence; the first difference is shown in a shorter one."""
+    outcome = runs.run(events, min_isr)
+    for event in events[: outcome.events - bool(outcome.ours)]:
+        comparison.seen[event.kind] += 1
+        comparison.compare("", 0, 0)
+    if outcome.ours:
+        fewer = runs.shrunk(events, min_isr)
+        last = runs.run(fewer, min_isr)
+        comparison.compare(f"min.insync.replicas {min_isr}: {'; '.join(map(str, fewer))}", last.ours, last.kafkas)
 
 
 SUBJECT = Subject(

@@ -58,6 +58,7 @@ class PartitionClasses:
         """Return the settings of a topic."""
         found = self.kafka.named("java.util.Properties")()
         found.setProperty("min.insync.replicas", str(self.min_isr))
+        found.setProperty("segment.index.bytes", "4096")  # each partition maps its indices
         return found
 
     def _log_manager(self, folder: Path) -> Any:
@@ -83,6 +84,10 @@ class PartitionClasses:
         )
         manager.startup(named("java.util.HashSet")())
         return manager
+
+    def close(self) -> None:
+        """Close the logs."""
+        self.logs.shutdown()
 
     def operations(self, topic_id: Any, partition: Any) -> Any:
         """Return purgatories in which nothing waits."""
@@ -226,6 +231,10 @@ class KafkasPartition:
         members = self.kafka.java_list([kind().setBrokerId(broker).setBrokerEpoch(0) for broker in isr])
         answered = self.kafka.named("org.apache.kafka.metadata.LeaderAndIsr")
         future.complete(answered(0, leader_epoch, self.classes.recovered, members, partition_epoch))
+
+    def delete(self) -> None:
+        """Delete the partition and its log."""
+        self.partition.delete()
 
     # What it is
 

@@ -19,6 +19,7 @@ import copy
 import importlib
 import inspect
 import json
+import os
 import pkgutil
 import signal
 import subprocess
@@ -276,6 +277,8 @@ def notices(subject: Subject, kafka: Any, cases: int, seconds: float) -> str:
     except Noticed as how:
         return str(how) or "differs"
     except Exception as error:
+        if "OutOfMemory" in type(error).__name__:
+            raise SystemExit(f"{subject.name} leaves Java no memory, so nothing can be said of the mutants that follow") from error
         return type(error).__name__
     finally:
         signal.alarm(0)
@@ -394,7 +397,8 @@ def main() -> int:
     if options.fates:
         (version,) = options.kafka
         json.dump(fates(version, options.jars, options.cases, wanted), sys.stdout)
-        return 0
+        sys.stdout.flush()
+        os._exit(0)  # threads of Kafka's controller would keep the process
     by_version = {version: in_process(version, options) for version in options.kafka}
     found = {mutant.name: {version: of[mutant.name] for version, of in by_version.items()} for mutant in wanted}
     text = page(found)
