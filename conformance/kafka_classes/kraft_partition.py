@@ -129,9 +129,9 @@ class EventPlayer:
     def _fetch(self, broker: int, behind: int, leader_epoch: int, broker_epoch: int, *_: int) -> list[str]:
         view, number = self.sides[0].view(), 1 + broker % 3
         offset = max(0, view.log_end - (behind % 3 if behind < 60 else -1))
-        wrong = {61: -1, 62: 1, 63: 2}
-        epoch = view.leader_epoch + wrong.get(leader_epoch, 0)
-        registered = self.cache[number].epoch + wrong.get(broker_epoch, 0)
+        wrong = {13: -1, 14: 1, 15: 2}
+        epoch = view.leader_epoch + wrong.get(leader_epoch % 16, 0)
+        registered = self.cache[number].epoch + wrong.get(broker_epoch % 16, 0)
         return [side.fetch(number, offset, epoch, registered) for side in self.sides]
 
     def _wait(self, milliseconds: int, *_: int) -> None:
@@ -160,8 +160,8 @@ class EventPlayer:
             return
         (proposal,) = sent
         name = "NONE" if how % 3 else ERRORS[error % len(ERRORS)]
-        leader_epoch = proposal.leader_epoch + (epochs == 63)
-        partition_epoch = proposal.partition_epoch + (epochs - 60 if epochs > 60 else 1)
+        leader_epoch = proposal.leader_epoch + (epochs % 16 == 15)
+        partition_epoch = proposal.partition_epoch + {12: -1, 13: 0, 14: 2}.get(epochs % 16, 1)
         isr = tuple(broker for broker, _epoch in proposal.members)
         for side in self.sides:
             side.answer(name, leader_epoch, partition_epoch, isr)
