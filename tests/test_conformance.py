@@ -298,6 +298,8 @@ MUTATIONS = {
     "reassignment": "from kafka_spec.impl.zookeeper.controller import reassignment_rows as ours\n"
     "ours.leader_has_to_move = lambda *_: False",
     "kraft-changes": f"{DECIDED}'last_known_acceptable': Checked.NO}}}}",
+    "kraft-partition": "from kafka_spec.impl.kraft import data_plane as ours\nours.fetch_is_stale = lambda *_: False",
+    "kraft-proposals": "from kafka_spec.impl.kraft import proposals as ours\nours.is_eligible = lambda *_: True",
     "kraft-records": "from dataclasses import replace\nfrom kafka_spec.impl.kraft.record_schemas import SCHEMAS\n"
     "SCHEMAS[2] = replace(SCHEMAS[2], fields=SCHEMAS[2].fields[::-1])",
     "kraft-requests": f"{DECIDED}'bar_ineligible': Checked.NO}}}}",

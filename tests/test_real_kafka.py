@@ -29,7 +29,7 @@ from kafka_spec.impl.zookeeper.coordination.memory import Ensemble
 from kafka_spec.spec.zookeeper.eras import ERA_2_8
 
 VERSION = "2.8.2"
-HAS_JARS = all((ROOT / jars.FOLDER / jars.BROKERS.get(version, version)).is_dir() for version in (*ON_ZOOKEEPER, *ON_KRAFT))
+HAS_JARS = all((ROOT / jars.FOLDER / version).is_dir() for version in (*ON_ZOOKEEPER, *ON_KRAFT))
 P = TopicPartition("orders", 0)
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 CONTROLLER = "org.apache.kafka.controller"
 MESSAGE = "org.apache.kafka.common.message"
+TOPIC = "t"
 
 
 def read(kafka: Kafka, held: Any) -> KRaftPartition:

@@ -12,12 +12,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from kafka_spec.conformance.kafka_classes.java import EXCEPTION
-from kafka_spec.conformance.kafka_classes.kraft_controller_classes import CONTROLLER, MESSAGE, ControllerClasses, read
+from kafka_spec.conformance.kafka_classes.kraft_controller_classes import CONTROLLER, MESSAGE, TOPIC, ControllerClasses, read
 from kafka_spec.conformance.kafka_classes.kraft_ours import NO_PARTITION, KRaftView
 from kafka_spec.spec.kraft.machines import BrokerState
 from kafka_spec.spec.language.domain import NONE
 
-TOPIC = "t"
 TIMEOUT = 9_000_000_000
 """A session's end in nanoseconds."""
 

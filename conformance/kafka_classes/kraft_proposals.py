@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from kafka_spec.conformance.kafka_classes.comparison import Comparison, Subject
-from kafka_spec.conformance.kafka_classes.kraft_controller_classes import ControllerClasses
-from kafka_spec.conformance.kafka_classes.kraft_kafkas import TOPIC, KafkasKRaft
+from kafka_spec.conformance.kafka_classes.kraft_controller_classes import TOPIC, ControllerClasses
 from kafka_spec.conformance.kafka_classes.kraft_ours import VERSIONS, executable
 from kafka_spec.impl.kraft.image import ClusterImage, RegisteredBroker, RegisteredPartition
 from kafka_spec.impl.kraft.proposals import answer_to_proposal, answer_to_request
@@ -120,6 +119,8 @@ class KafkasAnswers:
     """Kafka's controller with brokers in these states."""
 
     def __init__(self, kafka: Kafka) -> None:
+        from kafka_spec.conformance.kafka_classes.kraft_kafkas import KafkasKRaft  # needs Java
+
         self.classes = ControllerClasses(kafka)
         self.controller = KafkasKRaft(self.classes, len(STATES), 1, unclean=False, elr=False)
         self.controller.topic_ids.append(kafka.named("org.apache.kafka.common.Uuid")(9, 9))

@@ -385,7 +385,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jars", type=Path, default=Path(".kafka"))
     parser.add_argument("--kafka", nargs="+", default=VERSIONS)
-    parser.add_argument("--cases", type=int, default=40)
+    parser.add_argument("--cases", type=int, default=60)
     parser.add_argument("--only", default="", help="mutants whose name has this in it")
     parser.add_argument("--list", action="store_true", help="only list the mutants")
     parser.add_argument("--fates", action="store_true", help="write the fates with one version to stdout")
