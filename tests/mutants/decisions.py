@@ -2,11 +2,12 @@
 
     python -m tests.mutants.decisions --jars .kafka                  3.9.1 and 4.4.0, an hour on one core
     python -m tests.mutants.decisions --jars .kafka --only log.py    of one file
+    python -m tests.mutants.decisions --jars .kafka --callers        those of functions that call decisions, too; two hours
     python -m tests.mutants.decisions --list                         the mutants, without running them
 
-A mutant is a function of spec/decisions with one comparison, operator, number or condition changed, or a function of impl/ or of
-spec/ that calls one with an argument taken for another. Its code is exchanged in this process, where Kafka's classes run too. The
-subjects of `kafka-spec conformance` that execute the function are compared until the first difference.
+A mutant is a function of spec/decisions with one comparison, operator, number or condition changed, or with `--callers` a function
+of impl/ or of spec/kraft that calls one with an argument taken for another. Its code is exchanged in this process, where Kafka's
+classes run too. The subjects of `kafka-spec conformance` that execute the function are compared until the first difference.
 
 What was found is in DECISIONS.md. A mutant that lives decides as Kafka does in every case that was compared.
 """
@@ -136,12 +137,12 @@ def called_by(function: Function) -> dict[str, Any]:
     return found
 
 
-def mutants() -> Iterator[DecisionMutant]:
+def mutants(with_callers: bool) -> Iterator[DecisionMutant]:
     """Yield all mutants: of decisions everything that can be changed, of their callers the arguments."""
     those = decisions()
     for function in those:
         yield from of_function(function, changes)
-    for function in callers(those):
+    for function in callers(those) if with_callers else ():
         called = {name for name, value in called_by(function).items() if value in those}
         yield from of_function(function, lambda node, called=called: other_arguments(node, called))  # type: ignore[misc]
 
@@ -330,6 +331,7 @@ def in_process(version: str, options: argparse.Namespace) -> dict[str, str]:
     """Return the fates with one version of Kafka, whose classes need a process of their own."""
     command = [sys.executable, "-m", "tests.mutants.decisions", "--kafka", version, "--jars", str(options.jars), "--fates"]
     command += ["--cases", str(options.cases), *(("--only", options.only) if options.only else ())]
+    command += ["--callers"] * options.callers
     run = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     found: dict[str, str] = json.loads(run.stdout)
     return found
@@ -353,8 +355,8 @@ def page(found: dict[str, dict[str, str]]) -> str:
         [
             "# Mutants of the decisions",
             "",
-            "`make decision-mutants` changes one thing in a decision, or one argument of a call, and compares with the classes of",
-            f"Kafka {' and '.join(VERSIONS)}. *noticed*: a comparison differs, or cannot be executed. *lives*: all those that",
+            "`make decision-mutants` changes one thing in a decision, and compares with the classes of Kafka",
+            f"{' and '.join(VERSIONS)}. *noticed*: a comparison differs, or cannot be executed. *lives*: all those that",
             "execute the function agree. *not executed*: no comparison with Kafka's classes executes it.",
             "",
             "| file | mutants | " + " | ".join(columns) + " |",
@@ -387,10 +389,11 @@ def main() -> int:
     parser.add_argument("--kafka", nargs="+", default=VERSIONS)
     parser.add_argument("--cases", type=int, default=60)
     parser.add_argument("--only", default="", help="mutants whose name has this in it")
+    parser.add_argument("--callers", action="store_true", help="also functions that call decisions")
     parser.add_argument("--list", action="store_true", help="only list the mutants")
     parser.add_argument("--fates", action="store_true", help="write the fates with one version to stdout")
     options = parser.parse_args()
-    wanted = [mutant for mutant in mutants() if options.only in mutant.name]
+    wanted = [mutant for mutant in mutants(options.callers) if options.only in mutant.name]
     if options.list:
         sys.stdout.write("".join(f"{mutant.name}\n" for mutant in wanted))
         return 0
@@ -402,7 +405,7 @@ def main() -> int:
     by_version = {version: in_process(version, options) for version in options.kafka}
     found = {mutant.name: {version: of[mutant.name] for version, of in by_version.items()} for mutant in wanted}
     text = page(found)
-    if not options.only:
+    if not options.only and not options.callers:
         PAGE.write_text(text, encoding="utf-8")
     sys.stdout.write(text)
     return 0
