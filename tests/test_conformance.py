@@ -11,6 +11,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -21,7 +22,7 @@ import pytest
 from conftest import ROOT
 
 from kafka_spec.conformance.kafka_classes import jars, report
-from kafka_spec.conformance.kafka_classes.comparison import Chosen, Comparison, Subject, SubjectResult, run_subject
+from kafka_spec.conformance.kafka_classes.comparison import Chosen, Comparison, Subject, SubjectResult, run_subject, shortened
 from kafka_spec.conformance.kafka_classes.controller_ours import run_ours
 from kafka_spec.conformance.kafka_classes.controller_scenarios import EPOCH, PartitionSetup, Scenario
 from kafka_spec.conformance.kafka_classes.event_scenarios import (
@@ -83,6 +84,20 @@ def test_a_subject_has_its_own_random_inputs() -> None:
         run_subject(subject, KAFKA, 7, 1, lambda: 0.0)
     assert drawn[:2] == drawn[:1:-1]
     assert drawn[0] != drawn[1]
+
+
+def test_a_sequence_is_shortened() -> None:
+    """What is left shows a difference, and no step of it can be left out but those that are kept."""
+
+    def shows(steps: Sequence[int]) -> int:
+        """A 3 behind two even numbers shows one."""
+        return next(
+            (place for place, step in enumerate(steps, 1) if step == 3 and sum(one % 2 == 0 for one in steps[:place]) > 1), 0
+        )
+
+    assert shortened([1, 2, 3, 4, 6, 5, 3, 8, 3], shows) == [2, 4, 3]
+    assert shortened([1, 2, 3, 4, 6, 5, 3, 8, 3], shows, kept=1) == [1, 2, 4, 3]
+    assert shortened([1, 2, 3], shows) == []
 
 
 def test_reports_tell_every_failure() -> None:

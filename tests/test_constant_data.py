@@ -232,6 +232,60 @@ def test_a_constant_that_changes_is_read_anew() -> None:
     assert after.digest == before.digest
 
 
+class Pair(NamedTuple):
+    """A pair that prints without its second number."""
+
+    first: int
+    second: int
+
+    def __repr__(self) -> str:
+        return f"Pair({self.first})"
+
+
+PAIRS = [Pair(1, 2)]
+
+
+def takes_the_second(s: Walk) -> None:
+    """Note the second number of the first pair."""
+    s.last = PAIRS[0].second
+
+
+def test_constants_are_told_apart_by_what_they_hold() -> None:
+    """A constant that changes counts as it is now, even if it prints as before."""
+    spec = Spec("pairs", "a pair", Walk, (Rule("Act", "world", "it counts", "", (takes_the_second,)),), final=anywhere)
+    before = embedded.explore(spec, {"walkers": 1}, everything=True)
+    PAIRS[0] = Pair(1, 3)
+    try:
+        ours, theirs = (engine.explore(spec, {"walkers": 1}, everything=True) for engine in (embedded, oracle))
+    finally:
+        PAIRS[0] = Pair(1, 2)
+
+    assert ours.digest == theirs.digest != before.digest
+
+
+def has_room(s: Walk, walker: int) -> bool:
+    """Another station is next on the first map."""
+    return len(NEXT[0][s.at[walker]])  # type: ignore[return-value]
+
+
+def has_none(s: Walk, walker: int) -> bool:
+    """No other station is."""
+    return not len(NEXT[0][s.at[walker]])
+
+
+def test_a_length_may_stand_alone(tmp_path: Path) -> None:
+    """`return len(...)` and `not len(...)` of a constant mean the same in plain Python, compiled code and TLA+."""
+    rules = (
+        Rule("Walk", "{walker}", "{walker} walks to {to}", "", (walk,), {**WHO, "to": STATION}, (has_room,)),
+        Rule("FlyHome", "{walker}", "{walker} flies", "", (fly_home,), WHO, (has_none,)),
+    )
+    spec = Spec("lengths", "how many are next", Walk, rules, more_bounds=(MAP,), final=anywhere)
+    ours, theirs = (engine.explore(spec, MAPS[0], everything=True) for engine in (embedded, oracle))
+
+    assert (ours.distinct, ours.digest) == (theirs.distinct, theirs.digest)
+    agree(spec, MAPS[0], tmp_path)
+
+
 def test_a_table_of_numbers_is_a_tuple_in_tla() -> None:
     """The exported module says the numbers where they are looked up."""
     text = spec_files(WALKS, "Exported")["Exported.tla"]
@@ -281,7 +335,8 @@ REFUSED = {
     "too many": (("s.x = MANY[a]",), "MANY holds more than 4096 numbers"),
     "nothing there": (("s.x = ROW[2]",), "ROW[2] has no value; the constant has nothing at 2"),
     "no such field": (("s.x = POINT.z",), "POINT has no field z"),
-    "a method": (("s.x = ROW.count(a)",), "methods do not compile"),
+    "a method": (("s.x = ROW.count(a)",), "ROW.count(a) cannot be called here; a constant has items, len() and `in`"),
+    "a default of a dictionary": (("s.x = FINES.get(a, 0)",), "FINES.get(a, 0) cannot be called here; a constant has items"),
     "a method of a dictionary": (("for x in FINES.pop():", "    s.x = x"), "FINES.pop() cannot be called here; items(), keys()"),
     "pairs of one": (("for x, y in ROW:", "    s.x = x"), "2 names for 1"),
     "a part that is given a value": (("for x in DEEP:", "    x = 1"), "x stands for a part of a constant in this loop"),

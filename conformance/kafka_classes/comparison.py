@@ -7,11 +7,12 @@ a subject without a case, and a chosen difference that no case shows: the list w
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
+Step = TypeVar("Step")
 SHOWN = 5
 """The number of differences of a subject that a report shows."""
 
@@ -99,6 +100,19 @@ class SubjectResult:
             found.append(f"{self.comparison.different:,} differences")
         found += [f"the chosen difference {name!r} was not met, or is not listed" for name in self.stale]
         return found
+
+
+def shortened(steps: Sequence[Step], shows: Callable[[Sequence[Step]], int], kept: int = 0) -> list[Step]:
+    """Return a sequence that still shows a difference, of which no step can be left out; the first `kept` ones stay.
+
+    `shows` returns after how many steps a sequence shows a difference, 0 if it shows none.
+    """
+    left = list(steps[: shows(steps)])
+    for place in reversed(range(kept, len(left) - 1)):
+        fewer = [*left[:place], *left[place + 1 :]]
+        if length := shows(fewer):
+            left = fewer[:length]
+    return left
 
 
 def run_subject(subject: Subject, kafka: Any, seed: int, cases: int, clock: Callable[[], float]) -> SubjectResult:

@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Protocol
 
-from kafka_spec.conformance.kafka_classes.comparison import Comparison, Subject
+from kafka_spec.conformance.kafka_classes.comparison import Comparison, Subject, shortened
 from kafka_spec.conformance.kafka_classes.partition_kafkas import KafkasPartition, PartitionClasses
 from kafka_spec.conformance.kafka_classes.partition_ours import OurPartition
 from kafka_spec.conformance.kafka_classes.partition_states import LAG, Cached, LeaderView, Registered
@@ -202,14 +202,13 @@ class PartitionRuns:
         return EventsOutcome(len(events))
 
     def shrunk(self, events: Sequence[Event], min_isr: int) -> list[Event]:
-        """Return a sequence that still shows a difference, of which no event can be left out."""
-        left = list(events[: self.run(events, min_isr).events])
-        for place in reversed(range(1, len(left) - 1)):
-            fewer = [*left[:place], *left[place + 1 :]]
-            found = self.run(fewer, min_isr)
-            if found.ours:
-                left = fewer[: found.events]
-        return left
+        """Return a shorter sequence that still shows a difference; the partition is registered first."""
+
+        def shows(events: Sequence[Event]) -> int:
+            found = self.run(events, min_isr)
+            return found.events if found.ours else 0
+
+        return shortened(events, shows, kept=1)
 
 
 def seen(side: Side, events: Sequence[Event]) -> list[str]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
-from kafka_spec.conformance.kafka_classes.comparison import Chosen, Comparison, Subject
+from kafka_spec.conformance.kafka_classes.comparison import Chosen, Comparison, Subject, shortened
 from kafka_spec.conformance.kafka_classes.java import Kafka
 from kafka_spec.conformance.kafka_classes.kraft_controller_classes import ControllerClasses
 from kafka_spec.conformance.kafka_classes.kraft_kafkas import KafkasKRaft
@@ -125,14 +125,13 @@ def run(classes: ControllerClasses, setting: Setting, steps: Sequence[RequestSte
 
 
 def shrunk(classes: ControllerClasses, setting: Setting, steps: Sequence[RequestStep]) -> list[RequestStep]:
-    """Return a shorter sequence that still shows a difference: no step of it can be left out."""
-    left = list(steps[: run(classes, setting, steps, _Ignored()).at + 1])
-    for place in reversed(range(len(left) - 1)):
-        fewer = [*left[:place], *left[place + 1 :]]
-        found = run(classes, setting, fewer, _Ignored())
-        if found.at != NONE and found.chosen is None:
-            left = fewer[: found.at + 1]
-    return left
+    """Return a shorter sequence that still shows a difference."""
+
+    def shows(steps: Sequence[RequestStep]) -> int:
+        found = run(classes, setting, steps, _Ignored())
+        return found.at + 1 if found.at != NONE and found.chosen is None else 0
+
+    return shortened(steps, shows)
 
 
 class _Ignored(dict[str, int]):

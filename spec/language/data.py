@@ -27,9 +27,9 @@ Refuse = Callable[[ast.AST, str], NoReturn]
 
 @dataclass(frozen=True)
 class Held:
-    """What a constant held when a function was read; equal to another if it holds the same in the same order."""
+    """What a constant held when a function was read: containers and numbers in order, their classes, and names of fields."""
 
-    text: str
+    content: Any
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def meaning_in(function: Function, local: Callable[[], set[str]]) -> Meaning:
 
 def snapshot(value: Any) -> Held | None:
     """Return what a constant holds, if it is data."""
-    return Held(repr(value)) if isinstance(value, CONTAINERS) else None
+    return Held(_content(value)) if isinstance(value, CONTAINERS) else None
 
 
 def checked(value: Any, node: ast.AST, refuse: Refuse) -> Any:
@@ -158,6 +158,13 @@ def checked(value: Any, node: ast.AST, refuse: Refuse) -> Any:
         if numbers > LARGEST_TABLE:
             refuse(node, f"{name} holds more than {LARGEST_TABLE} numbers")
     return value
+
+
+def _content(value: Any) -> Any:
+    if not isinstance(value, CONTAINERS):
+        return type(value), value
+    parts = tuple(map(_content, value.items() if isinstance(value, dict) else value))
+    return type(value), getattr(value, "_fields", ()), parts
 
 
 def _leaves(value: Any, depth: int) -> Iterator[Any]:

@@ -24,12 +24,12 @@ class ExpressionReader:
 
     def whole(self, node: ast.expr, known: set[str]) -> tree.Expression:
         """Read an expression that may be a call as a whole, which may move items."""
-        match node:
-            case ast.Call():
-                return self.calls.read(node, known, whole=True)
-            case ast.UnaryOp(op=ast.Not(), operand=ast.Call() as call):
-                return tree.Not(self.calls.read(call, known, whole=True), line=node.lineno)
-        return self.value(node, known)
+        negated = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+        call = node.operand if isinstance(node, ast.UnaryOp) and negated else node
+        if not isinstance(call, ast.Call) or self.lookup(call, known) is not None:
+            return self.value(node, known)
+        read = self.calls.read(call, known, whole=True)
+        return tree.Not(read, line=node.lineno) if negated else read
 
     def values(self, nodes: list[ast.expr], known: set[str]) -> tuple[tree.Expression, ...]:
         """Read expressions one after the other."""
@@ -97,6 +97,12 @@ class ExpressionReader:
             case ast.Call(func=ast.Name(id="len"), args=[of], keywords=[]) if self.reading.means("len", len):
                 if (data := self.data.read(of)) is not None and not data.is_number():
                     return self.table(node, data.made(len), known)
+            case ast.Call(func=ast.Attribute(value=of)) if self.data.read(of) is not None:
+                self.reading.refuse(
+                    node,
+                    f"{ast.unparse(node)} cannot be called here; a constant has items, len() and `in`, and is looped over; "
+                    "a dictionary is also looped over by items(), keys() and values()",
+                )
             case ast.Compare(left=left, ops=[ast.In()], comparators=[of]) if (data := self.data.read(of)) is not None:
                 parts = left.elts if isinstance(left, ast.Tuple) else [left]
                 data = self.data.elements(of, data, len(parts))
