@@ -1,7 +1,7 @@
 """Which tests are slow, and which of them `make test` leaves to `make long`: decided by measured times, not by marks.
 
-`make seconds` measures all tests and writes tests/golden/seconds.toml. A test of a second or more runs under one hash seed only.
-The cases of one test share some seconds in `make test`; those beyond them are long.
+`make seconds` measures all tests and writes tests/golden/seconds.toml. A test of half a second or more runs under one hash seed
+only. The cases of one test share some seconds in `make test`; those beyond them are long.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from typing import Any, Protocol
 from zlib import crc32
 
 FILE = Path(__file__).parent / "golden" / "seconds.toml"
-HEAD = "# Written by `make seconds`: the seconds of each test that takes one or more, as powers of two.\n"
+HEAD = "# Written by `make seconds`: the seconds of each test that takes half a second or more, as powers of two.\n"
+LEAST = 0.5
+"""The seconds from which a test is slow."""
 SHARE = 5
 """The seconds that the cases of one test share in `make test`, unless its mark `share` says otherwise."""
 
@@ -43,7 +45,7 @@ class Report(Protocol):
     duration: float
 
 
-def measured() -> dict[str, int]:
+def measured() -> dict[str, float]:
     """Return the seconds of each slow test."""
     return tomllib.loads(FILE.read_text(encoding="utf-8"))
 
@@ -57,7 +59,8 @@ def mark(tests: Iterable[Test]) -> None:
             test.add_marker("slow")
     for of_one in cases.values():
         share = of_one[0].get_closest_marker("share")
-        short = {test.nodeid: seconds.get(test.nodeid, 0) for test in of_one if not test.get_closest_marker("long")}
+        whole = {name: int(spent) for name, spent in seconds.items()}
+        short = {test.nodeid: whole.get(test.nodeid, 0) for test in of_one if not test.get_closest_marker("long")}
         kept = kept_cases(short, share.args[0] if share else SHARE)
         for test in of_one:
             if test.nodeid not in kept:
@@ -87,5 +90,5 @@ def write(reports: Sequence[Report]) -> None:
         if report.nodeid in ended:
             ran[report.nodeid] += report.duration
     known = {name: seconds for name, seconds in measured().items() if name not in ran}
-    known |= {name: 2 ** round(math.log2(seconds)) for name, seconds in ran.items() if seconds >= 1}
+    known |= {name: 2 ** round(math.log2(seconds)) for name, seconds in ran.items() if seconds >= LEAST}
     FILE.write_text(HEAD + "".join(f"{json.dumps(name)} = {known[name]}\n" for name in sorted(known)), encoding="utf-8")

@@ -60,7 +60,7 @@ def recorded() -> dict[str, Any]:
     return its
 
 
-@pytest.mark.share(60)
+@pytest.mark.share(20)
 @pytest.mark.parametrize("mutant", SAMPLE, ids=lambda mutant: mutant.name)
 def test_recorded_answers_notice(mutant: DecisionMutant, recorded: dict[str, Any]) -> None:
     """What Kafka's classes answered, as recorded, differs from what a broken decision answers."""

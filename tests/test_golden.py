@@ -53,7 +53,7 @@ def test_counterexample(version: str, bounds: str, claim: str, golden: Golden) -
     assert traces.from_json(trace.to_json()) == trace
 
 
-@pytest.mark.share(30)
+@pytest.mark.share(20)
 @pytest.mark.parametrize("name", CONTROL)
 def test_control_story(name: str, golden: Golden) -> None:
     """The shortest counterexample of each bug of the control plane, at the bounds that show it, reads as it did."""

@@ -13,7 +13,7 @@ from tests.recorded_answers import FILE, VERSIONS, changes, our_answers
 RECORDED = json.loads(FILE.read_text(encoding="utf-8"))
 
 
-@pytest.mark.share(30)
+@pytest.mark.share(20)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_we_decide_as_kafka_did(version: str) -> None:
     """Each recorded change, reassignment, proposal of a leader, and sequence of events on a broker ends as it did in Kafka."""

@@ -146,7 +146,7 @@ def check(era: str, values: Mapping[str, int], record: Record, rules: tuple[str,
     record("replayed", (era, sum(result.edges.values()), result.states, result.refused))
 
 
-@pytest.mark.share(40)
+@pytest.mark.share(25)
 @pytest.mark.parametrize(("era", "family"), CASES)
 def test_every_edge_agrees(era: str, family: str, record_property: Record) -> None:
     """Each state can be loaded and read back, and each edge leads the implementation to the model's target state."""
