@@ -303,6 +303,8 @@ DECIDED = (
     "ours.DECISIONS = {'4.4.0': {**ours.DECISIONS['4.4.0'], "
 )
 """The beginning of a mistake that decides something otherwise than Kafka 4.4.0 does."""
+OF_QUORUM = "from kafka_spec.conformance.kafka_classes import raft_walks as ours\nours.ERAS = dict.fromkeys(ours.ERAS"
+"""The beginning of a mistake that compares another model of the quorum."""
 MUTATIONS = {
     "predecessors": "from kafka_spec.spec.vocabulary.table import Machine\nMachine.legal_pairs = frozenset()",
     "elections": "from kafka_spec.spec.decisions import election\nelection.elect_preferred = election.elect_reassigned",
@@ -323,6 +325,8 @@ MUTATIONS = {
     "kraft-requests cancel": f"{DECIDED}'emptied_isr': EmptiedIsr.REFUSED}}}}",
     "kraft-requests completion": f"{DECIDED}'reassignment_completion': ReassignmentCompletion.ALL_IN_ISR}}}}",
     "kraft-requests create_topic": f"{DECIDED}'new_isr_active': Checked.NO}}}}",
+    "quorum": f"{OF_QUORUM}, 'quorum/KAFKA-10527')",
+    "quorum voters": f"{OF_QUORUM}, 'quorum/fixed')",
     "kraft-requests delete_topic": "from kafka_spec.conformance.kafka_classes.kraft_ours import OurKRaft as ours\n"
     "ours.delete_topic = lambda _: 'NONE'",
 }

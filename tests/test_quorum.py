@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from random import Random
 
 import pytest
 from conftest import ROOT
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from kafka_spec import MODELS
+from kafka_spec import MODELS, trace_of
+from kafka_spec.conformance.kafka_classes.raft_steps import STEPS
+from kafka_spec.conformance.kafka_classes.raft_walks import ERAS, TWO_HISTORIES, ModelWalk, WalkSetting, at_random
 from kafka_spec.model_check.check import check
 from kafka_spec.model_check.exploration import Exploration
 from kafka_spec.spec.decisions.quorum import is_majority, is_up_to_date, vote_is_granted
@@ -60,6 +63,34 @@ def test_skipped_voters_lead_to_two_histories(bounds: dict[str, int], claim: str
     """A node that skips the voters below its old end makes two histories, with pre-votes too; an epoch has two leaders."""
     result = searched("voters-skipped-after-truncation", "two_removals", claim, **bounds)
     assert result.findings[claim].states == states
+
+
+@pytest.mark.parametrize("pre_votes", TWO_HISTORIES)
+def test_the_path_that_kafka_takes_is_the_shortest(pre_votes: int) -> None:
+    """The comparison with KafkaRaftClient takes the path to two histories that the search finds."""
+    found = searched("voters-skipped-after-truncation", "two_removals", "ListenersAgree", pre_votes=pre_votes)
+    steps = [step.action for step in trace_of(found, "ListenersAgree").steps]
+    assert TWO_HISTORIES[pre_votes] == "; ".join(
+        f"{one.rule}({', '.join(str(value) for _, value in one.binding)})" for one in steps
+    )
+
+
+def test_every_rule_has_a_step_with_kafkas_clients() -> None:
+    """Each rule that a random walk may take is done by Kafka's clients; a walk takes no lossy crash."""
+    rules = {rule.name for model in ERAS.values() for rule in MODELS[model].rules}
+    assert rules - set(STEPS) == {"Flush", "LossyCrash"}
+
+
+@settings(deadline=None, max_examples=10)
+@given(some.randoms(use_true_random=False), some.sampled_from((0, 1)))
+def test_random_walks_are_walks_of_the_model(random: Random, pre_votes: int) -> None:
+    """Each step of a walk is possible where it is taken, and what follows at once does."""
+    model = WalkSetting("quorum/era_4_3", 1, 1, pre_votes).interpreter()
+    walk = ModelWalk(model)
+    for step in at_random(model, random):
+        assert step in walk.steps()
+        walk.take(step)
+    assert walk.state.nodes[0].epoch > 0
 
 
 def test_one_skipped_change_does_no_harm() -> None:

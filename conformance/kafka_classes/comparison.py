@@ -48,6 +48,11 @@ class Comparison:
     seen: Counter[str] = field(default_factory=Counter)
     """How often each row, or other part of the subject that is worth counting, was met."""
 
+    @property
+    def is_full(self) -> bool:
+        """Whether a further difference is counted, and not shown."""
+        return len(self.differences) >= SHOWN
+
     def compare(self, case: object, ours: Any, kafkas: Any, chosen: str | None = None) -> None:
         """Compare two results of one case. `chosen` names the chosen difference that explains one here, if they differ."""
         self.cases += 1
@@ -57,7 +62,7 @@ class Comparison:
             self.chosen[chosen] += 1
             return
         self.different += 1
-        if len(self.differences) < SHOWN:
+        if not self.is_full:
             self.differences.append(Difference(str(case), str(ours), str(kafkas)))
 
 

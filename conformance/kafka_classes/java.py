@@ -87,6 +87,13 @@ class Kafka:
         return found.newInstance([])
 
     @functools.cache  # noqa: B019
+    def constructor(self, name: str, count: int) -> Callable[..., Any]:
+        """Return the constructor with so many arguments, which need not be public; numbers are passed boxed."""
+        (found,) = (one for one in self._load(name).getDeclaredConstructors() if one.getParameterCount() == count)
+        found.setAccessible(True)
+        return lambda *arguments: found.newInstance(list(arguments))
+
+    @functools.cache  # noqa: B019
     def _load(self, name: str) -> Any:
         return jpype.JClass("java.lang.Class").forName(name)
 

@@ -202,7 +202,7 @@ def compare(kafka: Kafka, comparison: Comparison, random: Random, cases: int) ->
         if outcome.chosen is not None:
             comparison.compare(setting, outcome.ours, outcome.kafkas, outcome.chosen)
         elif outcome.at != NONE:
-            fewer = shrunk(classes, setting, steps)
+            fewer = list(steps) if comparison.is_full else shrunk(classes, setting, steps)
             last = run(classes, setting, fewer, _Ignored())
             comparison.compare(f"{setting}: {'; '.join(map(str, fewer))}", last.ours, last.kafkas)
 

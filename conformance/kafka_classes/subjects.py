@@ -18,6 +18,7 @@ from kafka_spec.conformance.kafka_classes import (
     kraft_states,
     logs,
     predecessors,
+    raft_walks,
     state_machines,
     znodes,
 )
@@ -43,6 +44,7 @@ SUBJECTS: dict[str, Subject] = {
         kraft_requests.SUBJECT,
         kraft_states.SUBJECT,
         kraft_partition.SUBJECT,
+        raft_walks.SUBJECT,
         kraft_records.SUBJECT,
     )
 }

@@ -21,6 +21,10 @@ ABSTRACTIONS = (
         "a process that ends starts again in the same step",
         "a node that is down is one that nobody hears from; what it sent before is lost, but for one fetch that is delayed",
     ),
+    Abstraction(
+        "an only voter that has resigned may stand in the next epoch",
+        "Kafka's does so when its process starts; one that runs leaves its epoch first; the model has more behaviours",
+    ),
     Abstraction("time is not modelled: every timer may end at any time", "bounds limit the epochs, and the resignations"),
     Abstraction(
         "a leader appends the first batch of its epoch in the step in which it wins",
@@ -28,7 +32,7 @@ ABSTRACTIONS = (
     ),
     Abstraction(
         "a change of the voters and its checks are one step at the leader; the new voter has fetched from this leader once",
-        "Kafka asks for an hour's recent fetch, which time decides",
+        "Kafka asks that it has caught up once, and for an hour's recent fetch, which time decides; the model has more behaviours",
     ),
     Abstraction(
         "no snapshots, no disk that is formatted again, no upgrade of kraft.version",

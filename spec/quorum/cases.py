@@ -23,7 +23,7 @@ VOTERS_SKIPPED = {
     "ListenersAgree": 24,
     "CommittedIsFlushed": 24,
 }
-BEFORE_FLUSH = {"CommittedIsFlushed": 3, "LeaderHoldsCommitted": 7, "ListenersAgree": 7}
+BEFORE_FLUSH = {"CommittedIsFlushed": 3, "LeaderHoldsCommitted": 6, "ListenersAgree": 6}
 
 CASES: tuple[Case, ...] = (
     Case(

@@ -6,9 +6,9 @@ Source: Kafka 4.3 QuorumState.initialize.
 from __future__ import annotations
 
 from kafka_spec.spec.decisions.quorum import RestartedLeader
-from kafka_spec.spec.language.domain import NONE, singleton, truncate
+from kafka_spec.spec.language.domain import NONE, contains, singleton, truncate
 from kafka_spec.spec.quorum.epochs import NODE, forget_role
-from kafka_spec.spec.quorum.logs import read_whole_log
+from kafka_spec.spec.quorum.logs import read_whole_log, voters_of
 from kafka_spec.spec.quorum.machines import QUORUM
 from kafka_spec.spec.quorum.replication import has_unflushed
 from kafka_spec.spec.quorum.state import CRASHES, LOSSY_CRASHES, MetadataQuorum
@@ -16,7 +16,10 @@ from kafka_spec.spec.vocabulary.table import Constants, Rule, fire
 
 
 def start_again(s: MetadataQuorum, k: Constants, node: int) -> None:
-    """Begin in the epoch on disk: resigned if it led it, a follower of a known leader, a candidate if it voted for itself."""
+    """Begin in the epoch on disk: resigned if it led it, a follower of a voter that leads it, a candidate if it voted for itself.
+
+    Of a leader that is not among its voters it knows no address.
+    """
     mine = s.nodes[node]
     forget_role(s, k, node)
     mine.high_watermark = 0
@@ -26,7 +29,7 @@ def start_again(s: MetadataQuorum, k: Constants, node: int) -> None:
         fire(s, k, QUORUM, (node,), "restart_as_leader")
     elif mine.leader == node:
         fire(s, k, QUORUM, (node,), "restart_as_resigned")
-    elif mine.leader != NONE:
+    elif mine.leader != NONE and contains(voters_of(s, node), mine.leader) == 1:
         fire(s, k, QUORUM, (node,), "follow")
     elif mine.voted == node:
         mine.granted = singleton(node)

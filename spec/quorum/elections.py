@@ -33,10 +33,15 @@ def there_are_pre_votes(k: Constants) -> bool:
     return k.pre_votes == 1
 
 
-def may_campaign(s: MetadataQuorum, node: int) -> bool:
-    """It is a voter in its own view, and neither leads nor has led this epoch."""
-    role = s.nodes[node].role
-    return role != LEADER and role != RESIGNED and contains(voters_of(s, node), node) == 1
+def may_campaign(s: MetadataQuorum, node: int, k: Constants) -> bool:
+    """It is a voter in its own view, and does not lead.
+
+    One that has resigned campaigns if it is the only voter, as it does when its process starts, or where there are no pre-votes.
+    """
+    role, voters = s.nodes[node].role, voters_of(s, node)
+    if role == LEADER or (role == RESIGNED and k.pre_votes == 1 and voters != singleton(node)):
+        return False
+    return contains(voters, node) == 1
 
 
 def does_not_ask(s: MetadataQuorum, node: int) -> bool:
@@ -89,6 +94,12 @@ def would_vote(s: MetadataQuorum, candidate: int, node: int) -> bool:
     return is_newer_or_equal(s, candidate, node)
 
 
+def names_no_leader(s: MetadataQuorum, candidate: int, node: int) -> bool:
+    """The answer does not name a leader whom the candidate does not know: it would follow that leader, and count no grant."""
+    asking, mine = s.nodes[candidate], s.nodes[node]
+    return mine.epoch < asking.epoch or mine.leader == NONE or asking.leader != NONE
+
+
 def grant(s: MetadataQuorum, candidate: int, node: int) -> None:
     """Grant it."""
     s.nodes[candidate].granted = including(s.nodes[candidate].granted, node)
@@ -98,7 +109,7 @@ PRE_VOTE = Rule(
     "GrantPreVote",
     actor="{node}",
     params=ASKED,
-    guards=(asks, is_asked, would_vote),
+    guards=(asks, is_asked, would_vote, names_no_leader),
     effects=(catch_up_in_epochs, grant),
     summary="{node} would vote for {candidate}, and says so",
     reference=SOURCE + "handleVoteRequest (4.0, KIP-996)",
@@ -128,7 +139,7 @@ def may_stand(s: MetadataQuorum, node: int, k: Constants) -> bool:
     """A majority of its voters would vote for it; where there are no pre-votes, its timer ends."""
     if k.pre_votes == 1:
         return s.nodes[node].role == PROSPECTIVE and has_majority_of(s, node, s.nodes[node].granted)
-    return may_campaign(s, node)
+    return may_campaign(s, node, k)
 
 
 def stand(s: MetadataQuorum, k: Constants, node: int) -> None:

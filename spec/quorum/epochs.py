@@ -7,8 +7,9 @@ Source: Kafka 4.3 KafkaRaftClient.java, QuorumState.java.
 
 from __future__ import annotations
 
-from kafka_spec.spec.language.domain import NONE
-from kafka_spec.spec.quorum.machines import LEADER, QUORUM, RESIGNED
+from kafka_spec.spec.language.domain import NONE, contains
+from kafka_spec.spec.quorum.logs import voters_of
+from kafka_spec.spec.quorum.machines import LEADER, QUORUM, RESIGNED, UNATTACHED
 from kafka_spec.spec.quorum.state import A_NODE, RESIGNATIONS, UNKNOWN, MetadataQuorum
 from kafka_spec.spec.vocabulary.table import Constants, Rule, fire
 
@@ -41,10 +42,10 @@ def another_node(node: int, other: int) -> bool:
 
 
 def other_knows_more(s: MetadataQuorum, node: int, other: int) -> bool:
-    """The other node is in a later epoch, or knows the leader of this one."""
+    """The other node is in a later epoch, or knows the leader of this one, or its address."""
     mine, theirs = s.nodes[node], s.nodes[other]
     if theirs.epoch == mine.epoch:
-        return theirs.leader != NONE and mine.leader == NONE
+        return theirs.leader != NONE and (mine.leader == NONE or mine.role == UNATTACHED)
     return theirs.epoch > mine.epoch
 
 
@@ -122,6 +123,11 @@ def has_resigned(s: MetadataQuorum, node: int) -> bool:
     return s.nodes[node].role == RESIGNED
 
 
+def does_not_stand(s: MetadataQuorum, node: int, k: Constants) -> bool:
+    """It leaves its epoch without a vote; where there are no pre-votes, a voter stands in the next one instead."""
+    return k.pre_votes == 1 or contains(voters_of(s, node), node) == 0
+
+
 def leave_epoch(s: MetadataQuorum, k: Constants, node: int) -> None:
     """Enter the next epoch without a leader."""
     enter_epoch(s, node, s.nodes[node].epoch + 1, NONE)
@@ -132,7 +138,7 @@ LEAVE_EPOCH = Rule(
     "LeaveEpoch",
     actor="{node}",
     params=NODE,
-    guards=(has_resigned,),
+    guards=(has_resigned, does_not_stand),
     effects=(leave_epoch,),
     summary="{node}, which has resigned, enters the next epoch without a leader",
     reference=SOURCE + "pollResigned (4.0)",

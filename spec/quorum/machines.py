@@ -31,8 +31,18 @@ QUORUM = Machine(
     QuorumRole,
     UNATTACHED,
     (
-        Row("ask_for_pre_votes", (UNATTACHED, CANDIDATE, FOLLOWER), PROSPECTIVE, reference=SOURCE + "transitionToProspective"),
-        Row("stand", (UNATTACHED, PROSPECTIVE, CANDIDATE, FOLLOWER), CANDIDATE, reference=SOURCE + "transitionToCandidate"),
+        Row(
+            "ask_for_pre_votes",
+            (UNATTACHED, CANDIDATE, FOLLOWER, RESIGNED),
+            PROSPECTIVE,
+            reference=SOURCE + "transitionToProspective; of one that has resigned: initialize, if it is the only voter",
+        ),
+        Row(
+            "stand",
+            (UNATTACHED, PROSPECTIVE, CANDIDATE, FOLLOWER, RESIGNED),
+            CANDIDATE,
+            reference=SOURCE + "transitionToCandidate; of one that has resigned: Kafka 3.9 KafkaRaftClient.pollResigned",
+        ),
         Row("win", (CANDIDATE,), LEADER, reference=SOURCE + "transitionToLeader"),
         Row("resign", (LEADER,), RESIGNED, reference=SOURCE + "transitionToResigned"),
         Row("follow", EVERY, FOLLOWER, reference=SOURCE + "transitionToFollower"),

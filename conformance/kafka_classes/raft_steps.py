@@ -1,0 +1,301 @@
+"""The rules of spec/quorum, done by Kafka's own clients: which timer ends, which message arrives, what an operator asks.
+
+A step delivers what its rule says. What the clients decide is theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from kafka_spec.conformance.kafka_classes.raft_classes import CLUSTER, FOREVER, RETRY_BACKOFF, RaftClasses
+from kafka_spec.conformance.kafka_classes.raft_kafkas import RaftNode, SentRequest
+from kafka_spec.conformance.replay.core import NotEnabled, Steps, expect
+from kafka_spec.spec.language.domain import NONE
+from kafka_spec.spec.quorum.machines import LEADER, PROSPECTIVE
+
+STEPS = Steps("the comparison with KafkaRaftClient", "conformance/kafka_classes/raft_steps.py")
+TICK = 50
+"""Milliseconds that pass at a time while a timer is waited for."""
+LONGEST_TIMER = 400
+"""Ticks in which every timer of a node ends."""
+
+
+class RaftStage:
+    """The controllers of a cluster."""
+
+    def __init__(self, classes: RaftClasses, folder: Path, nodes: int, voters: Sequence[int], kraft_version: int) -> None:
+        """Format all nodes with the same voters, or configure them so, and start them."""
+        self.classes = classes
+        self.nodes = [RaftNode(classes, node, folder / str(node)) for node in range(nodes)]
+        self.delayed: tuple[int, Any] | None = None
+        for node in self.nodes:
+            if kraft_version:
+                node.format(tuple(voters))
+            else:
+                node.configured = tuple(voters)
+            node.start()
+
+    def do(self, rule: str, binding: dict[str, int]) -> None:
+        """Let the clients do the step of a rule.
+
+        Raises:
+            NotEnabled: they do not.
+        """
+        before = [node.standing() for node in self.nodes]
+        STEPS.step_of(rule)(self, **binding)
+        for node, stood in zip(self.nodes, before, strict=True):
+            if node.standing() != stood:
+                node.answers.clear()
+
+    def close(self) -> None:
+        """Close the logs."""
+        for node in self.nodes:
+            node.close()
+
+    def wait(self, node: RaftNode, what: str, done: Callable[[], bool]) -> None:
+        """Let the clock of a node go on until a condition holds."""
+        for _ in range(LONGEST_TIMER):
+            if done():
+                return
+            node.now += TICK
+            node.client.poll()
+        raise NotEnabled(f"node {node.node} does not {what}")
+
+    def again(self, node: RaftNode, sent: SentRequest) -> None:
+        """Let a node notice that a fetch is lost, and send the next one."""
+        standing, leader = node.standing(), int(sent.request.destination().id())
+        self.lose(node, leader, "Fetch")
+        self.wait(node, "fetch again", lambda: (leader, "Fetch") in node.sent)
+        expect(node.standing() == standing, f"node {node.node} waits for its leader too long")
+
+    def lose(self, node: RaftNode, other: int, kind: str) -> None:
+        """Let a node notice that a request, if it has sent one, is lost, as by a connection that breaks."""
+        if (sent := node.sent.pop((other, kind), None)) is not None:
+            classes = self.classes
+            api = classes.kafka.named("org.apache.kafka.common.protocol.ApiKeys").forId(sent.request.data().apiKey())
+            node.receive(sent, classes.util.errorResponse(api, classes.errors.BROKER_NOT_AVAILABLE))
+            node.now += RETRY_BACKOFF + 1
+
+    def fetch_of(self, node: RaftNode) -> SentRequest:
+        """Return the fetch that a node sends to its leader at the end of its log, in its epoch."""
+        leader, end, epoch = int(node.quorum.leaderIdOrSentinel()), int(node.log.endOffset().offset()), int(node.quorum.epoch())
+        for _ in range(2):
+            node.poll()
+            sent = node.sent.get((leader, "Fetch"))
+            expect(sent is not None, f"node {node.node} sends no fetch to {leader}")
+            assert sent is not None
+            data = sent.request.data()
+            asked = data.topics().get(0).partitions().get(0)
+            if (int(asked.fetchOffset()), int(asked.currentLeaderEpoch())) == (end, epoch):
+                data.setMaxWaitMs(0)
+                return sent
+            self.again(node, sent)
+        raise NotEnabled(f"node {node.node} does not fetch at the end of its log")
+
+    def ask_for_vote(self, candidate: RaftNode, node: RaftNode, pre_vote: bool) -> bool:
+        """Deliver a request for a vote; keep a grant until it is counted. Return whether the vote is granted."""
+        candidate.poll()
+        sent = candidate.sent.get((node.node, "Vote"))
+        expect(sent is not None, f"node {candidate.node} does not ask {node.node} for its vote")
+        assert sent is not None
+        asked = sent.request.data().topics().get(0).partitions().get(0)
+        epoch = int(asked.candidateEpoch() if self.classes.is_3 else asked.replicaEpoch())
+        expect(epoch == int(candidate.quorum.epoch()), f"node {candidate.node} asks in epoch {epoch}")
+        expect(not self.classes.has_pre_votes or bool(asked.preVote()) == pre_vote, "it asks for the other kind of vote")
+        answer = node.handle(sent.request.data())
+        granted = bool(answer.topics().get(0).partitions().get(0).voteGranted())
+        if granted:
+            candidate.answers.append((sent, answer))
+        return granted
+
+    def count_grants(self, candidate: RaftNode) -> None:
+        """Let a node count the votes that it was granted."""
+        standing = candidate.standing()
+        for sent, answer in candidate.answers:
+            if candidate.standing() == standing:
+                candidate.receive(sent, answer)
+        candidate.answers.clear()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Elections
+
+
+@STEPS.of("AskForPreVotes")
+def ask(stage: RaftStage, node: int) -> None:
+    """A timer ends."""
+    asking = stage.nodes[node]
+    role = asking.role()
+    if role not in (LEADER, PROSPECTIVE):
+        stage.wait(asking, "ask for pre-votes", lambda: asking.role() != role)
+
+
+@STEPS.of("GrantPreVote")
+def grant_pre_vote(stage: RaftStage, candidate: int, node: int) -> None:
+    """The request arrives, and is granted."""
+    expect(stage.ask_for_vote(stage.nodes[candidate], stage.nodes[node], True), "the pre-vote is refused")
+
+
+@STEPS.of("GiveUpAsking")
+def give_up(stage: RaftStage, node: int) -> None:
+    """A timer ends."""
+    asking = stage.nodes[node]
+    stage.wait(asking, "give up asking", lambda: asking.role() != PROSPECTIVE)
+
+
+@STEPS.of("Stand")
+def stand(stage: RaftStage, node: int) -> None:
+    """The answers to requests for pre-votes arrive; without pre-votes a timer ends."""
+    standing = stage.nodes[node]
+    if stage.classes.has_pre_votes:
+        stage.count_grants(standing)
+        return
+    if standing.role() == LEADER:  # the only voter, which has just started
+        return
+    epoch = int(standing.quorum.epoch())
+    stage.wait(standing, "stand", lambda: int(standing.quorum.epoch()) > epoch)
+
+
+@STEPS.of("Vote")
+def vote(stage: RaftStage, candidate: int, node: int) -> None:
+    """The request arrives, and is granted."""
+    expect(stage.ask_for_vote(stage.nodes[candidate], stage.nodes[node], False), "the vote is refused")
+
+
+@STEPS.of("RefuseVote")
+def refuse_vote(stage: RaftStage, candidate: int, node: int) -> None:
+    """The request arrives, and is refused; the answer is lost."""
+    expect(not stage.ask_for_vote(stage.nodes[candidate], stage.nodes[node], False), "the vote is granted")
+
+
+@STEPS.of("Win")
+def win(stage: RaftStage, candidate: int) -> None:
+    """The answers of the voters arrive."""
+    stage.count_grants(stage.nodes[candidate])
+    stage.nodes[candidate].poll()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Epochs
+
+
+@STEPS.of("LearnEpoch")
+def learn(stage: RaftStage, node: int, other: int) -> None:
+    """A BeginQuorumEpoch of the leader arrives; without one, a request for a vote of what the node was with another disk."""
+    classes, learning, knowing = stage.classes, stage.nodes[node], stage.nodes[other].quorum
+    epoch, leader = int(knowing.epoch()), int(knowing.leaderIdOrSentinel())
+    if leader != NONE:
+        endpoints = classes.endpoints(leader)
+        learning.handle(
+            classes.util.singletonBeginQuorumEpochRequest(classes.partition, CLUSTER, epoch, leader, endpoints, classes.key(node))
+        )
+        return
+    pre_vote = (False,) if classes.has_pre_votes else ()
+    strange = classes.keys.of(node, classes.directory(node + 100))
+    learning.handle(
+        classes.util.singletonVoteRequest(classes.partition, CLUSTER, epoch, classes.key(other), strange, 0, 0, *pre_vote)
+    )
+
+
+@STEPS.of("Resign")
+def resign(stage: RaftStage, node: int) -> None:
+    """The controller asks its client to resign."""
+    client = stage.nodes[node].client
+    client.resign(int(stage.nodes[node].quorum.epoch()))
+    stage.nodes[node].poll()
+
+
+@STEPS.of("LeaveEpoch")
+def leave_epoch(stage: RaftStage, node: int) -> None:
+    """A timer ends."""
+    resigned = stage.nodes[node]
+    epoch = int(resigned.quorum.epoch())
+    stage.wait(resigned, "leave its epoch", lambda: int(resigned.quorum.epoch()) > epoch)
+
+
+@STEPS.of("Crash")
+def crash(stage: RaftStage, node: int) -> None:
+    """The process ends, and starts again."""
+    stage.nodes[node].crash()
+    stage.nodes[node].start()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Replication
+
+
+@STEPS.of("Append")
+def append(stage: RaftStage, node: int) -> None:
+    """The controller hands a batch to its client."""
+    leading = stage.nodes[node]
+    leading.client.prepareAppend(int(leading.quorum.epoch()), stage.classes.kafka.java_list(["r"]))
+    leading.client.schedulePreparedAppend()
+    leading.poll()
+
+
+@STEPS.of("Fetch")
+def fetch(stage: RaftStage, node: int) -> None:
+    """A fetch arrives, and its answer."""
+    fetching = stage.nodes[node]
+    sent = stage.fetch_of(fetching)
+    answer = stage.nodes[int(sent.request.destination().id())].handle(sent.request.data())
+    expect(answer is not None, "the fetch waits")
+    fetching.receive(sent, answer)
+
+
+@STEPS.of("LoseAnswer")
+def lose_answer(stage: RaftStage, node: int) -> None:
+    """A fetch arrives; its answer does not."""
+    fetching = stage.nodes[node]
+    sent = stage.fetch_of(fetching)
+    stage.nodes[int(sent.request.destination().id())].handle(sent.request.data())
+    stage.again(fetching, sent)
+
+
+@STEPS.of("DelayFetch")
+def delay_fetch(stage: RaftStage, node: int) -> None:
+    """A fetch is sent, and its sender waits for it no longer."""
+    sent = stage.fetch_of(stage.nodes[node])
+    stage.delayed = int(sent.request.destination().id()), sent.request.data().duplicate()
+    stage.again(stage.nodes[node], sent)
+
+
+@STEPS.of("ReceiveDelayedFetch")
+def receive_fetch(stage: RaftStage) -> None:
+    """It arrives."""
+    assert stage.delayed is not None
+    leader, data = stage.delayed
+    stage.delayed = None
+    stage.nodes[leader].handle(data)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Voters
+
+
+@STEPS.of("AddVoter")
+def add_voter(stage: RaftStage, node: int, voter: int) -> None:
+    """An AddRaftVoter request arrives; the leader, which waits for nothing else from the voter, asks it for its versions."""
+    classes, leading = stage.classes, stage.nodes[node]
+    stage.lose(leading, voter, "BeginQuorumEpoch")
+    when_committed = (True,) if classes.acknowledges_commit else ()
+    answer = leading.handle(
+        classes.util.addVoterRequest(CLUSTER, FOREVER, classes.key(voter), classes.endpoints(voter), *when_committed)
+    )
+    expect(answer is None, f"node {node} refuses: {answer}")
+    leading.receive(leading.sent.pop((voter, "ApiVersions")), classes.versions_of_voter())
+
+
+@STEPS.of("RemoveVoter")
+def remove_voter(stage: RaftStage, node: int, voter: int) -> None:
+    """A RemoveRaftVoter request arrives."""
+    answer = stage.nodes[node].handle(stage.classes.util.removeVoterRequest(CLUSTER, stage.classes.key(voter)))
+    expect(answer is None or answer.errorCode() == 0, f"node {node} refuses: {answer}")
+
+
+@STEPS.of("LeaveAsRemoved")
+def leave_as_removed(stage: RaftStage, node: int) -> None:
+    """The leader has seen that its removal is committed."""
+    stage.nodes[node].poll()

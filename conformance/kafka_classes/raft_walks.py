@@ -1,0 +1,307 @@
+"""KafkaRaftClient: random walks of spec/quorum, each step done by Kafka's own controllers, and all of them compared after it.
+
+The model is that of the version's era, with the bugs that it has. Clients act at once where the model has another step: a node that
+is the only voter asks, stands and wins in one go. Those steps follow each other in a walk, and only the last is compared.
+"""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+from kafka_spec.conformance.kafka_classes.comparison import Comparison, Subject, shortened
+from kafka_spec.conformance.kafka_classes.raft_classes import RaftClasses
+from kafka_spec.conformance.kafka_classes.raft_steps import RaftStage
+from kafka_spec.conformance.kafka_classes.raft_views import NodeView, view_of
+from kafka_spec.conformance.replay.core import NotEnabled
+from kafka_spec.model_check.interpreter.interpreter import Interpreter
+from kafka_spec.spec.language.domain import NONE, OutOfBound, contains, singleton
+from kafka_spec.spec.quorum.eras import SPECS
+from kafka_spec.spec.quorum.logs import voters_of
+from kafka_spec.spec.quorum.machines import RESIGNED, UNATTACHED
+from kafka_spec.spec.vocabulary.table import Rule
+
+if TYPE_CHECKING:
+    from kafka_spec.conformance.kafka_classes.java import Kafka
+
+ERAS = {"3.9.1": "quorum/era_3_9", "4.1.2": "quorum/era_4_3", "4.3.1": "quorum/era_4_3", "4.4.0": "quorum/era_4_3"}
+"""The model of each version that is compared."""
+BOUNDS = {
+    "nodes": 3, "epochs": 5, "log_size": 9, "records": 3, "additions": 1, "removals": 2,
+    "resignations": 2, "crashes": 2, "lossy_crashes": 0, "lost_answers": 1, "delayed_fetches": 1,
+}  # fmt: skip
+LONGEST = 60
+"""Steps of a walk."""
+OFTEN = ("Fetch", "Append", "Vote", "Win", "AddVoter", "RemoveVoter", "RefuseVote")
+"""The rules that a walk takes more often, so that something is committed, and voters change."""
+
+TWO_HISTORIES = {
+    0: "Stand(0); Vote(0, 1); Stand(1); Vote(1, 2); Win(0); Win(1); Append(0); LearnEpoch(0, 1); Fetch(0); Fetch(0); Fetch(0); "
+    "RemoveVoter(1, 2); Fetch(0); Fetch(0); Stand(0); Vote(0, 2); Win(0); LearnEpoch(2, 0); Fetch(2); Fetch(2); Fetch(2); "
+    "Fetch(2); RemoveVoter(1, 0)",
+    1: "AskForPreVotes(0); GrantPreVote(0, 1); Stand(0); Vote(0, 1); AskForPreVotes(1); GrantPreVote(1, 0); Stand(1); Vote(1, 2); "
+    "Win(0); Win(1); Append(0); LearnEpoch(0, 1); Fetch(0); Fetch(0); Fetch(0); RemoveVoter(1, 2); Fetch(0); Fetch(0); "
+    "AskForPreVotes(0); GrantPreVote(0, 2); Stand(0); Vote(0, 2); Win(0); LearnEpoch(2, 0); Fetch(2); Fetch(2); Fetch(2); "
+    "Fetch(2); RemoveVoter(1, 0)",
+}
+"""The shortest paths to two committed histories (voters-skipped-after-truncation), without pre-votes and with them."""
+
+
+@dataclass(frozen=True)
+class WalkSetting:
+    """The cluster of a walk: its first voters, whether they are in the log, and whether there are pre-votes."""
+
+    model: str
+    first_voters: int
+    kraft_version: int
+    pre_votes: int
+
+    def interpreter(self) -> Interpreter:
+        """Return the model within these bounds."""
+        changes = {} if self.kraft_version else {"additions": 0, "removals": 0}
+        asked = {"first_voters": self.first_voters, "kraft_version": self.kraft_version, "pre_votes": self.pre_votes}
+        spec = next(spec for spec in SPECS if spec.name == self.model)
+        return Interpreter(spec, spec.bound_values({**BOUNDS, **asked, **changes}))
+
+    def __str__(self) -> str:
+        return f"{self.model}, {self.first_voters} of {BOUNDS['nodes']} nodes are voters, kraft.version {self.kraft_version}"
+
+
+@dataclass(frozen=True)
+class WalkStep:
+    """A rule with its parameters."""
+
+    rule: Rule
+    binding: tuple[int, ...]
+
+    @property
+    def parameters(self) -> dict[str, int]:
+        """Return the parameters by their names."""
+        return dict(zip(self.rule.params, self.binding, strict=True))
+
+    def __str__(self) -> str:
+        return f"{self.rule.name}({', '.join(map(str, self.binding))})"
+
+
+class ModelWalk:
+    """A walk of the model."""
+
+    def __init__(self, model: Interpreter) -> None:
+        self.model = model
+        (self.state,) = model.initial()
+        self.last: WalkStep | None = None
+
+    def steps(self) -> list[WalkStep]:
+        """Return the steps that Kafka may do; if one of them follows at once, only those that do."""
+        found = [
+            WalkStep(rule, binding)
+            for rule in self.model.spec.rules
+            for binding in self.model.enabled(rule, self.state)
+            if self.model.within(rule, self.state, binding)
+        ]
+        return [step for step in found if self.follows_at_once(step)] or [step for step in found if self.is_done(step)]
+
+    def is_settled(self) -> bool:
+        """Whether no step follows at once."""
+        return not any(map(self.follows_at_once, self.steps()))
+
+    def is_alone(self, node: int) -> bool:
+        """Whether a node is the only voter."""
+        return bool(voters_of(self.state, node) == singleton(node))
+
+    def follows_at_once(self, step: WalkStep) -> bool:
+        """Whether Kafka's client takes this step without waiting for anything."""
+        match step.rule.name:
+            case "LeaveAsRemoved":
+                return True
+            case "Win":
+                return self.is_alone(*step.binding)
+            case "Stand" if self.model.k.pre_votes:
+                return self.is_alone(*step.binding)
+            case "Stand" | "AskForPreVotes":
+                return self.has_just_begun(*step.binding) or self.waits_no_longer(*step.binding)
+        return False
+
+    def has_just_begun(self, node: int) -> bool:
+        """Whether a node is the only voter, and its process has just begun."""
+        is_first = self.last is None or (self.last.rule.name == "Crash" and self.last.binding == (node,))
+        return is_first and self.is_alone(node)
+
+    def waits_no_longer(self, node: int) -> bool:
+        """Whether a node's timer has just ended, and it is without a leader."""
+        waits = self.last is None or self.last.rule.name not in ("GiveUpAsking", "LeaveEpoch") or self.last.binding != (node,)
+        return not waits and bool(self.state.nodes[node].role == UNATTACHED)
+
+    def is_done(self, step: WalkStep) -> bool:
+        """Whether Kafka does this step; the model may do more, or has not the epochs for what Kafka does next."""
+        k, nodes = self.model.k, self.state.nodes
+        mine = nodes[step.binding[0] if step.binding else 0]
+        match step.rule.name:
+            case "AddVoter":  # Kafka adds those that have caught up, the model all that have fetched
+                return bool(mine.ends[step.binding[1]] == len(mine.log))
+            case "AskForPreVotes":  # an only voter that has resigned asks when its process begins, in the model at any time
+                return bool(mine.role != RESIGNED)
+            case "Crash":
+                return not self.is_alone(*step.binding) or bool(mine.epoch < k.epochs)
+            case "LeaveEpoch":
+                return not k.pre_votes or bool(mine.epoch + 1 < k.epochs)
+            case "GiveUpAsking":  # of a leader that is not a voter a node may not know the address, which the model leaves out
+                return bool(mine.leader == NONE or contains(voters_of(self.state, step.binding[0]), mine.leader) == 1)
+        return True
+
+    def take(self, step: WalkStep) -> None:
+        """Take a step.
+
+        Raises:
+            OutOfBound: a bound forbids it.
+        """
+        self.state = self.model.apply(step.rule, self.state, step.binding)
+        self.last = step
+
+    def views(self) -> list[NodeView]:
+        """Return what the model sees of all nodes."""
+        return [view_of(self.state, node) for node in range(self.model.k.nodes)]
+
+
+def recorded(path: str, model: Interpreter) -> list[WalkStep]:
+    """Return the walk that a path says."""
+    rules = {rule.name: rule for rule in model.spec.rules}
+    steps = [step.removesuffix(")").partition("(") for step in path.split("; ")]
+    return [WalkStep(rules[name], tuple(int(value) for value in binding.split(", ") if value)) for name, _, binding in steps]
+
+
+def at_random(model: Interpreter, random: Random) -> list[WalkStep]:
+    """Return a walk."""
+    walk, taken = ModelWalk(model), list[WalkStep]()
+    for _ in range(LONGEST):
+        if not (steps := walk.steps()):
+            break
+        rules = sorted({step.rule.name for step in steps})
+        (rule,) = random.choices(rules, [5 if rule in OFTEN else 1 for rule in rules])
+        step = random.choice([step for step in steps if step.rule.name == rule])
+        try:
+            walk.take(step)
+        except OutOfBound:  # the log is full
+            continue
+        taken.append(step)
+    return taken
+
+
+@dataclass
+class ReadSizes:
+    """How many records the batches have that a node's reader of control records has passed.
+
+    The reader continues at an offset of a record, in the model at one of a batch. Once other batches are below its place, which it
+    skips, that is the same only if they have as many records; a walk in which they have not is not compared further.
+    """
+
+    passed: tuple[int, ...] = ()
+
+    def agree(self, sizes: tuple[int, ...]) -> bool:
+        """Take over the sizes of a log; return whether places in it are the same in batches as in records."""
+        same = all(one == other for one, other in zip(self.passed, sizes, strict=False))
+        self.passed = max(self.passed, sizes, key=len)
+        return same
+
+
+@dataclass(frozen=True)
+class WalkOutcome:
+    """How far a walk was compared, and what differs after its last step, if anything does."""
+
+    steps: int
+    ours: str = ""
+    kafkas: str = ""
+
+
+class RaftWalks:
+    """Walks with Kafka's controllers."""
+
+    def __init__(self, classes: RaftClasses, folder: Path) -> None:
+        self.classes, self.folder = classes, folder
+        self.runs = itertools.count()
+
+    def run(self, setting: WalkSetting, steps: Iterable[WalkStep]) -> WalkOutcome:
+        """Take a walk; steps that the model cannot take where it is are left out."""
+        folder = self.folder / str(next(self.runs))
+        stage = RaftStage(self.classes, folder, BOUNDS["nodes"], range(setting.first_voters), setting.kraft_version)
+        try:
+            return compared(stage, ModelWalk(setting.interpreter()), steps)
+        finally:
+            stage.close()
+
+
+def compared(stage: RaftStage, walk: ModelWalk, steps: Iterable[WalkStep]) -> WalkOutcome:
+    """Take the steps of a walk on both sides; steps that are not possible where it is are left out."""
+    passed = [ReadSizes() for _ in stage.nodes]
+    number = 0
+    for number, step in enumerate(steps, 1):
+        if step not in walk.steps():
+            continue
+        walk.take(step)
+        try:
+            stage.do(step.rule.name, step.parameters)
+        except NotEnabled as reason:
+            return WalkOutcome(number, "does the step", str(reason))
+        if step.rule.name == "Crash":
+            passed[step.binding[0]] = ReadSizes()
+        theirs = [node.view() for node in stage.nodes]
+        if not all(read.agree(view.sizes) for read, view in zip(passed, theirs, strict=True)):
+            return WalkOutcome(number - 1)
+        for node, (mine, kafkas) in enumerate(zip(walk.views(), theirs, strict=True)):
+            if walk.is_settled() and seen(stage, mine) != seen(stage, kafkas):
+                return WalkOutcome(number, f"node {node}: {mine}", f"node {node}: {kafkas}")
+    return WalkOutcome(number)
+
+
+def seen(stage: RaftStage, view: NodeView) -> NodeView:
+    """Return what is compared of a view: up to 3.9 a node that knows its leader has forgotten its vote, which is moot."""
+    return replace(view, voted=NONE) if stage.classes.is_3 and view.leader != NONE else view
+
+
+def settings(version: str, random: Random) -> Iterator[WalkSetting]:
+    """Yield settings without end."""
+    while True:
+        yield WalkSetting(ERAS[version], random.choice((1, 2, 3, 3)), random.choice((0, 1, 1)), int(not version.startswith("3.")))
+
+
+def compare(kafka: Kafka, comparison: Comparison, random: Random, cases: int) -> None:
+    """Compare the path to two histories, and random walks, one for twenty cases that are asked for; a case is a step."""
+    with tempfile.TemporaryDirectory() as name:
+        walks = RaftWalks(RaftClasses(kafka), Path(name))
+        setting = WalkSetting(ERAS[kafka.version], 3, 1, int(not kafka.version.startswith("3.")))
+        compare_one(walks, setting, recorded(TWO_HISTORIES[setting.pre_votes], setting.interpreter()), comparison)
+        for setting in itertools.islice(settings(kafka.version, random), max(1, cases // 20)):
+            compare_one(walks, setting, at_random(setting.interpreter(), random), comparison)
+
+
+def compare_one(walks: RaftWalks, setting: WalkSetting, steps: Sequence[WalkStep], comparison: Comparison) -> None:
+    """Compare one walk; the first difference is shown in a shorter one."""
+
+    def shows(steps: Sequence[WalkStep]) -> int:
+        outcome = walks.run(setting, steps)
+        return outcome.steps if outcome.ours else 0
+
+    outcome = walks.run(setting, steps)
+    for step in steps[: outcome.steps - bool(outcome.ours)]:
+        comparison.seen[step.rule.name] += 1
+        comparison.compare("", 0, 0)
+    if outcome.steps < len(steps) and not outcome.ours:
+        comparison.seen["ends where batches have other sizes"] += 1
+    if outcome.ours:
+        fewer = list(steps) if comparison.is_full else shortened(steps, shows)
+        last = walks.run(setting, fewer)
+        comparison.compare(f"{setting}: {'; '.join(map(str, fewer))}", last.ours, last.kafkas)
+
+
+SUBJECT = Subject(
+    "quorum",
+    "KafkaRaftClient: roles, epochs, votes, logs, high watermarks and voters of three controllers, in random walks of spec/quorum",
+    compare,
+    (),
+    tuple(ERAS),
+)
