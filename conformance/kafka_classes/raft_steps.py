@@ -55,7 +55,7 @@ class RaftStage:
             node.close()
 
     def wait(self, node: RaftNode, what: str, done: Callable[[], bool]) -> None:
-        """Let the clock of a node go on until a condition holds."""
+        """Let the time of a node pass until a condition holds."""
         for _ in range(LONGEST_TIMER):
             if done():
                 return

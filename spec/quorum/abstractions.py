@@ -22,7 +22,7 @@ ABSTRACTIONS = (
         "a node that is down is one that nobody hears from; what it sent before is lost, but for one fetch that is delayed",
     ),
     Abstraction(
-        "an only voter that has resigned may stand in the next epoch",
+        "the only voter may stand for election in the next epoch after it has resigned",
         "Kafka's does so when its process starts; one that runs leaves its epoch first; the model has more behaviours",
     ),
     Abstraction("time is not modelled: every timer may end at any time", "bounds limit the epochs, and the resignations"),

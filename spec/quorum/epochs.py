@@ -124,7 +124,7 @@ def has_resigned(s: MetadataQuorum, node: int) -> bool:
 
 
 def does_not_stand(s: MetadataQuorum, node: int, k: Constants) -> bool:
-    """It leaves its epoch without a vote; where there are no pre-votes, a voter stands in the next one instead."""
+    """It leaves its epoch without a vote; where there are no pre-votes, a voter stands for election instead."""
     return k.pre_votes == 1 or contains(voters_of(s, node), node) == 0
 
 
