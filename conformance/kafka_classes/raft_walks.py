@@ -144,7 +144,7 @@ class ModelWalk:
         match step.rule.name:
             case "AddVoter":  # Kafka adds those that have caught up, the model all that have fetched
                 return bool(mine.ends[step.binding[1]] == len(mine.log))
-            case "AskForPreVotes":  # an only voter that has resigned asks when its process begins, in the model at any time
+            case "AskForPreVotes":  # the only voter, resigned, asks when its process begins, in the model at any time
                 return bool(mine.role != RESIGNED)
             case "Crash":
                 return not self.is_alone(*step.binding) or bool(mine.epoch < k.epochs)
@@ -158,7 +158,7 @@ class ModelWalk:
         """Take a step.
 
         Raises:
-            OutOfBound: a bound forbids it.
+            OutOfBound: the log has no room for it.
         """
         self.state = self.model.apply(step.rule, self.state, step.binding)
         self.last = step
