@@ -309,6 +309,8 @@ BOTH = {(0, 1): 2, 3: 1}
 HUGE = (1 << 70,)
 MANY = tuple(range(5000))
 POINT = namedtuple("POINT", "x y")(1, 2)
+OWN = [1]
+OWN.append(OWN)
 """
 REFUSED = {
     "a constant as a number": (("s.x = ROW",), "ROW is a tuple, and a number is needed here; read one, ROW[...], or loop over it"),
@@ -332,6 +334,7 @@ REFUSED = {
     "a number among pairs": (("s.x = a in FINES",), "the elements of FINES are not of 1 number"),
     "a pair among numbers": (("s.x = (a, a) in OPEN",), "the elements of OPEN are not of 2 numbers"),
     "too large": (("s.x = HUGE[a]",), "is too large; numbers have 64 bits"),
+    "itself": (("s.x = OWN[a]",), "OWN holds too many containers, or itself; a constant holds at most 4096 numbers"),
     "too many": (("s.x = MANY[a]",), "MANY holds more than 4096 numbers"),
     "nothing there": (("s.x = ROW[2]",), "ROW[2] has no value; the constant has nothing at 2"),
     "no such field": (("s.x = POINT.z",), "POINT has no field z"),

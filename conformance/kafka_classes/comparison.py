@@ -107,6 +107,49 @@ class SubjectResult:
         return found
 
 
+@dataclass(frozen=True)
+class SequenceOutcome:
+    """How a sequence went: the number of its steps up to the first difference, and both sides there, as texts."""
+
+    steps: int
+    ours: str = ""
+    kafkas: str = ""
+    chosen: str | None = None
+    """The name of the chosen difference that explains it; its step is not among `steps`."""
+
+    @property
+    def differs(self) -> bool:
+        """Whether there is a difference that was not chosen."""
+        return bool(self.ours) and self.chosen is None
+
+
+def compare_sequence(
+    comparison: Comparison,
+    steps: Sequence[Step],
+    run: Callable[[Sequence[Step], Counter[str]], SequenceOutcome],
+    setting: object,
+    kept: int = 0,
+) -> None:
+    """Compare a sequence, of which each step is a case; a difference is shown in a shorter one, and the first `kept` steps stay.
+
+    `run` takes the steps on both sides up to the first difference, and counts what happens.
+    """
+
+    def shows(steps: Sequence[Step]) -> int:
+        outcome = run(steps, Counter())
+        return outcome.steps if outcome.differs else 0
+
+    outcome = run(steps, comparison.seen)
+    for _ in range(outcome.steps - outcome.differs):
+        comparison.compare("", 0, 0)
+    if outcome.chosen is not None:
+        comparison.compare(setting, outcome.ours, outcome.kafkas, outcome.chosen)
+    if outcome.differs:
+        fewer = steps if comparison.is_full else shortened(steps, shows, kept)
+        last = run(fewer, Counter())
+        comparison.compare(f"{setting}: {'; '.join(map(str, fewer))}", last.ours, last.kafkas)
+
+
 def shortened(steps: Sequence[Step], shows: Callable[[Sequence[Step]], int], kept: int = 0) -> list[Step]:
     """Return a sequence that still shows a difference, of which no step can be left out; the first `kept` ones stay.
 

@@ -23,6 +23,9 @@ EXCEPTION: type[Exception] = jpype.JException
 class Kafka:
     """The classes of one version of Kafka; a process can have one."""
 
+    failure = EXCEPTION
+    """What is caught where Kafka may fail, by modules that are read without JPype."""
+
     def __init__(self, version: str, jars: Sequence[Path]) -> None:
         """Start Java with these jars; Kafka's own log stays silent."""
         self.version = version

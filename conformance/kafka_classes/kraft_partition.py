@@ -8,13 +8,15 @@ the same epochs, ISR, pending ISR, log end, high watermark, knowledge of followe
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Protocol
 
-from kafka_spec.conformance.kafka_classes.comparison import Comparison, Subject, shortened
+from kafka_spec.conformance.kafka_classes.comparison import Comparison, SequenceOutcome, Subject, compare_sequence
 from kafka_spec.conformance.kafka_classes.partition_kafkas import KafkasPartition, PartitionClasses
 from kafka_spec.conformance.kafka_classes.partition_ours import OurPartition
 from kafka_spec.conformance.kafka_classes.partition_states import LAG, Cached, LeaderView, Registered
@@ -167,24 +169,15 @@ class EventPlayer:
             side.answer(name, leader_epoch, partition_epoch, isr)
 
 
-@dataclass(frozen=True)
-class EventsOutcome:
-    """How a sequence went: the number of events, and both sides at the first difference."""
-
-    events: int
-    ours: str = ""
-    kafkas: str = ""
-
-
 class PartitionRuns:
-    """PartitionRuns sequences, each on a partition of its own."""
+    """Runs of sequences, each on a partition of its own."""
 
     def __init__(self, kafka: Kafka, folder: Path) -> None:
         (folder / "kafkas").mkdir()
         self.folder, self.classes = folder, PartitionClasses(kafka, folder / "kafkas")
         self.count = 0
 
-    def run(self, events: Sequence[Event], min_isr: int) -> EventsOutcome:
+    def run(self, min_isr: int, events: Sequence[Event], happened: Counter[str]) -> SequenceOutcome:
         """Run a sequence up to the first difference."""
         self.count += 1
         ours = OurPartition(self.folder / f"ours-{self.count}", min_isr)
@@ -195,20 +188,12 @@ class PartitionRuns:
             for number, event in enumerate(events, 1):
                 mine, theirs = player.take(event)
                 if mine != theirs:
-                    return EventsOutcome(number, mine, theirs)
+                    return SequenceOutcome(number, mine, theirs)
+                happened[event.kind] += 1
         finally:
             ours.replicas.crash()
             kafkas.delete()
-        return EventsOutcome(len(events))
-
-    def shrunk(self, events: Sequence[Event], min_isr: int) -> list[Event]:
-        """Return a shorter sequence that still shows a difference; the partition is registered first."""
-
-        def shows(events: Sequence[Event]) -> int:
-            found = self.run(events, min_isr)
-            return found.events if found.ours else 0
-
-        return shortened(events, shows, kept=1)
+        return SequenceOutcome(len(events))
 
 
 def seen(side: Side, events: Sequence[Event]) -> list[str]:
@@ -229,21 +214,10 @@ def compare(kafka: Kafka, comparison: Comparison, random: Random, cases: int) ->
         runs = PartitionRuns(kafka, Path(name))
         try:
             for events, min_isr in sequences(random, cases):
-                compare_one(runs, events, min_isr, comparison)
+                run = partial(runs.run, min_isr)
+                compare_sequence(comparison, events, run, f"min.insync.replicas {min_isr}", kept=1)  # a registration
         finally:
             runs.classes.close()
-
-
-def compare_one(runs: PartitionRuns, events: Sequence[Event], min_isr: int, comparison: Comparison) -> None:
-    """Compare one sequence; the first difference is shown in a shorter one."""
-    outcome = runs.run(events, min_isr)
-    for event in events[: outcome.events - bool(outcome.ours)]:
-        comparison.seen[event.kind] += 1
-        comparison.compare("", 0, 0)
-    if outcome.ours:
-        fewer = list(events) if comparison.is_full else runs.shrunk(events, min_isr)
-        last = runs.run(fewer, min_isr)
-        comparison.compare(f"min.insync.replicas {min_isr}: {'; '.join(map(str, fewer))}", last.ours, last.kafkas)
 
 
 SUBJECT = Subject(

@@ -3,24 +3,25 @@
 A sequence begins with all brokers active and in the ISR. Each step is a request of a broker or an operator, a session's end, or
 something that happens to a process and that the controller does not see. After each step both sides have the same registrations and
 the same partition, and both satisfy the properties of kraft/fixed about them, but for two findings about reassignments. A sequence
-that shows a difference is shrunk.
+that shows a difference is shortened.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from random import Random
 from typing import Any
 
-from kafka_spec.conformance.kafka_classes.comparison import Chosen, Comparison, Subject, shortened
+from kafka_spec.conformance.kafka_classes.comparison import Chosen, Comparison, SequenceOutcome, Subject, compare_sequence
 from kafka_spec.conformance.kafka_classes.java import Kafka
 from kafka_spec.conformance.kafka_classes.kraft_controller_classes import ControllerClasses
 from kafka_spec.conformance.kafka_classes.kraft_kafkas import KafkasKRaft
 from kafka_spec.conformance.kafka_classes.kraft_ours import VERSIONS, KRaftView, OurKRaft
 from kafka_spec.conformance.kafka_classes.kraft_pair import DEAD_BROKER, REGISTERED_AGAIN, KafkaWaits, Pair, RequestStep
 from kafka_spec.conformance.kafka_classes.kraft_promises import Setting, broken, within_replicas
-from kafka_spec.spec.language.domain import NONE
 
 LENGTH = 24
 """The number of steps of a sequence; the model's epochs have a limit."""
@@ -83,18 +84,7 @@ def emptied_by_cancellation(before: KRaftView, step: RequestStep, answers: tuple
 # Sequences
 
 
-@dataclass(frozen=True)
-class SequenceOutcome:
-    """How a sequence went: the number of compared steps, and the first difference: the step, and both sides."""
-
-    steps: int
-    at: int = NONE
-    ours: str = ""
-    kafkas: str = ""
-    chosen: str | None = None
-
-
-def run(classes: ControllerClasses, setting: Setting, steps: Sequence[RequestStep], seen: Any) -> SequenceOutcome:
+def run(classes: ControllerClasses, setting: Setting, steps: Sequence[RequestStep], seen: Counter[str]) -> SequenceOutcome:
     """Run a sequence on both sides up to the first difference; `seen` counts what happened."""
     size = (setting.brokers, setting.min_isr, setting.unclean, setting.elr)
     ours = OurKRaft(classes.kafka.version, *size, setting.spares)
@@ -104,39 +94,24 @@ def run(classes: ControllerClasses, setting: Setting, steps: Sequence[RequestSte
         try:
             answers = pair.take(step)
         except KafkaWaits as waits:
-            return SequenceOutcome(number, number, "done", "waits", str(waits))
+            return SequenceOutcome(number, "done", "waits", str(waits))
         except ours.AT_BOUND:
             seen["ended by a bound of the model"] += 1
             return SequenceOutcome(number)
         mine, theirs = ours.view(), pair.kafkas.view()
         if mine != theirs or answers[0] != answers[1]:
-            return SequenceOutcome(number + 1, number, f"{mine} {answers[0]}", f"{theirs} {answers[1]}")
+            return SequenceOutcome(number + 1, f"{mine} {answers[0]}", f"{theirs} {answers[1]}")
         if emptied_by_cancellation(before, step, answers):
             known = known | {"IsrIsActive"}
         judged = [replace(view, partition=within_replicas(view.partition)) for view in (before, theirs)]
         seen["shows elr-outside-replicas"] += judged[1] != theirs
         if found := [one for one in broken(setting, *judged) if one not in known]:
-            return SequenceOutcome(number + 1, number, "satisfies its properties", f"breaks {', '.join(found)}: {theirs}")
+            return SequenceOutcome(number + 1, "satisfies its properties", f"breaks {', '.join(found)}: {theirs}")
         seen[f"{step.kind}: {'changes' if mine != before else 'nothing'}"] += 1
         if answers[0] is not None:
             seen[f"{step.kind} answers {answers[0][0]}"] += 1
         before = mine
     return SequenceOutcome(len(steps))
-
-
-def shrunk(classes: ControllerClasses, setting: Setting, steps: Sequence[RequestStep]) -> list[RequestStep]:
-    """Return a shorter sequence that still shows a difference."""
-
-    def shows(steps: Sequence[RequestStep]) -> int:
-        found = run(classes, setting, steps, _Ignored())
-        return found.at + 1 if found.at != NONE and found.chosen is None else 0
-
-    return shortened(steps, shows)
-
-
-class _Ignored(dict[str, int]):
-    def __missing__(self, _: str) -> int:
-        return 0
 
 
 def odd() -> Iterator[tuple[Setting, list[RequestStep]]]:
@@ -196,15 +171,7 @@ def compare(kafka: Kafka, comparison: Comparison, random: Random, cases: int) ->
     """Compare random sequences; a case is a step."""
     classes = ControllerClasses(kafka)
     for setting, steps in sequences(random, cases):
-        outcome = run(classes, setting, steps, comparison.seen)
-        for _ in range(outcome.steps - (outcome.at != NONE and outcome.chosen is None)):
-            comparison.compare("", 0, 0)
-        if outcome.chosen is not None:
-            comparison.compare(setting, outcome.ours, outcome.kafkas, outcome.chosen)
-        elif outcome.at != NONE:
-            fewer = list(steps) if comparison.is_full else shrunk(classes, setting, steps)
-            last = run(classes, setting, fewer, _Ignored())
-            comparison.compare(f"{setting}: {'; '.join(map(str, fewer))}", last.ours, last.kafkas)
+        compare_sequence(comparison, steps, partial(run, classes, setting), setting)
 
 
 SUBJECT = Subject(

@@ -36,7 +36,7 @@ class RaftClasses:
         self.kafka = kafka
         named = kafka.named
         self.is_3 = kafka.version.startswith("3.")
-        self.has_pre_votes = not self.is_3
+        self.pre_votes = 0 if self.is_3 else 1
         records = "org.apache.kafka.common.record"
         if not kafka.has(f"{records}.ControlRecordUtils"):
             records += ".internal"

@@ -187,7 +187,7 @@ class RaftNode:
     def role(self) -> QuorumRole:
         """Return its role."""
         quorum = self.quorum
-        if self.classes.has_pre_votes and quorum.isProspective():
+        if self.classes.pre_votes and quorum.isProspective():
             return PROSPECTIVE
         asked = {
             UNATTACHED: quorum.isUnattached, CANDIDATE: quorum.isCandidate, LEADER: quorum.isLeader,

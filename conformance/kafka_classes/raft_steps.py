@@ -6,11 +6,13 @@ A step delivers what its rule says. What the clients decide is theirs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from kafka_spec.conformance.kafka_classes.raft_classes import CLUSTER, FOREVER, RETRY_BACKOFF, RaftClasses
 from kafka_spec.conformance.kafka_classes.raft_kafkas import RaftNode, SentRequest
+from kafka_spec.conformance.kafka_classes.raft_views import NodeView
 from kafka_spec.conformance.replay.core import NotEnabled, Steps, expect
 from kafka_spec.spec.language.domain import NONE
 from kafka_spec.spec.quorum.machines import LEADER, PROSPECTIVE
@@ -41,13 +43,22 @@ class RaftStage:
         """Let the clients do the step of a rule.
 
         Raises:
-            NotEnabled: they do not.
+            NotEnabled: they do not, or one of them fails, which ends its process.
         """
         before = [node.standing() for node in self.nodes]
-        STEPS.step_of(rule)(self, **binding)
+        try:
+            STEPS.step_of(rule)(self, **binding)
+        except self.classes.kafka.failure as error:
+            raise NotEnabled(f"Kafka fails: {error}") from error
         for node, stood in zip(self.nodes, before, strict=True):
             if node.standing() != stood:
                 node.answers.clear()
+
+    def distinguishes(self, mine: NodeView, kafkas: NodeView) -> bool:
+        """Whether two views of a node differ. Up to 3.9 a node that knows its leader has forgotten its vote, which is moot."""
+        if not self.classes.pre_votes and mine.leader != NONE:
+            mine = replace(mine, voted=kafkas.voted)
+        return mine != kafkas
 
     def close(self) -> None:
         """Close the logs."""
@@ -103,7 +114,7 @@ class RaftStage:
         asked = sent.request.data().topics().get(0).partitions().get(0)
         epoch = int(asked.candidateEpoch() if self.classes.is_3 else asked.replicaEpoch())
         expect(epoch == int(candidate.quorum.epoch()), f"node {candidate.node} asks in epoch {epoch}")
-        expect(not self.classes.has_pre_votes or bool(asked.preVote()) == pre_vote, "it asks for the other kind of vote")
+        expect(not self.classes.pre_votes or bool(asked.preVote()) == pre_vote, "it asks for the other kind of vote")
         answer = node.handle(sent.request.data())
         granted = bool(answer.topics().get(0).partitions().get(0).voteGranted())
         if granted:
@@ -149,7 +160,7 @@ def give_up(stage: RaftStage, node: int) -> None:
 def stand(stage: RaftStage, node: int) -> None:
     """The answers to requests for pre-votes arrive; without pre-votes a timer ends."""
     standing = stage.nodes[node]
-    if stage.classes.has_pre_votes:
+    if stage.classes.pre_votes:
         stage.count_grants(standing)
         return
     if standing.role() == LEADER:  # the only voter, which has just started
@@ -192,7 +203,7 @@ def learn(stage: RaftStage, node: int, other: int) -> None:
             classes.util.singletonBeginQuorumEpochRequest(classes.partition, CLUSTER, epoch, leader, endpoints, classes.key(node))
         )
         return
-    pre_vote = (False,) if classes.has_pre_votes else ()
+    pre_vote = (False,) if classes.pre_votes else ()
     strange = classes.keys.of(node, classes.directory(node + 100))
     learning.handle(
         classes.util.singletonVoteRequest(classes.partition, CLUSTER, epoch, classes.key(other), strange, 0, 0, *pre_vote)

@@ -6,15 +6,16 @@ is the only voter asks, stands and wins in one go. Those steps follow each other
 
 from __future__ import annotations
 
-import itertools
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
-from kafka_spec.conformance.kafka_classes.comparison import Comparison, Subject, shortened
+from kafka_spec.conformance.kafka_classes.comparison import Comparison, SequenceOutcome, Subject, compare_sequence
 from kafka_spec.conformance.kafka_classes.raft_classes import RaftClasses
 from kafka_spec.conformance.kafka_classes.raft_steps import RaftStage
 from kafka_spec.conformance.kafka_classes.raft_views import NodeView, view_of
@@ -106,7 +107,7 @@ class ModelWalk:
             for binding in self.model.enabled(rule, self.state)
             if self.model.within(rule, self.state, binding)
         ]
-        return [step for step in found if self.follows_at_once(step)] or [step for step in found if self.is_done(step)]
+        return [step for step in found if self.follows_at_once(step)] or [step for step in found if self.kafka_takes(step)]
 
     def is_settled(self) -> bool:
         """Whether no step follows at once."""
@@ -139,8 +140,8 @@ class ModelWalk:
         waits = self.last is None or self.last.rule.name not in ("GiveUpAsking", "LeaveEpoch") or self.last.binding != (node,)
         return not waits and bool(self.state.nodes[node].role == UNATTACHED)
 
-    def is_done(self, step: WalkStep) -> bool:
-        """Whether Kafka does this step; the model may do more, or has not the epochs for what Kafka does next."""
+    def kafka_takes(self, step: WalkStep) -> bool:
+        """Whether Kafka takes this step; the model may have more steps, or no epoch left for what Kafka does next."""
         k, nodes = self.model.k, self.state.nodes
         mine = nodes[step.binding[0] if step.binding else 0]
         match step.rule.name:
@@ -211,36 +212,19 @@ class ReadSizes:
         return same
 
 
-@dataclass(frozen=True)
-class WalkOutcome:
-    """How far a walk was compared, and what differs after its last step, if anything does."""
-
-    steps: int
-    ours: str = ""
-    kafkas: str = ""
-
-
-class RaftWalks:
-    """Walks with Kafka's controllers."""
-
-    def __init__(self, classes: RaftClasses, folder: Path) -> None:
-        self.classes, self.folder = classes, folder
-        self.runs = itertools.count()
-
-    def run(self, setting: WalkSetting, steps: Iterable[WalkStep]) -> WalkOutcome:
-        """Take a walk; steps that the model cannot take where it is are left out."""
-        folder = self.folder / str(next(self.runs))
-        stage = RaftStage(self.classes, folder, BOUNDS["nodes"], range(setting.first_voters), setting.kraft_version)
+def run(classes: RaftClasses, setting: WalkSetting, steps: Sequence[WalkStep], seen: Counter[str]) -> SequenceOutcome:
+    """Take a walk on both sides up to the first difference; steps that are not possible where it is are left out."""
+    with tempfile.TemporaryDirectory() as folder:
+        stage = RaftStage(classes, Path(folder), BOUNDS["nodes"], range(setting.first_voters), setting.kraft_version)
         try:
-            return compared(stage, ModelWalk(setting.interpreter()), steps)
+            return compared(stage, ModelWalk(setting.interpreter()), steps, seen)
         finally:
             stage.close()
 
 
-def compared(stage: RaftStage, walk: ModelWalk, steps: Iterable[WalkStep]) -> WalkOutcome:
-    """Take the steps of a walk on both sides; steps that are not possible where it is are left out."""
+def compared(stage: RaftStage, walk: ModelWalk, steps: Sequence[WalkStep], seen: Counter[str]) -> SequenceOutcome:
+    """Take the steps of a walk on a stage, and count them by their rules."""
     passed = [ReadSizes() for _ in stage.nodes]
-    number = 0
     for number, step in enumerate(steps, 1):
         if step not in walk.steps():
             continue
@@ -248,58 +232,33 @@ def compared(stage: RaftStage, walk: ModelWalk, steps: Iterable[WalkStep]) -> Wa
         try:
             stage.do(step.rule.name, step.parameters)
         except NotEnabled as reason:
-            return WalkOutcome(number, "does the step", str(reason))
+            return SequenceOutcome(number, "does the step", str(reason))
         if step.rule.name == "Crash":
             passed[step.binding[0]] = ReadSizes()
         theirs = [node.view() for node in stage.nodes]
         if not all(read.agree(view.sizes) for read, view in zip(passed, theirs, strict=True)):
-            return WalkOutcome(number - 1)
-        for node, (mine, kafkas) in enumerate(zip(walk.views(), theirs, strict=True)):
-            if walk.is_settled() and seen(stage, mine) != seen(stage, kafkas):
-                return WalkOutcome(number, f"node {node}: {mine}", f"node {node}: {kafkas}")
-    return WalkOutcome(number)
-
-
-def seen(stage: RaftStage, view: NodeView) -> NodeView:
-    """Return what is compared of a view: up to 3.9 a node that knows its leader has forgotten its vote, which is moot."""
-    return replace(view, voted=NONE) if stage.classes.is_3 and view.leader != NONE else view
-
-
-def settings(version: str, random: Random) -> Iterator[WalkSetting]:
-    """Yield settings without end."""
-    while True:
-        yield WalkSetting(ERAS[version], random.choice((1, 2, 3, 3)), random.choice((0, 1, 1)), int(not version.startswith("3.")))
+            seen[CUT] += 1
+            return SequenceOutcome(number - 1)
+        if walk.is_settled():
+            for node, (mine, kafkas) in enumerate(zip(walk.views(), theirs, strict=True)):
+                if stage.distinguishes(mine, kafkas):
+                    return SequenceOutcome(number, f"node {node}: {mine}", f"node {node}: {kafkas}")
+        seen[step.rule.name] += 1
+    return SequenceOutcome(len(steps))
 
 
 def compare(kafka: Kafka, comparison: Comparison, random: Random, cases: int) -> None:
     """Compare the path to two histories, and random walks, one for twenty cases that are asked for; a case is a step."""
-    with tempfile.TemporaryDirectory() as name:
-        walks = RaftWalks(RaftClasses(kafka), Path(name))
-        setting = WalkSetting(ERAS[kafka.version], 3, 1, int(not kafka.version.startswith("3.")))
-        compare_one(walks, setting, recorded(TWO_HISTORIES[setting.pre_votes], setting.interpreter()), comparison)
-        if comparison.seen[CUT]:
-            comparison.compare("the path to two histories", "goes to its end", "batches have other sizes")
-        for setting in itertools.islice(settings(kafka.version, random), max(1, cases // 20)):
-            compare_one(walks, setting, at_random(setting.interpreter(), random), comparison)
-
-
-def compare_one(walks: RaftWalks, setting: WalkSetting, steps: Sequence[WalkStep], comparison: Comparison) -> None:
-    """Compare one walk; the first difference is shown in a shorter one."""
-
-    def shows(steps: Sequence[WalkStep]) -> int:
-        outcome = walks.run(setting, steps)
-        return outcome.steps if outcome.ours else 0
-
-    outcome = walks.run(setting, steps)
-    for step in steps[: outcome.steps - bool(outcome.ours)]:
-        comparison.seen[step.rule.name] += 1
-        comparison.compare("", 0, 0)
-    if outcome.steps < len(steps) and not outcome.ours:
-        comparison.seen[CUT] += 1
-    if outcome.ours:
-        fewer = list(steps) if comparison.is_full else shortened(steps, shows)
-        last = walks.run(setting, fewer)
-        comparison.compare(f"{setting}: {'; '.join(map(str, fewer))}", last.ours, last.kafkas)
+    classes, model = RaftClasses(kafka), ERAS[kafka.version]
+    setting = WalkSetting(model, 3, 1, classes.pre_votes)
+    path = recorded(TWO_HISTORIES[setting.pre_votes], setting.interpreter())
+    compare_sequence(comparison, path, partial(run, classes, setting), setting)
+    if comparison.seen[CUT]:
+        comparison.compare("the path to two histories", "goes to its end", "batches have other sizes")
+    for _ in range(max(1, cases // 20)):
+        setting = WalkSetting(model, random.choice((1, 2, 3, 3)), random.choice((0, 1, 1)), classes.pre_votes)
+        steps = at_random(setting.interpreter(), random)
+        compare_sequence(comparison, steps, partial(run, classes, setting), setting)
 
 
 SUBJECT = Subject(

@@ -140,11 +140,13 @@ def snapshot(value: Any) -> Held | None:
 
 def checked(value: Any, node: ast.AST, refuse: Refuse) -> Any:
     """Return a constant that is data; refuse what is not numbers in tuples, lists, sets and dictionaries."""
-    numbers = 0
+    numbers, read, name = 0, 0, ast.unparse(node)
     parts = [value]
     while parts:
         part = parts.pop()
-        name = ast.unparse(node)
+        read += 1
+        if read > 4 * LARGEST_TABLE:
+            refuse(node, f"{name} holds too many containers, or itself; a constant holds at most {LARGEST_TABLE} numbers")
         if isinstance(part, CONTAINERS):
             if type(part) not in CONTAINERS and not hasattr(part, "_fields"):
                 refuse(node, f"{name} holds a {type(part).__name__}; write a tuple, a list, a set or a dictionary")
