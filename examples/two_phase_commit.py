@@ -3,9 +3,11 @@
     kafka-spec check examples.two_phase_commit:TWO_PHASE_COMMIT --bound resource_managers=3      holds, 288 states
     kafka-spec check examples.two_phase_commit:TWO_PHASE_COMMIT --bounds seven --normal-form       920 orbits of 296,448 states
     kafka-spec check examples.two_phase_commit:HASTY                                             violated: Consistent
+    kafka-spec refines examples.two_phase_commit:TWO_PHASE_COMMIT                                implements transaction_commit
 
 The protocol of J. Gray and L. Lamport, "Consensus on transaction commit" (ACM TODS 31(1), 2006); the state counts are those
-of their TLA+ module TwoPhase, in which messages are never lost and may be read many times.
+of their TLA+ module TwoPhase, in which messages are never lost and may be read many times. It implements TCommit, which says
+what a commit is, and not how the managers agree on it.
 """
 
 from dataclasses import dataclass
@@ -19,10 +21,12 @@ from kafka_spec import (
     Flag,
     Member,
     OneOf,
+    Refinement,
     Rule,
     SetOf,
     Spec,
     Symmetric,
+    anywhere,
     contains,
     field,
     including,
@@ -154,6 +158,74 @@ def all_commit(s: Transaction) -> bool:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
+# What a commit is
+
+
+@dataclass
+class Outcome:
+    """What each resource manager does with its part."""
+
+    votes: list[Vote] = field(ArrayOf(OneOf(Vote), RMS, "resource manager"))
+
+
+def is_prepared(s: Outcome, rm: int) -> bool:
+    """The resource manager is prepared."""
+    return s.votes[rm] == Vote.PREPARED
+
+
+def may_prepare(s: Outcome, rm: int) -> bool:
+    """The resource manager works on its part."""
+    return s.votes[rm] == Vote.WORKING
+
+
+def may_commit(s: Outcome) -> bool:
+    """Every resource manager is prepared, or has committed."""
+    return all(vote == Vote.PREPARED or vote == Vote.COMMITTED for vote in s.votes)
+
+
+def may_abort(s: Outcome, rm: int) -> bool:
+    """The resource manager has not decided, and none has committed."""
+    return (s.votes[rm] == Vote.WORKING or s.votes[rm] == Vote.PREPARED) and Vote.COMMITTED not in s.votes
+
+
+def become_prepared(s: Outcome, rm: int) -> None:
+    """Be ready for both."""
+    s.votes[rm] = Vote.PREPARED
+
+
+def become_committed(s: Outcome, rm: int) -> None:
+    """Commit."""
+    s.votes[rm] = Vote.COMMITTED
+
+
+def become_aborted(s: Outcome, rm: int) -> None:
+    """Abort."""
+    s.votes[rm] = Vote.ABORTED
+
+
+def outcome(s: Transaction, a: Outcome) -> None:
+    """Leave out the transaction manager and the messages."""
+    for rm, vote in enumerate(s.votes):
+        a.votes[rm] = vote
+
+
+TC = "Gray and Lamport 2006, module TCommit"
+EACH = {"rm": A_MANAGER}
+TRANSACTION_COMMIT = Spec(
+    "transaction_commit",
+    "resource managers commit together or not at all, however they agree",
+    Outcome,
+    (
+        Rule("Prepare", "{rm}", "{rm} prepares", TC, (become_prepared,), EACH, (may_prepare,)),
+        Rule("Commit", "{rm}", "{rm} commits", TC, (become_committed,), EACH, (may_commit, is_prepared)),
+        Rule("Abort", "{rm}", "{rm} aborts", TC, (become_aborted,), EACH, (may_abort,)),
+    ),
+    bound_sets=(BoundSet("three", {"resource_managers": 3}, "34 states"),),
+    final=anywhere,
+)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
 # The protocol
 
 RM = {"rm": A_MANAGER}
@@ -183,6 +255,7 @@ TWO_PHASE_COMMIT = Spec(
         BoundSet("three", {"resource_managers": 3}, "the size whose count every other checker gives: 288 states"),
         BoundSet("seven", {"resource_managers": 7}, "a larger one: 296,448 states"),
     ),
+    refines=(Refinement(TRANSACTION_COMMIT, outcome),),
     normal_form=(Symmetric(RMS),),  # which resource manager is which makes no difference
 )
 

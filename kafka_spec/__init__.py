@@ -100,6 +100,7 @@ if TYPE_CHECKING:
     from kafka_spec.spec.vocabulary.table import Machine as Machine
     from kafka_spec.spec.vocabulary.table import Overlap as Overlap
     from kafka_spec.spec.vocabulary.table import Property as Property
+    from kafka_spec.spec.vocabulary.table import Refinement as Refinement
     from kafka_spec.spec.vocabulary.table import Row as Row
     from kafka_spec.spec.vocabulary.table import Rule as Rule
     from kafka_spec.spec.vocabulary.table import Spec as Spec
@@ -142,9 +143,9 @@ _PLACES = {
     "spec.catalogue.models": "MODELS",
     "spec.machines.partition": "PARTITION",
     "spec.machines.replica": "REPLICA REPLICA_0_10",
-    "spec.vocabulary.table": "Abstraction Among BoundSet Check Constants Decision ElementOf ItemOf Machine Overlap Property Row "
-    "Rule Spec Symmetric Untestable anywhere eventually eventually_always fire invariant leads_to lemma reachable recoverable "
-    "step_invariant",
+    "spec.vocabulary.table": "Abstraction Among BoundSet Check Constants Decision ElementOf ItemOf Machine Overlap Property "
+    "Refinement Row Rule Spec Symmetric Untestable anywhere eventually eventually_always fire invariant leads_to lemma reachable "
+    "recoverable step_invariant",
     "spec.vocabulary.trace": "Action FieldChange Step Trace",
 }
 """The public names by the module that defines them: the imports above, for use at run time."""

@@ -81,6 +81,13 @@ def _prove(parser: argparse.ArgumentParser) -> None:
     add_prove(parser, MODELS)
 
 
+def _refines(parser: argparse.ArgumentParser) -> None:
+    from kafka_spec.model_check.command.refines import add_refines
+    from kafka_spec.spec.catalogue.models import MODELS
+
+    add_refines(parser, MODELS)
+
+
 def _states(parser: argparse.ArgumentParser) -> None:
     from kafka_spec.model_check.command.states import add_states
     from kafka_spec.spec.catalogue.models import MODELS
@@ -200,6 +207,11 @@ COMMANDS = {
     ),
     "prove": Command(
         "prove invariants for all reachable states: each rule keeps each lemma, also with bounds lifted", _prove, "check"
+    ),
+    "refines": Command(
+        "say whether a model implements another: each step is one of the other's, under a mapping, or changes nothing there",
+        _refines,
+        "check",
     ),
     "coverage": Command("show which rules, rows, guards, antecedents and lines a search of a model runs", _coverage, "check"),
     "states": Command("query the states that a Spark search stored", _states, "spark"),

@@ -74,7 +74,7 @@ def graph_of(world: Interpreter, most: int, identity: Callable[[Any], Any] = lam
         look()
         out: list[GraphStep] = []
         for rule in rules:
-            for binding, after in _successors(world, rule, state, graph):
+            for binding, after in steps_out_of(world, rule, state, graph):
                 target = number_of(after)
                 out.append(GraphStep(source, len(out), rule, binding, target))
                 if target not in graph.starts:
@@ -83,7 +83,8 @@ def graph_of(world: Interpreter, most: int, identity: Callable[[Any], Any] = lam
     return graph
 
 
-def _successors(world: Interpreter, rule: Rule, state: Any, graph: StateGraph) -> Iterator[tuple[Binding, Any]]:
+def steps_out_of(world: Interpreter, rule: Rule, state: Any, graph: StateGraph) -> Iterator[tuple[Binding, Any]]:
+    """Yield the steps of a rule out of a state, as binding and target; note in the graph what a bound or a domain prevents."""
     for binding in world.enabled(rule, state):
         try:
             if name := world.forbidden_by(rule, state, binding):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from kafka_spec.spec.kraft.eras import SUITE as KRAFT
 from kafka_spec.spec.kraft.public import checks as public_kraft
+from kafka_spec.spec.quorum import one_list
 from kafka_spec.spec.quorum.eras import SUITE as QUORUM
 from kafka_spec.spec.quorum.public import checks as public_quorum
 from kafka_spec.spec.replication import checks as replication
@@ -21,5 +22,6 @@ CHECKS: tuple[Check, ...] = (
     *KRAFT.checks(),
     *public_kraft.CHECKS,
     *QUORUM.checks(),
+    *one_list.CHECKS,
     *public_quorum.CHECKS,
 )

@@ -9,6 +9,7 @@ from kafka_spec.spec.case import Era, Shown, Suite
 from kafka_spec.spec.quorum.cases import BEFORE_FLUSH, CASES, VOTERS_SKIPPED
 from kafka_spec.spec.quorum.families import CANNOT_TEST, QUORUM_FAMILIES
 from kafka_spec.spec.quorum.fixed import FIXED
+from kafka_spec.spec.quorum.one_list import ONE_LIST
 from kafka_spec.spec.quorum.public.versions import SPECS as PUBLIC
 from kafka_spec.spec.vocabulary.table import Spec
 
@@ -30,5 +31,5 @@ ERAS: tuple[Era, ...] = (
 
 SUITE = Suite(FIXED, CASES, ERAS, QUORUM_FAMILIES, CANNOT_TEST, everything=True)
 
-SPECS: tuple[Spec, ...] = (FIXED, *SUITE.specs(), *PUBLIC)
-"""All versions of the quorum, and the public models."""
+SPECS: tuple[Spec, ...] = (FIXED, *SUITE.specs(), ONE_LIST, *PUBLIC)
+"""All versions of the quorum, what they implement, and the public models."""

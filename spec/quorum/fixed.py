@@ -9,6 +9,7 @@ from kafka_spec.spec.quorum.abstractions import ABSTRACTIONS
 from kafka_spec.spec.quorum.cases import CASES
 from kafka_spec.spec.quorum.families import QUORUM_FAMILIES
 from kafka_spec.spec.quorum.machines import QUORUM
+from kafka_spec.spec.quorum.one_list import IS_ONE_LIST
 from kafka_spec.spec.quorum.properties import PROPERTIES
 from kafka_spec.spec.quorum.state import FIRST_VOTERS, KRAFT_VERSION, NODES, PRE_VOTES, MetadataQuorum
 from kafka_spec.spec.vocabulary.table import Constants, Rule, Spec, Symmetric, anywhere
@@ -33,6 +34,7 @@ FIXED = Spec(
     MetadataQuorum,
     rules=(*epochs.RULES, *elections.RULES, *replication.RULES, *voters.RULES, *crashes.RULES),
     properties=PROPERTIES,
+    refines=(IS_ONE_LIST,),
     start=START,
     more_bounds=(FIRST_VOTERS, KRAFT_VERSION, PRE_VOTES),
     decisions=decisions_of(CASES),

@@ -35,6 +35,7 @@ from kafka_spec.spec.vocabulary.table.properties import (
     recoverable,
     step_invariant,
 )
+from kafka_spec.spec.vocabulary.table.refinements import Refinement
 from kafka_spec.spec.vocabulary.table.rules import Fairness, Rule, RuleKind
 from kafka_spec.spec.vocabulary.table.spec import Spec, anywhere
 from kafka_spec.spec.vocabulary.table.symmetry import Symmetric
@@ -42,7 +43,7 @@ from kafka_spec.spec.vocabulary.table.symmetry import Symmetric
 __all__ = [
     "ABOUT_PATHS", "DEADLOCK", "EVENTUAL", "TYPE_INVARIANT", "Abstraction", "Among", "Attempt", "BoundSet", "Check",
     "ChoiceTable", "Constants", "Decision", "ElementOf", "Fairness", "ItemOf", "Machine", "Name", "Overlap", "Parameter",
-    "Property", "PropertyKind", "Question", "Ranks", "Row", "Rule", "RuleKind", "Spec", "SpecError", "Symmetric",
+    "Property", "PropertyKind", "Question", "Ranks", "Refinement", "Row", "Rule", "RuleKind", "Spec", "SpecError", "Symmetric",
     "Untestable", "anywhere", "arguments", "beginning_with", "bring_into_form", "call", "check_name", "elements_of",
     "eventually", "eventually_always", "family", "fire", "first_line", "invariant", "leads_to", "lemma", "name_of", "numbers_of",
     "reachable", "recoverable", "step_invariant",

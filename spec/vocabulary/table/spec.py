@@ -21,6 +21,7 @@ from kafka_spec.spec.vocabulary.table.normal_forms import Part as NormalFormPart
 from kafka_spec.spec.vocabulary.table.normal_forms import check_normal_form
 from kafka_spec.spec.vocabulary.table.parameters import Among
 from kafka_spec.spec.vocabulary.table.properties import Property
+from kafka_spec.spec.vocabulary.table.refinements import Refinement
 from kafka_spec.spec.vocabulary.table.rules import Fairness, Rule
 from kafka_spec.spec.vocabulary.table.spec_checks import (
     check_bound_sets,
@@ -54,8 +55,9 @@ class Spec:
 
     `start` is a rule whose instances, applied to the fresh state, are the initial states. Bounds are collected from the
     domains; `more_bounds` are those that only guards read. `unreachable_rules` are rules this version never fires. `lemmas` are
-    for `prove` alone. A search of a `reduced` spec compares states by their `normal_form`, whose parts are applied in order; it is
-    refused where a bound of `normal_form_without` is above 0: what that bound permits has no normal form.
+    for `prove` alone; what it `refines` is judged by `kafka-spec refines`. A search of a `reduced` spec compares states by their
+    `normal_form`, whose parts are applied in order; it is refused where a bound of `normal_form_without` is above 0: what that bound
+    permits has no normal form.
 
     A state in which no rule can fire is a deadlock, unless `final`, a predicate of `s` and `k`, holds there. Where only a bound
     forbids a step there is none. `final=anywhere` checks no deadlock.
@@ -71,6 +73,7 @@ class Spec:
     rules: tuple[Rule, ...]
     properties: tuple[Property, ...] = ()
     lemmas: tuple[Property, ...] = ()
+    refines: tuple[Refinement, ...] = ()
     start: Rule = field(default_factory=lambda: Rule("Start", "world", "the initial state", "", (_do_nothing,)))
     more_bounds: tuple[Bound, ...] = ()
     decisions: tuple[Decision, ...] = ()
@@ -305,6 +308,7 @@ def _check_spec(spec: Spec) -> None:
     check_tuples(
         spec, where, {"rules": Rule, "properties": Property, "machines": Machine, "more_bounds": Bound, "lemmas": Property}
     )
+    check_tuples(spec, where, {"refines": Refinement})
     check_tuples(
         spec, where, {"decisions": Decision, "abstractions": Abstraction, "bound_sets": BoundSet, "unreachable_rules": str}
     )
