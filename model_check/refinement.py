@@ -10,25 +10,22 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
+from kafka_spec.model_check.abstract_states import AbstractStates, rules_on_path
 from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding, Stopped, Verdict
-from kafka_spec.model_check.interpreter.interpreter import Interpreter, Key
+from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.search.edge_log import RecordedSteps
 from kafka_spec.model_check.search.embedded import Search, explore
 from kafka_spec.model_check.search.frontier import path_to
 from kafka_spec.model_check.search.path_properties import place_of
-from kafka_spec.model_check.state_graph import StateGraph, steps_out_of
 from kafka_spec.model_check.traces.counterexample import Replay
 from kafka_spec.model_check.within import limited, look
-from kafka_spec.spec.language.domain import OutOfBound, OutOfDomain, show_change, show_path
+from kafka_spec.spec.language.domain import OutOfBound, OutOfDomain
 from kafka_spec.spec.vocabulary.table import Refinement, Spec, SpecError, eventually_always
-from kafka_spec.spec.vocabulary.trace import Action, Trace
-
-Tree: TypeAlias = dict[int, tuple[int, str]]
-"""For each abstract state that is reached, the state before it on a shortest path, and the rule that leads from there."""
+from kafka_spec.spec.vocabulary.trace import Trace
 
 READ = 4096
 """The states of a level that are unpacked at a time."""
@@ -61,7 +58,7 @@ class Mismatch:
 class RefinementResult:
     """Whether a spec implements another, as far as was searched."""
 
-    refinement: Refinement
+    refinement: Refinement[Spec]
     searched: Exploration
     bounds: Mapping[str, int]
     """The bounds of the abstract spec."""
@@ -99,7 +96,7 @@ class RefinementResult:
 
 
 def judge_refinement(
-    spec: Spec, refinement: Refinement, bounds: Mapping[str, int], *, threads: int = 1, budget: Budget | None = None
+    spec: Spec, refinement: Refinement[Spec], bounds: Mapping[str, int], *, threads: int = 1, budget: Budget | None = None
 ) -> RefinementResult:
     """Search a spec, and judge whether it implements another.
 
@@ -111,16 +108,17 @@ def judge_refinement(
         budget: the limits of time, memory and states.
 
     Raises:
-        SpecError: a spec or the mapping cannot be executed, or the spec has a view.
+        SpecError: a spec or the mapping cannot be executed, or one of the specs is not one that a refinement can be about.
     """
-    if spec.view:
-        raise SpecError(f"{spec.name}: its view takes different states for one; judge the spec without it")
+    refuse_unfit(spec, refinement.of)
     budget = budget or Budget()
-    mapped = _Mapped(Interpreter(spec, bounds), Interpreter(refinement.of, refinement.values(bounds)), refinement)
+    mapped = _Mapped(
+        Interpreter(spec, bounds), AbstractStates(Interpreter(refinement.of, abstract_bounds(refinement, bounds))), refinement
+    )
     searched = explore(
         spec, bounds, properties=(EVERY_STEP,), everything=True, threads=threads, budget=budget, on_level=mapped.add_level
     )
-    result = RefinementResult(refinement, searched, mapped.abstract.bounds, len(mapped.states))
+    result = RefinementResult(refinement, searched, mapped.abstract.world.bounds, len(mapped.abstract.states))
     if searched.complete:
         try:
             with limited(budget):
@@ -130,8 +128,38 @@ def judge_refinement(
     return result
 
 
+def refuse_unfit(spec: Spec, abstract: Spec) -> None:
+    """Refuse specs whose states no mapping can compare.
+
+    Raises:
+        SpecError: the message says what to leave out.
+    """
+    for one in (spec, abstract):
+        if one.view:
+            raise SpecError(f"{one.name}: its view takes different states for one; judge a spec without it")
+    if abstract.counted:
+        raise SpecError(
+            f"{abstract.name} counts how often {abstract.counted[0].name} is used up (at_most), which no mapping can say; "
+            "state its rules without at_most, and limit them by the domains of fields"
+        )
+
+
+def abstract_bounds(refinement: Refinement[Spec], bounds: Mapping[str, int]) -> dict[str, int]:
+    """Return the bounds of the abstract spec where the implementing one has these.
+
+    Raises:
+        SpecError: a bound is unknown, is out of its range, or has no value.
+    """
+    abstract = refinement.of
+    same = {name: bounds[name] for name in abstract.bounds if name in bounds}
+    values = {**(abstract.bound_sets[0].values if abstract.bound_sets else {}), **same, **refinement.bounds}
+    if missing := [name for name in abstract.bounds if name not in values]:
+        raise SpecError(f"bound {missing[0]} of {abstract.name} has no value; give it in Refinement(bounds=...)")
+    return abstract.bound_values(values)
+
+
 @dataclass(frozen=True)
-class Step:
+class AbstractStep:
     """A step between abstract states: where it is first taken in the search, as the number of a state and that of an action."""
 
     before: int
@@ -140,31 +168,14 @@ class Step:
     action: int
 
 
-@dataclass
-class Ways:
-    """What the abstract spec can do in a state."""
-
-    targets: dict[int, str] = field(default_factory=dict)
-    """The states to which its steps lead, each with the first rule that leads there."""
-    offered: list[str] = field(default_factory=list)
-    """Its steps, as rules with their bindings."""
-    cut_by: set[str] = field(default_factory=set)
-    """The bounds that prevent steps."""
-
-
 class _Mapped:
-    """The abstract states of a search, and what the abstract spec does between them."""
+    """A search, whose states are mapped as they are found, and whose steps are judged at its end."""
 
-    def __init__(self, world: Interpreter, abstract: Interpreter, refinement: Refinement) -> None:
+    def __init__(self, world: Interpreter, abstract: AbstractStates, refinement: Refinement[Spec]) -> None:
         self.world, self.abstract, self.refinement = world, abstract, refinement
-        self.numbers: dict[Key, int] = {}
-        self.states: list[Any] = []
-        """The abstract states by their numbers: those that were reached, then those that the abstract spec leads to."""
         self.levels: list[Any] = []
         """For each level and state, the number of its abstract state."""
-        self.ways: dict[int, Ways] = {}
-        """What the abstract spec can do in the states that were asked for."""
-        self.cut: dict[Step, set[str]] = {}
+        self.cut: dict[AbstractStep, set[str]] = {}
         """The bounds that cut the abstract spec where it does not take a step."""
         self.search: Search | None = None
         self.recorded: RecordedSteps | None = None
@@ -185,21 +196,16 @@ class _Mapped:
     def mapped(self, state: Any, level: int, index: int) -> int:
         """Return the number of the abstract state that a state of the search becomes."""
         look()
-        mapped = self.abstract.space.fresh()
+        mapped = self.abstract.world.space.fresh()
         try:
-            self.abstract.call(self.refinement.mapping, {"s": state, "a": mapped, "k": self.world.k}, self.refinement.where)
+            self.abstract.world.call(
+                self.refinement.mapping, {"s": state, "a": mapped, "k": self.world.k}, f"refinement of {self.refinement.of.name}"
+            )
         except (OutOfBound, OutOfDomain, TypeError, AttributeError) as error:
             path = ", ".join(str(step.action) for step in self.trace(level, index).steps) or "the beginning"
             what = f"the bound {error} of {self.refinement.of.name} ends it; raise it" if isinstance(error, OutOfBound) else error
-            raise SpecError(f"{self.refinement.where}: {self.refinement.mapping.__name__} after {path}: {what}") from None
-        return self.number(mapped)
-
-    def number(self, abstract: Any) -> int:
-        """Return the number of an abstract state."""
-        number = self.numbers.setdefault(self.abstract.key(abstract), len(self.states))
-        if number == len(self.states):
-            self.states.append(abstract)
-        return number
+            raise SpecError(f"{self.refinement.mapping.__name__} after {path}: {what}") from None
+        return self.abstract.number(mapped)
 
     def trace(self, level: int, index: int, *last: int) -> Trace:
         """Return the path to a state, and further actions at its end."""
@@ -210,19 +216,19 @@ class _Mapped:
 
     def judge(self, result: RefinementResult) -> None:
         """Judge the beginnings, and each pair of abstract states between which there is a step."""
-        result.states = len(self.states)
-        begins = {self.number(state) for state in self.abstract.initial()}
+        result.states = len(self.abstract.states)
+        begins = {self.abstract.number(state) for state in self.abstract.world.initial()}
         for index, number in enumerate(self.levels[0].tolist()):
             if number not in begins:
-                changed = self.changed(self.abstract.space.fresh(), self.states[number])
+                changed = self.abstract.changed(self.abstract.world.space.fresh(), number)
                 result.mismatch = Mismatch(self.trace(0, index), changed, ())
                 return
         pairs = list(self.pairs())
         result.changes = len(pairs)
-        wrong: list[Step] = []
+        wrong: list[AbstractStep] = []
         for before, group in itertools.groupby(sorted(pairs, key=lambda step: step.before), lambda step: step.before):
             steps = list(group)
-            tree, cut = self.reached_from(before, {step.after for step in steps})
+            tree, cut = self.abstract.reached_from(before, self.refinement.steps, {step.after for step in steps})
             for step in steps:
                 if step.after in tree:
                     result.taken.update(rules_on_path(tree, step.after))
@@ -234,16 +240,16 @@ class _Mapped:
             first = self.mismatch(wrong[0], result)
             result.mismatch, result.beyond = (None, first) if first.cut_by else (first, None)
 
-    def mismatch(self, step: Step, result: RefinementResult) -> Mismatch:
+    def mismatch(self, step: AbstractStep, result: RefinementResult) -> Mismatch:
         """Return what the abstract spec does not do."""
         return Mismatch(
             self.trace(*place_of(result.searched, step.source), step.action),
-            self.changed(self.states[step.before], self.states[step.after]),
-            tuple(self.ways_from(step.before).offered),
+            self.abstract.changed(self.abstract.states[step.before], step.after),
+            tuple(self.abstract.ways_from(step.before).offered),
             tuple(sorted(self.cut[step])),
         )
 
-    def pairs(self) -> Iterator[Step]:
+    def pairs(self) -> Iterator[AbstractStep]:
         """Yield the first step of the search between each two abstract states, in the order of their sources."""
         assert self.recorded is not None
         numbers = np.concatenate(self.levels).astype(np.uint64)
@@ -262,57 +268,4 @@ class _Mapped:
                 pair = int(both[place])
                 if pair not in known and pair >> 32 != pair & 0xFFFFFFFF:
                     known.add(pair)
-                    yield Step(pair >> 32, pair & 0xFFFFFFFF, int(sources[place]), int(actions[first + place]))
-
-    def ways_from(self, number: int) -> Ways:
-        """Return what the abstract spec can do in one of its states."""
-        if number not in self.ways:
-            look()
-            ways, record = Ways(), StateGraph()
-            for rule in self.abstract.spec.rules:
-                for binding, after in steps_out_of(self.abstract, rule, self.states[number], record):
-                    ways.targets.setdefault(self.number(after), rule.name)
-                    ways.offered.append(str(Action(rule.name, tuple(zip(rule.params, binding, strict=True)))))
-            if record.outside:
-                raise SpecError(f"{self.abstract.spec.name}: {record.outside[0]}; check that model first")
-            ways.cut_by.update(record.bounded)
-            self.ways[number] = ways
-        return self.ways[number]
-
-    def reached_from(self, number: int, wanted: set[int]) -> tuple[Tree, set[str]]:
-        """Return the states that the abstract spec reaches from one by as many steps as one may be, and what cuts it meanwhile.
-
-        It stops when all those that are `wanted` are reached.
-        """
-        tree: Tree = {}
-        cut, last = set[str](), [number]
-        for _ in range(self.refinement.steps):
-            if wanted <= tree.keys():
-                break
-            following: list[int] = []
-            for state in last:
-                ways = self.ways_from(state)
-                cut |= ways.cut_by
-                for target, rule in ways.targets.items():
-                    if target not in tree:
-                        tree[target] = state, rule
-                        following.append(target)
-            last = following
-        tree.pop(number, None)  # a step that comes back to where it began
-        return tree, cut
-
-    def changed(self, before: Any, after: Any) -> tuple[tuple[str, str, str], ...]:
-        """Return what differs between two abstract states, as a person reads it."""
-        return tuple(
-            (show_path(change.path), *show_change(change.type, change.before, change.after))
-            for change in self.abstract.space.changes(before, after)
-        )
-
-
-def rules_on_path(tree: Tree, target: int) -> set[str]:
-    """Return the rules on the shortest path to a state."""
-    rules = set[str]()
-    while target in tree:
-        target, rule = tree[target]
-        rules.add(rule)
-    return rules
+                    yield AbstractStep(pair >> 32, pair & 0xFFFFFFFF, int(sources[place]), int(actions[first + place]))

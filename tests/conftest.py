@@ -51,7 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare the marks; let processes that tests start receive SIGINT, which a shell makes background jobs ignore."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    config.addinivalue_line("markers", "slow: half a second or more, as measured; run under one hash seed only")
+    config.addinivalue_line("markers", "slow: a quarter of a second or more, as measured; run under one hash seed only")
     config.addinivalue_line(
         "markers", "long: left to `make long`: what takes minutes or Kafka's jars, and cases beyond the test's share"
     )

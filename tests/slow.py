@@ -1,26 +1,35 @@
 """Which tests are slow, and which of them `make test` leaves to `make long`: decided by measured times, not by marks.
 
-`make seconds` measures all tests and writes tests/golden/seconds.toml. A test of half a second or more runs under one hash seed
-only. The cases of one test share some seconds in `make test`; those beyond them are long.
+`make seconds` measures all tests and writes tests/golden/seconds.toml. A test of a quarter of a second or more runs under one hash
+seed only. The cases of one test share some seconds in `make test`; those beyond them are long. A test that takes several seconds
+has its turn on one day of three, and is long on the others, unless its mark says what its cases share. KAFKA_SPEC_TEST_DAY=N makes
+it another day.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import os
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any, Protocol
 from zlib import crc32
 
 FILE = Path(__file__).parent / "golden" / "seconds.toml"
-HEAD = "# Written by `make seconds`: the seconds of each test that takes half a second or more, as powers of two.\n"
-LEAST = 0.5
+HEAD = "# Written by `make seconds`: the seconds of each test that takes a quarter of a second or more, as powers of two.\n"
+LEAST = 0.25
 """The seconds from which a test is slow."""
 SHARE = 5
 """The seconds that the cases of one test share in `make test`, unless its mark `share` says otherwise."""
+
+TURNS, SEVERAL = 3, 4
+"""The days after which every test had its turn, and the seconds from which a test waits for it."""
+TODAY = int(os.environ.setdefault("KAFKA_SPEC_TEST_DAY", str(date.today().toordinal())))
+"""The number of the day: that on which the tests began, for the processes that they start, too."""
 
 
 class Test(Protocol):
@@ -50,8 +59,13 @@ def measured() -> dict[str, float]:
     return tomllib.loads(FILE.read_text(encoding="utf-8"))
 
 
-def mark(tests: Iterable[Test]) -> None:
-    """Mark the tests that are slow, and the cases that are long."""
+def has_turn(name: str, day: int) -> bool:
+    """Whether what waits for its turn has it on a day."""
+    return crc32(name.encode()) % TURNS == day % TURNS
+
+
+def mark(tests: Iterable[Test], day: int = TODAY) -> None:
+    """Mark the tests that are slow, and those that are long on a day."""
     seconds, cases = measured(), defaultdict[str, list[Test]](list)
     for test in tests:
         cases[function_of(test.nodeid)].append(test)
@@ -63,7 +77,8 @@ def mark(tests: Iterable[Test]) -> None:
         short = {test.nodeid: whole.get(test.nodeid, 0) for test in of_one if not test.get_closest_marker("long")}
         kept = kept_cases(short, share.args[0] if share else SHARE)
         for test in of_one:
-            if test.nodeid not in kept:
+            waits = share is None and short.get(test.nodeid, 0) >= SEVERAL
+            if test.nodeid not in kept or (waits and not has_turn(test.nodeid, day)):
                 test.add_marker("long")
 
 

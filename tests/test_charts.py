@@ -6,16 +6,15 @@ import dataclasses
 import json
 import re
 from collections.abc import Callable
-from datetime import date
 from itertools import pairwise
 from pathlib import Path
-from zlib import crc32
 
 import pytest
 import sample_specs
 from conftest import ROOT, Command, named_checks
 from hypothesis import given, settings
 from lxml import etree
+from slow import TODAY, TURNS, has_turn
 from test_trace import TRACES
 
 from kafka_spec import MODELS, check, trace_of
@@ -285,24 +284,26 @@ LONG_CHECK = 1.0
 
 def checks_of(day: int) -> list[NamedCheck]:
     """Return the checks of the project's manifest that `make test` runs on a day."""
-    checks = named_checks()
-    long = [check.name for check in checks if check.expected.verdict == "holds" and (check.took or 0) >= LONG_CHECK]
-    left = {name for place, name in enumerate(sorted(long, key=lambda name: crc32(name.encode()))) if place % 3 != day % 3}
-    return [check for check in checks if check.name not in left]
+    return [
+        check
+        for check in named_checks()
+        if check.expected.verdict != "holds" or (check.took or 0) < LONG_CHECK or has_turn(check.name, day)
+    ]
 
 
 def test_every_check_is_run_within_three_days() -> None:
     """Each day leaves out some checks that hold and take long, and none that is violated; three days together run all."""
-    days = [{check.name for check in checks_of(day)} for day in range(3)]
+    days = [{check.name for check in checks_of(day)} for day in range(TURNS)]
     checks = {check.name: check for check in named_checks()}
 
     assert set.union(*days) == set(checks)
     assert {checks[name].expected.verdict for day in days for name in set(checks) - day} == {"holds"}
 
 
+@pytest.mark.share(256)
 def test_the_projects_own_manifest_and_gallery() -> None:
     """The checks of the project's manifest come out as expected, and the gallery is the tables and what the manifest rejects."""
-    checks = checks_of(date.today().toordinal())
+    checks = checks_of(TODAY)
     judged = list(outcomes(checks, NamedCheck.run, cores()))
 
     assert [one.name for one in judged] == [check.name for check in checks]

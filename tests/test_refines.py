@@ -18,7 +18,7 @@ from examples.two_phase_commit import HASTY, TRANSACTION_COMMIT, TWO_PHASE_COMMI
 from kafka_spec.__main__ import main
 from kafka_spec.model_check.exploration import Budget, Verdict
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
-from kafka_spec.model_check.refinement import RefinementResult, judge_refinement
+from kafka_spec.model_check.refinement import RefinementResult, abstract_bounds, judge_refinement
 from kafka_spec.model_check.state_graph import graph_of
 from kafka_spec.spec.catalogue.models import MODELS
 from kafka_spec.spec.language.domain import Bound, Range, field
@@ -32,10 +32,10 @@ def judged(spec: Spec, bounds: str | None = None, **given_bounds: int) -> Refine
     return judge_refinement(spec, spec.refines[0], spec.bound_values({**chosen, **given_bounds}))
 
 
-def by_definition(spec: Spec, refinement: Refinement) -> Verdict:
+def by_definition(spec: Spec, refinement: Refinement[Spec]) -> Verdict:
     """Judge a refinement whose steps are single ones by what it says, with the second engine alone."""
     world = Interpreter(spec, spec.bound_values({}))
-    abstract = Interpreter(refinement.of, refinement.values(world.bounds))
+    abstract = Interpreter(refinement.of, abstract_bounds(refinement, world.bounds))
     graph, goal = graph_of(world, 10_000), graph_of(abstract, 10_000)
 
     def key(state: Any) -> Any:
@@ -279,6 +279,7 @@ def counting(s: Number, a: Number, n: int) -> None:
     ("how", "said"),
     [
         ({"mapping": counting}, "counting takes n, which refinement of ones does not have; it may take a, k, s"),
+        ({"of": Number}, "of must be Spec, and is the class Number"),
         ({"steps": 0}, "steps is 0; a step of the implementing spec is 1 or more"),
         ({"bounds": {"size": 3}}, "bound 'size' is unknown; there is limit"),
         ({"mapping": one_more}, "one_more after Two(), Two(), Two(): the bound limit of ones ends it; raise it"),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass, field
+from typing import Any
 
 from conftest import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
-from slow import SHARE, function_of, kept_cases, measured
+from slow import SEVERAL, SHARE, TURNS, function_of, kept_cases, mark, measured
 
 TIMES = st.dictionaries(st.text("abc", min_size=1, max_size=3), st.sampled_from([0, 1, 2, 4, 8, 16]), min_size=1, max_size=9)
 
@@ -28,6 +30,37 @@ def test_only_what_does_not_fit_is_left_out(seconds: dict[str, int]) -> None:
     kept = kept_cases(seconds, SHARE)
     spent = sum(seconds[name] for name in kept)
     assert all(spent + seconds[name] > SHARE for name in seconds if name not in kept)
+
+
+@dataclass
+class Collected:
+    """A test that pytest has collected."""
+
+    nodeid: str
+    marks: dict[str, Any] = field(default_factory=dict)
+
+    def add_marker(self, marker: str) -> None:
+        """Mark it."""
+        self.marks[marker] = True
+
+    def get_closest_marker(self, name: str) -> Any:
+        """Return a mark, None if it does not have it."""
+        return self.marks.get(name)
+
+
+def test_every_test_has_its_turn() -> None:
+    """What takes several seconds runs on one of three days, what takes less and fits the share on each; some day has each test."""
+    days = []
+    for day in range(TURNS):
+        tests = [Collected(name) for name in measured()]
+        mark(tests, day)
+        days.append({test.nodeid for test in tests if "long" not in test.marks})
+    every, some = set.intersection(*days), set.union(*days)
+
+    assert {measured()[name] < SEVERAL for name in every} == {True}
+    assert {measured()[name] >= SEVERAL for name in some - every} == {True}
+    assert all(sum(name in day for day in days) == 1 for name in some - every)
+    assert {function_of(name) for name in some} == {function_of(name) for name in measured()}
 
 
 def test_measured_tests_exist() -> None:

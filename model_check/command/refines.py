@@ -66,7 +66,7 @@ def run_refines(options: argparse.Namespace, models: Models) -> int:
     return next(code for verdict, code in EXIT_CODES.items() if verdict in verdicts)
 
 
-def asked_for(spec: Spec, name: str | None) -> tuple[Refinement, ...]:
+def asked_for(spec: Spec, name: str | None) -> tuple[Refinement[Spec], ...]:
     """Return the refinements of a spec, or that of one abstract spec.
 
     Raises:

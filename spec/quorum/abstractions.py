@@ -40,7 +40,7 @@ ABSTRACTIONS = (
     ),
     Abstraction(
         "a listener hears of a batch as soon as it is below the high watermark; the controller on top is not modelled",
-        "not covered: when a controller becomes active, and when it renounces; spec/kraft has this log as one list, which it implements "
-        "(one_list.py)",
+        "not covered: when a controller becomes active, and when it renounces; spec/kraft has this log as one list "
+        "(one_list.py), which this model implements",
     ),
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kafka_spec.spec.language.domain import ArrayOf, Range, SequenceOf, append, field, truncate
+from kafka_spec.spec.quorum.properties import RAFT
 from kafka_spec.spec.quorum.state import A_NODE, EPOCH, EPOCHS, LOG_SIZE, LOSSY_CRASHES, NODES, OFFSET, MetadataQuorum
 from kafka_spec.spec.vocabulary.table import BoundSet, Check, Constants, Refinement, Rule, Spec, anywhere, step_invariant
 
@@ -102,7 +103,7 @@ ONE_LIST = Spec(
             {"node": A_NODE}, (has_begun,), kind="fault",
         ),
     ),
-    (step_invariant("BatchesStay", batches_stay, "what is committed stays so, at its offset"),),
+    (step_invariant("BatchesStay", batches_stay, "what is committed stays so, at its offset", RAFT + "State Machine Safety"),),
     final=anywhere,
     bound_sets=(BoundSet("three", {"nodes": 3, "epochs": 2, "log_size": 3, "lossy_crashes": 0}, "three nodes, two epochs"),),
 )  # fmt: skip

@@ -55,9 +55,8 @@ class Spec:
 
     `start` is a rule whose instances, applied to the fresh state, are the initial states. Bounds are collected from the
     domains; `more_bounds` are those that only guards read. `unreachable_rules` are rules this version never fires. `lemmas` are
-    for `prove` alone; what it `refines` is judged by `kafka-spec refines`. A search of a `reduced` spec compares states by their
-    `normal_form`, whose parts are applied in order; it is refused where a bound of `normal_form_without` is above 0: what that bound
-    permits has no normal form.
+    for `prove`, `refines` for the command of that name. A search of a `reduced` spec compares states by their `normal_form`, whose
+    parts are applied in order; it is refused where a bound of `normal_form_without` is above 0: that has no normal form.
 
     A state in which no rule can fire is a deadlock, unless `final`, a predicate of `s` and `k`, holds there. Where only a bound
     forbids a step there is none. `final=anywhere` checks no deadlock.
@@ -73,7 +72,7 @@ class Spec:
     rules: tuple[Rule, ...]
     properties: tuple[Property, ...] = ()
     lemmas: tuple[Property, ...] = ()
-    refines: tuple[Refinement, ...] = ()
+    refines: tuple[Refinement[Spec], ...] = ()
     start: Rule = field(default_factory=lambda: Rule("Start", "world", "the initial state", "", (_do_nothing,)))
     more_bounds: tuple[Bound, ...] = ()
     decisions: tuple[Decision, ...] = ()
@@ -91,8 +90,7 @@ class Spec:
     fairness: Fairness = "weak"
     """What is assumed of protocol rules that do not say it themselves."""
     base: Spec | None = field(default=None, compare=False, repr=False)  # the spec of which this is a version
-    declared_in: Name = field(init=False, compare=False, repr=False)
-    """The module that states it."""
+    declared_in: Name = field(init=False, compare=False, repr=False)  # the module that states it
 
     def __post_init__(self) -> None:
         if not hasattr(self, "declared_in"):  # a check validates again what was declared long ago
@@ -305,13 +303,9 @@ def by_name(parts: Iterable[Any], name: Name, what: str) -> Any:
 def _check_spec(spec: Spec) -> None:
     where = f"spec {spec.name}"
     check_kinds(spec, where, {"name": str, "summary": str, "state": type, "reference": str, "start": Rule})
-    check_tuples(
-        spec, where, {"rules": Rule, "properties": Property, "machines": Machine, "more_bounds": Bound, "lemmas": Property}
-    )
-    check_tuples(spec, where, {"refines": Refinement})
-    check_tuples(
-        spec, where, {"decisions": Decision, "abstractions": Abstraction, "bound_sets": BoundSet, "unreachable_rules": str}
-    )
+    assumed = {"decisions": Decision, "abstractions": Abstraction, "bound_sets": BoundSet, "unreachable_rules": str}
+    stated = {"rules": Rule, "properties": Property, "machines": Machine, "more_bounds": Bound, "lemmas": Property}
+    check_tuples(spec, where, {**stated, "refines": Refinement, **assumed})
     check_names(spec.rules, (*spec.properties, *spec.lemmas), spec.machines, where)
     check_predicate(spec.final, f"{where}: final", "that holds where the protocol may rest, or anywhere")
     check_predicate(spec.constraint, f"{where}: constraint", "that holds in the states to be explored")
@@ -332,3 +326,5 @@ def _check_spec(spec: Spec) -> None:
     check_view(spec.view, spec.properties, where)
     for name in spec.unreachable_rules:
         spec.rule(name)
+    for one in spec.refines:
+        check_kinds(one, where, {"of": Spec})
