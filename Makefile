@@ -7,7 +7,7 @@
 # make tested  runs the manifest and writes docs/kafka/tested.md, how often each check met each antecedent; some minutes
 # make reference  writes what the book repeats: commands and options from their parsers, traces of findings and charts of examples from the checker
 # make docs    builds the book (docs/) as a site in build/site
-# make long    the tests of which `make test` runs a sample, another third each day; an hour on two cores
+# make long    the tests of which `make test` runs a sample, another quarter each day; an hour on two cores
 # make seconds measures how long each test takes, which decides what `make test` runs (tests/slow.py); an hour
 # make fuzz    random specs on which all readings must agree: make fuzz SECONDS=600, and SEED=N to repeat one
 # make kafka   compares with Kafka's own classes of 2.8 to 4.4, fetched by Maven (which it installs, or says how), leads real brokers, and

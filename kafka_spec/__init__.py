@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from kafka_spec.model_check.exploration import EngineError as EngineError
     from kafka_spec.model_check.exploration import Exploration as Exploration
     from kafka_spec.model_check.exploration import Finding as Finding
+    from kafka_spec.model_check.refinement import RefinementResult as RefinementResult
+    from kafka_spec.model_check.refinement import judge_refinement as judge_refinement
     from kafka_spec.model_check.spark.states_table import states_of as states_of
     from kafka_spec.model_check.traces.counterexample import trace_of as trace_of
     from kafka_spec.model_check.traces.walk import Walk as Walk
@@ -128,6 +130,7 @@ if TYPE_CHECKING:
 _PLACES = {
     "model_check.check": "check",
     "model_check.traces.counterexample": "trace_of",
+    "model_check.refinement": "RefinementResult judge_refinement",
     "model_check.exploration": "Budget Distribution EngineError Exploration Finding",
     "model_check.spark.states_table": "states_of",
     "model_check.traces.walk": "Walk",

@@ -96,14 +96,19 @@ class RefinementResult:
 
 
 def judge_refinement(
-    spec: Spec, refinement: Refinement[Spec], bounds: Mapping[str, int], *, threads: int = 1, budget: Budget | None = None
+    spec: Spec,
+    refinement: Refinement[Spec],
+    bounds: Mapping[str, int] | None = None,
+    *,
+    threads: int = 1,
+    budget: Budget | None = None,
 ) -> RefinementResult:
     """Search a spec, and judge whether it implements another.
 
     Args:
         spec: the implementing spec; it is searched without its normal form.
         refinement: the abstract spec, and the mapping.
-        bounds: a value for every bound of the implementing spec.
+        bounds: values of its bounds by name; the other bounds have the values of its first bound set.
         threads: the threads of the search.
         budget: the limits of time, memory and states.
 
@@ -111,7 +116,7 @@ def judge_refinement(
         SpecError: a spec or the mapping cannot be executed, or one of the specs is not one that a refinement can be about.
     """
     refuse_unfit(spec, refinement.of)
-    budget = budget or Budget()
+    bounds, budget = spec.bound_values(bounds or {}), budget or Budget()
     mapped = _Mapped(
         Interpreter(spec, bounds), AbstractStates(Interpreter(refinement.of, abstract_bounds(refinement, bounds))), refinement
     )

@@ -1,8 +1,8 @@
 """Which tests are slow, and which of them `make test` leaves to `make long`: decided by measured times, not by marks.
 
 `make seconds` measures all tests and writes tests/golden/seconds.toml. A test of a quarter of a second or more runs under one hash
-seed only. The cases of one test share some seconds in `make test`; those beyond them are long. A test that takes several seconds
-has its turn on one day of three, and is long on the others, unless its mark says what its cases share. KAFKA_SPEC_TEST_DAY=N makes
+seed only. The cases of one test share some seconds in `make test`; those beyond them are long. A test of two seconds or more
+has its turn on one day of four, and is long on the others, unless its mark says what its cases share. KAFKA_SPEC_TEST_DAY=N makes
 it another day.
 """
 
@@ -26,7 +26,7 @@ LEAST = 0.25
 SHARE = 5
 """The seconds that the cases of one test share in `make test`, unless its mark `share` says otherwise."""
 
-TURNS, SEVERAL = 3, 4
+TURNS, SEVERAL = 4, 2
 """The days after which every test had its turn, and the seconds from which a test waits for it."""
 TODAY = int(os.environ.setdefault("KAFKA_SPEC_TEST_DAY", str(date.today().toordinal())))
 """The number of the day: that on which the tests began, for the processes that they start, too."""

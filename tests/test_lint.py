@@ -140,7 +140,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "unknown function": (body("return nothing_at_all(a)"), "nothing_at_all is not defined"),
     "keyword argument": (body("return contains(brokers=3, broker=1)"), "pass arguments by position"),
     "key of min": (body("return min(a, 2, key=looks)"), "pass arguments by position"),
-    "method": (body("s.log.append(1)"), "methods do not compile; call a function by its name"),
+    "method": (body("s.log.append(1)"), "methods do not compile; write append(sequence, item)"),
     "a record made by its class": (body("append(s.log, Holder(x=1))"), "no Holder is made here; give its fields to what takes it"),
     "two targets": (body("a = b = 1"), "give one name, field or item a value at a time"),
     "a field with a type": (body("s.x: int = 1"), "assign without a type: `s.field = value`"),

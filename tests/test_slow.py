@@ -49,18 +49,18 @@ class Collected:
 
 
 def test_every_test_has_its_turn() -> None:
-    """What takes several seconds runs on one of three days, what takes less and fits the share on each; some day has each test."""
-    days = []
+    """What takes several seconds runs on one of some days, what takes less and fits the share on each; some day has each test."""
+    days, seconds = [], measured()
     for day in range(TURNS):
-        tests = [Collected(name) for name in measured()]
+        tests = [Collected(name) for name in seconds]
         mark(tests, day)
         days.append({test.nodeid for test in tests if "long" not in test.marks})
     every, some = set.intersection(*days), set.union(*days)
 
-    assert {measured()[name] < SEVERAL for name in every} == {True}
-    assert {measured()[name] >= SEVERAL for name in some - every} == {True}
+    assert {seconds[name] < SEVERAL for name in every} == {True}
+    assert {seconds[name] >= SEVERAL for name in some - every} == {True}
     assert all(sum(name in day for day in days) == 1 for name in some - every)
-    assert {function_of(name) for name in some} == {function_of(name) for name in measured()}
+    assert {function_of(name) for name in some} == {function_of(name) for name in seconds}
 
 
 def test_measured_tests_exist() -> None:

@@ -105,7 +105,7 @@ class Expressions(FunctionCode):
     def constant(self, node: tree.Field) -> ir.Value:
         """Return a bound or a decision."""
         if node.name not in self.unit.constants:
-            known = ", ".join(self.unit.constants)
+            known = ", ".join(self.unit.constants) or "none"
             self.refuse(node, f"k.{node.name} is neither a bound nor a decision of this spec; it has {known}")
         return self.known(node.name)
 

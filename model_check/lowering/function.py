@@ -91,7 +91,8 @@ class FunctionCode(Emitter, abc.ABC):
         """Return the reference to the record that an expression denotes."""
         ref = self.value(node)
         if not isinstance(ref, Ref) or ref.packed.fields is None:
-            self.refuse(node, f"{text_of(node)} is not a record")
+            more = "; copy an array item by item in a `for` loop" if isinstance(ref, Ref) else ""
+            self.refuse(node, f"{text_of(node)} is not a record{more}")
         return ref
 
     def buffer(self, node: tree.Expression) -> Buffer:

@@ -116,7 +116,7 @@ def value_given(f: FunctionCode, node: tree.Node, name: str, given: tree.Given, 
         return Supplied(number=f.number(given.values[0]))
     if not isinstance(type_, Record):
         if given.values or given.fields:
-            f.refuse(node, f"{name}() gives the initial value here; change it after that")
+            f.refuse(node, f"{name}() takes no value here; append what is empty, and fill it in after that")
         return Supplied()
     if len(given.values) > 1:
         f.refuse(node, f"{name} one {type_.cls.__name__} here, or its fields")
@@ -142,7 +142,10 @@ def fields_given(f: FunctionCode, node: tree.Node, name: str, given: tree.Given,
         if field not in packed.fields:
             f.refuse(node, f"{title} has no field {field}; it has {', '.join(packed.fields)}")
         if not isinstance(packed.fields[field][1].type, Scalar):
-            f.refuse(node, f"{title}.{field} cannot be given here; {name}() takes fields that hold numbers")
+            f.refuse(
+                node,
+                f"{title}.{field} cannot be given here; {name}() takes fields that hold numbers",
+            )
         numbers[field] = f.number(value)
     return numbers
 

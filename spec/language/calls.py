@@ -12,6 +12,8 @@ from kafka_spec.spec.language.words import (
     ARGUMENTS,
     BUILTINS,
     CALL_CURES,
+    CURES,
+    METHOD_CURES,
     MOVERS,
     OVER_GENERATORS,
     READERS,
@@ -78,8 +80,12 @@ class CallReader:
 
     def name(self, node: ast.Call) -> str:
         """Return the name that is called."""
+        if isinstance(node.func, ast.Lambda):
+            self.reading.refuse(node, CURES[ast.Lambda])
         if not isinstance(node.func, ast.Name):
-            self.reading.refuse(node, "methods do not compile; call a function by its name")
+            method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+            cure = METHOD_CURES.get(method, "call a function by its name")
+            self.reading.refuse(node, f"methods do not compile; {cure}")
         return node.func.id
 
     def callee(self, node: ast.Call) -> Any:
@@ -132,7 +138,8 @@ class CallReader:
         if callee is reading.function:
             reading.refuse(node, "a function cannot call itself")
         if len(arguments) != callee.__code__.co_argcount:
-            reading.refuse(node, f"{name}() takes {callee.__code__.co_argcount} arguments")
+            every = ", each of which has to be given" if callee.__defaults__ else ""
+            reading.refuse(node, f"{name}() takes {callee.__code__.co_argcount} arguments{every}")
         reading.calls[callee] = None
         reads_only = getattr(node, READS_ONLY, False)
         reading.asked.append(LaterCheck(node, callee, name, whole, results, reading.resized_by(None), reads_only))

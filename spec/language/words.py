@@ -101,6 +101,22 @@ CALL_CURES: dict[str, str] = {
 }
 """For names that Python programmers call what to write in place of the call."""
 
+METHOD_CURES: dict[str, str] = {
+    "append": "write append(sequence, item)",
+    "insert": "sequences grow at the end, append(sequence, item)",
+    "pop": "write pop_first(sequence), or truncate(sequence, len(sequence) - 1)",
+    "add": "write add(set, field=...) of a set of records, s.field = including(s.field, member) of one of members",
+    "remove": "write remove(set, element) of a set of records, s.field = excluding(s.field, member) of one of members",
+    "discard": "write remove(set, element) of a set of records, s.field = excluding(s.field, member) of one of members",
+    "get": "write s.map[key] where `key in s.map`",
+    "keys": "a loop over a map has its keys, `for key in s.map`",
+    "values": "loop over the keys of a map, `for key in s.map`, and read s.map[key]",
+    "items": "loop over the keys of a map, `for key in s.map`, and read s.map[key]",
+    "copy": "assign(target, source) copies a record",
+    "sort": "sequences are not sorted; min(...) and max(...) of a generator find the ends",
+}
+"""For methods that Python programmers call what to write in place of the call."""
+
 MOVERS = (domain.truncate, domain.pop_first, domain.reset, domain.assign, domain.add, domain.remove, domain.put, domain.drop)
 """The writers that may move or drop items."""
 

@@ -74,6 +74,11 @@ def begin_again(s: OneList, node: int) -> None:
     truncate(s.nodes[node].batches, 0)
 
 
+def there_are_batches(before: OneList, after: OneList) -> bool:
+    """The list has batches."""
+    return len(before.batches) > 0
+
+
 def batches_stay(before: OneList, after: OneList) -> bool:
     """No batch of the list changes or goes."""
     if len(after.batches) < len(before.batches):
@@ -103,7 +108,12 @@ ONE_LIST = Spec(
             {"node": A_NODE}, (has_begun,), kind="fault",
         ),
     ),
-    (step_invariant("BatchesStay", batches_stay, "what is committed stays so, at its offset", RAFT + "State Machine Safety"),),
+    (
+        step_invariant(
+            "BatchesStay", batches_stay, "what is committed stays so, at its offset", RAFT + "State Machine Safety",
+            when=there_are_batches,
+        ),
+    ),
     final=anywhere,
     bound_sets=(BoundSet("three", {"nodes": 3, "epochs": 2, "log_size": 3, "lossy_crashes": 0}, "three nodes, two epochs"),),
 )  # fmt: skip

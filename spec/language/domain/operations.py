@@ -58,7 +58,7 @@ def item_given(type_: Sequence, values: tuple[Any, ...], fields: dict[str, int],
         return int(values[0])
     if not isinstance(item, Record):
         if values or fields:
-            raise BadAccess(f"{type_.place}: {what}() gives the initial value here; change it after that")
+            raise BadAccess(f"{type_.place}: {what}() takes no value here; append what is empty, and fill it in after that")
         return item.fresh()
     if len(values) == 1 and type(values[0]) is item.cls:
         return item_given(type_, (), {**values_of(values[0], item.cls), **fields}, what)

@@ -124,7 +124,7 @@ class OneOf(Domain):
 
     def __post_init__(self) -> None:
         if not isinstance(self.members, type) or not issubclass(self.members, enum.IntEnum):
-            raise SpecError(f"{type(self).__name__}: {self.members!r} is not an IntEnum class; name the class of the members")
+            raise SpecError(f"{type(self).__name__}: {self.members!r} is not an enum.IntEnum; name such a class")
 
     def at(self, bounds: Mapping[str, int], place: str) -> Scalar:
         """Return the type at these bounds."""
@@ -159,7 +159,7 @@ class Subset(Domain):
         """Return the type at these bounds."""
         members = value_at_bounds(self.members, bounds, place)
         if not 0 <= members <= 62:
-            raise SpecError(f"{place}: a set of {members} members; there may be 0 to 62, one bit each")
+            raise SpecError(f"{place}: a set of {members} members; there may be 0 to 62, one bit each; ArrayOf(Flag(), n) has more")
         everyone = (1 << members) - 1
         initial = everyone if self.full else 0
         return Scalar(0, everyone, initial, None, self.show, members=counted_by(self.members), many=True)

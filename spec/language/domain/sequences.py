@@ -163,6 +163,8 @@ def SetOf(of: Number | Domain | type, capacity: Number | None = None, *, full: b
         return Subset(len(of.members), full, of.members)
     if isinstance(of, Domain):
         if not isinstance(of, Range) or of.low != 0:
+            if not isinstance(of, Range):
+                raise SpecError("SetOf(...): a member is a number; what is more is a record: SetOf(Record, CAPACITY)")
             raise SpecError(f"SetOf({of}): the members of a set are numbered from 0; name a Member(...), or how many there are")
         return Subset(of.high + 1, full)
     return Subset(limit_of(of, "SetOf(members)"), full)

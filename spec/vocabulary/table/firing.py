@@ -46,7 +46,7 @@ class Constants:
         self._attempts = [] if attempts is None else attempts
 
     def __getattr__(self, name: str) -> int:
-        raise SpecError(f"k.{name} is neither a bound nor a decision of this spec; it has {', '.join(vars(self))}")
+        raise SpecError(f"k.{name} is neither a bound nor a decision of this spec; it has {', '.join(vars(self)) or 'none'}")
 
 
 def fire(s: Any, k: Constants, machine: Machine, entity: tuple[int, ...], trigger: str) -> bool:

@@ -99,7 +99,7 @@ def check_params(params: Any, where: str) -> None:
             raise SpecError(f"{where}: {name!r} in params is not a name; {cure}")
         if not isinstance(parameter, Parameter):
             what = "give a Range, a Member, ..., ItemOf(a sequence), ElementOf(a set) or Among(domain, predicate)"
-            raise SpecError(f"{where}: parameter {name} is {shown(parameter)}, and no domain; {what}")
+            raise SpecError(f"{where}: parameter {name} is {shown(parameter)}, which is not a domain; {what}")
 
 
 def elements_of(parameter: ElementOf, s: Any, binding: Mapping[str, int]) -> Items:

@@ -33,13 +33,14 @@ class Rule:
     """One atomic action of the world.
 
     `actor` acts ("controller", "broker {follower}", a template over the parameters), `params` are what an instance
-    (*binding*) is chosen by, in order. It can fire if all `guards` hold; if then a predicate of `within` does not, it is only a
-    bound of the exploration that forbids the step, which is counted and named. `at_most` is a bound on how often the rule fires
+    (*binding*) is chosen by, in order. It can fire if all `guards` hold; if then one of the `bound_guards` does not, it is only a
+    bound of the exploration that prevents the step, which is counted and named. `at_most` is a bound on how often the rule fires
     (or several; rules may share one): counter, limit and counting follow from it. `effects` run in order on the new state.
-    All take some of `s`, `k` and the parameters, by name; the engine evaluates a guard as soon as its parameters have
-    values, so a guard that needs few of them is cheap. `says` is the step in Kafka's words, a template, in which
-    `{request.leader}` is a field of the item that an `ItemOf` names; `cites` the source. `receives` names the sequence whose first
-    message the rule reads, a path with parameters in braces: `channels[{broker}].requests`; traces show it as received.
+    All take some of `s`, `k` and the parameters, by name. A guard runs as soon as its parameters have values: `guards` are put into
+    this order, so one that needs few parameters is cheap, and must not rely on one that needs more. `summary` is the step in
+    Kafka's words, a template, in which `{request.leader}` is a field of the item that an `ItemOf` names; `reference` is the source.
+    `receives` names the sequence whose first message the rule reads, a path with parameters in braces:
+    `channels[{broker}].requests`; traces show it as received.
     `asks` is whom the actor asks, a template as `actor`, where request and answer are one step; charts show it as an arrow.
 
     `fairness` is what properties about what happens eventually assume of a protocol rule; if it says nothing, the spec does
@@ -110,15 +111,11 @@ class Rule:
             if isinstance(parameter, Among):
                 check_function(parameter.that, {"s", "k", *list(self.params)[:number]}, f"{where}, parameter {name},")
                 check_pure(parameter.that, f"{where}, parameter {name}")
-        depth = 0
-        for guard in self.guards:
-            needs = max((list(self.params).index(n) + 1 for n in source_of(guard).parameters if n in self.params), default=0)
-            if needs < depth:
-                raise SpecError(
-                    f"{where}: guard {guard.__name__} needs fewer parameters than the one before it; put it further ahead, "
-                    "where it is evaluated: guards run in their order, each as soon as its parameters have values"
-                )
-            depth = needs
+        object.__setattr__(self, "guards", tuple(sorted(self.guards, key=self.needs)))
+
+    def needs(self, guard: Function) -> int:
+        """Return how many parameters have values before a guard runs: all up to the last one that it takes."""
+        return max((list(self.params).index(n) + 1 for n in source_of(guard).parameters if n in self.params), default=0)
 
     def without_guard(self, guard: Name) -> Rule:
         """Return the rule weakened by one guard, to see which property notices."""

@@ -10,6 +10,7 @@ from kafka_spec.spec.language.domain import (
     Bound,
     Collection,
     Domain,
+    Map,
     Record,
     Scalar,
     Sequence,
@@ -223,5 +224,9 @@ def _check_elements(space: Space, rule: Rule, name: Name, parameter: ElementOf, 
     for index in parameter.names:
         if index not in before or isinstance(rule.params[index], ElementOf):
             raise SpecError(f"{where}: {parameter.path} names {index}; it may name parameters before it that are numbers")
-    if not isinstance(type_at(space.root, parameter.at(dict.fromkeys(before, 0))), Collection):
-        raise SpecError(f"{where}: {parameter.path} is not a set or bag of the state; declare it field(SetOf(RECORD, CAPACITY))")
+    ranged = type_at(space.root, parameter.at(dict.fromkeys(before, 0)))
+    if not isinstance(ranged, Collection):
+        cure = "declare it field(SetOf(RECORD, CAPACITY))"
+        if isinstance(ranged, Map | Scalar):
+            cure = "for its keys or members take a Member(...), and a guard `key in s.map` or `contains(s.set, member)`"
+        raise SpecError(f"{where}: {parameter.path} is not a set or bag of records; {cure}")
