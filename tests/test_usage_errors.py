@@ -173,7 +173,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "a bound set of a number": (lambda: BoundSet("n", 3, "x"), "bound set n: values must be a dict, and is 3"),
     "keys that are a text": (lambda: MapOf("a", Flag()).at({}, "S.m"), "S.m: a limit is a number or a Bound, and not 'a'"),
     "a member of a text": (lambda: Member("server"), "Member: a limit is a number or a Bound, and not 'server'"),
-    "one of a number": (lambda: OneOf(3), "OneOf: 3 is not an IntEnum class"),
+    "one of a number": (lambda: OneOf(3), "OneOf: 3 is not an enum.IntEnum"),
     "a rule alone in a version": (lambda: SPEC.replacing("b", "", rules=RULE), r"a: rules must be a tuple; write rules=\(one,\)"),
     "parameters that are a tuple": (
         lambda: Rule("Up", "it", "", "", (up,), (up,)),
@@ -181,7 +181,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a parameter of a number": (
         lambda: Rule("Up", "it", "", "", (up,), {"i": 5}),
-        "rule Up: parameter i is 5, and no domain",
+        "rule Up: parameter i is 5, which is not a domain",
     ),
     "a parameter of a class": (
         lambda: Rule("Up", "it", "", "", (up,), {"i": Flag}),

@@ -167,13 +167,8 @@ class _Expanding(ast.NodeTransformer):
             if self.result is None:
                 assert cls is not None
                 self.refuse(node, f"it returns {cls.__name__}; annotate it, `def {self.tree.name}(...) -> {cls.__name__}:`")
-            name, fields = self.result.__name__, domain.number_fields(self.result)
-            self.refuse(
-                node,
-                f"by its annotation it returns {name}; return {name}({', '.join(f'{one}=...' for one in fields)}), or a name "
-                "that is annotated with it: `one: "
-                f"{name} = copy_of(...)`",
-            )
+            name, each = self.result.__name__, ", ".join(f"{one}=..." for one in domain.number_fields(self.result))
+            self.refuse(node, f"by its annotation it returns {name}; return {name}({each}), or `one`, `one: {name} = copy_of(...)`")
         if cls is None or node.value is None:
             return [*first, self.generic_visit(node)]
         if self.is_call(node.value):
