@@ -282,7 +282,7 @@ def test_what_cannot_be_appended_is_refused() -> None:
         (lambda: append(other.line, s.line[0]), "append.. takes one Item here"),
         (lambda: append(s.numbers, 1, 2), "append.. takes one number here"),
         (lambda: append(s.numbers), "append.. takes one number here"),
-        (lambda: append(s.lists, 1), "append.. takes no value here"),
+        (lambda: append(s.lists, 1), "1 is not a record or a container of the state"),
     ):
         with pytest.raises(BadAccess, match=message):
             call()

@@ -374,8 +374,8 @@ REFUSED = {
         "the initial value of Late.one depends on a bound",
     ),
     "a sequence in it": (
-        ["append(s.logs, Log(1, s.ends))"],
-        "Log.ends holds no number; store the record first",
+        ["log = Log(1, s.ends)", "append(s.logs, log)"],
+        "Log.ends holds no number; make the record where it is stored, add(..., Log(ends=...)), or fill ends there",
     ),
     "a comparison with <": (["return Pair(1, 2) < Pair(2, 1)"], "two records are compared with == or !="),
     "in a set": (["return Pair(1, 2) in s.pairs"], "for `in` a set of records write has(set, record)"),

@@ -167,7 +167,7 @@ def count(f: Function, frame: Frame, node: tree.Count) -> Term:
 
 
 def append(f: Function, frame: Frame, node: tree.Append) -> None:
-    """Append a number or a record."""
+    """Append a number, a record or a container."""
     place, sort = _sequence(f, frame, node.sequence)
     item = _item(f, frame, node, node.given, sort)
     f.change(frame, place, lambda old: Apply("Append", (old, item)))
@@ -190,14 +190,14 @@ def pop_first(f: Function, frame: Frame, node: tree.PopFirst) -> None:
 
 
 def reset(f: Function, frame: Frame, node: tree.Reset) -> None:
-    """Give every field of a record its initial value."""
+    """Give a record or a container its initial value."""
     place = f.place(frame, node.record)
     fresh = f.unit.types.fresh_of(f.sort_at(place))
     f.change(frame, place, lambda _: fresh)
 
 
 def overwrite(f: Function, frame: Frame, node: tree.Overwrite) -> None:
-    """Copy the contents of one record to another."""
+    """Copy the contents of a record or a container to another."""
     place, source = f.place(frame, node.record), f.value(frame, node.source)
     f.change(frame, place, lambda _: source.term)
 
@@ -273,7 +273,7 @@ def _item(f: Function, frame: Frame, node: tree.Node, given: tree.Given, sort: S
         return _record(f, frame, node, given, sort.item)
     if given.values:
         return f.values.as_sort(f.value(frame, given.values[0]), sort.item).term
-    fresh: Term = f.unit.types.fresh(sort.of)
+    fresh: Term = f.unit.types.fresh_of(sort.item) if isinstance(sort.item, Array) else f.unit.types.fresh(sort.of)
     return fresh
 
 

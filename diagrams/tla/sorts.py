@@ -51,10 +51,11 @@ class Record:
 
 @dataclass(frozen=True)
 class Array:
-    """A function from 0 to below `length`."""
+    """A function from 0 to below `length`; `of` is its domain."""
 
     item: Sort
     length: Term
+    of: Domain = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -147,11 +148,11 @@ class Shapes:
         if isinstance(domain, Range | OneOf):
             return INT
         if isinstance(domain, ArrayOf):
-            return Array(self.sort(domain_of(domain.item)), limit(domain.length))
+            return Array(self.sort(domain_of(domain.item)), limit(domain.length), domain)
         if isinstance(domain, Option):
             return self.option(domain)
         if isinstance(domain, MapOf):
-            return Keyed(self.option(domain), limit(domain.count))
+            return Keyed(self.option(domain), limit(domain.count), domain)
         if isinstance(domain, Elements):
             item = self.sort(domain_of(domain.item))
             assert isinstance(item, Record)

@@ -7,7 +7,7 @@ type then has AtLeast(low) or Seq, and `Fits` says which values are within the b
 from __future__ import annotations
 
 from kafka_spec.diagrams.tla.shortened import both, either
-from kafka_spec.diagrams.tla.sorts import Record, Shapes, Sort, is_bound, limit, plus_number, spelled
+from kafka_spec.diagrams.tla.sorts import Array, Record, Sequence, Shapes, Sort, Unordered, is_bound, limit, plus_number, spelled
 from kafka_spec.diagrams.tla.terms import COMPARE, RANGE, SETS, TRUE, Access, Apply, Atom, Bind, Fields, Infix, Term, number
 from kafka_spec.diagrams.tla.text import Text
 from kafka_spec.spec.language.domain import (
@@ -34,6 +34,8 @@ class Types:
         self.text = text
         self.names: dict[type, str] = {}
         self.has_fits: dict[type, bool] = {}
+        self.arrays: dict[Domain, Term] = {}
+        """The names of the initial values of arrays."""
 
     def name(self, cls: type) -> str:
         """Return the name of a record's type; write it on first use."""
@@ -186,8 +188,16 @@ class Types:
         return "ijklmn"[at.flat().count("[")]
 
     def fresh_of(self, sort: Sort) -> Term:
-        """Return the initial value of a record."""
-        return self.fresh_name(_record(sort))
+        """Return the initial value of a record or a container; that of an array has a name, so that its index is in no operator."""
+        if isinstance(sort, Array):
+            if sort.of not in self.arrays:
+                name = self.text.global_name("FreshArray")
+                self.text.define(name, (), self.fresh(sort.of))
+                self.arrays[sort.of] = Atom(name)
+            return self.arrays[sort.of]
+        if isinstance(sort, Unordered):
+            return Atom("{}")
+        return Atom("<<>>") if isinstance(sort, Sequence) else self.fresh_name(_record(sort))
 
 
 def _record(sort: Sort) -> type:

@@ -102,7 +102,7 @@ def _meant(
     packed, place = elements.packed.item, f.place(node)
     assert packed is not None and isinstance(packed.type, Record) and packed.fields is not None
     given = record_of(f, node.given.values[0], packed.type) if node.given.values else None
-    numbers = fields_given(f, node, name, node.given, packed)
+    fields = fields_given(f, node, name, node.given, packed)
     local = f.slot(ir.ArrayType(I8, packed.size))
     element = Ref(packed, f.b.bitcast(local, I8.as_pointer()))
     if given is not None:
@@ -110,10 +110,13 @@ def _meant(
     else:
         f.refresh(element)
     inside: ir.Value = I1(1)
-    for field, number in numbers.items():
+    for field, number in fields.items():
         offset, part = packed.fields[field]
-        assert isinstance(part.type, Scalar)
         at = f.at(element.pointer, offset)
+        if isinstance(number, Ref):
+            f.copy(at, number.pointer, part.size)
+            continue
+        assert isinstance(part.type, Scalar)
         if add:
             f.store(part, at, number, place, f"{packed.type.cls.__name__}.{field}")
         else:

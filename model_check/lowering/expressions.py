@@ -14,9 +14,8 @@ from kafka_spec.model_check.lowering.generators import contained, gathered
 from kafka_spec.model_check.lowering.lookup import lookup
 from kafka_spec.model_check.lowering.options import present
 from kafka_spec.model_check.lowering.values import I1, I64, ZERO, Buffer, K, Ref, Value
-from kafka_spec.model_check.record.layout import Packed
 from kafka_spec.spec.language import tree
-from kafka_spec.spec.language.domain import Collection, Map, Maybe, Record, Scalar
+from kafka_spec.spec.language.domain import Collection, Map, Maybe, Record, Scalar, form, unlike
 from kafka_spec.spec.language.text import text_of
 
 
@@ -144,9 +143,11 @@ class Expressions(FunctionCode):
 
     def contents(self, node: tree.Comparison, sign: str, one: Ref, other: Value) -> ir.Value:
         """Return whether two records of a class, or two values of one field, have the same contents, or have not."""
-        if not isinstance(other, Ref) or _contents_of(one.packed) != _contents_of(other.packed):
-            left, right = text_of(node.left), text_of(node.others[0][1])
-            self.refuse(node, f"{left} and {right} are not records of one class, or sequences of one field; compare their items")
+        left, right = text_of(node.left), text_of(node.others[0][1])
+        if not isinstance(other, Ref):
+            self.refuse(node, f"{right} is a number, and {left} is none")
+        if form(one.packed.type) != form(other.packed.type):
+            self.refuse(node, f"{right} is compared with {left}: {unlike(other.packed.type)}")
         return self.b.icmp_signed(sign, self.order(one.packed, one.pointer, other.pointer), ZERO)
 
     def comparison(self, left: ir.Value, others: tuple[tuple[tree.OrderSign, tree.Expression], ...]) -> ir.Value:
@@ -212,8 +213,3 @@ class Expressions(FunctionCode):
             with no:
                 self.b.store(self.number(node.no), result)
         return self.b.load(result)
-
-
-def _contents_of(packed: Packed) -> object:
-    """Return what two values have in common that can be compared: a class of records, or the field that has such values."""
-    return packed.type.cls if isinstance(packed.type, Record) else "" if isinstance(packed.type, Scalar) else packed.type.place

@@ -18,15 +18,15 @@ from kafka_spec.spec.language.text import text_of
 
 @dataclass(frozen=True)
 class Supplied:
-    """What append() or put() is given: a number, or a record, numbers for fields, or both."""
+    """What append() or put() is given: a number, something to copy, values for the fields of a record, or the last two."""
 
-    number: ir.Supplied | None = None
+    number: ir.Value | None = None
     source: Ref | None = None
-    fields: Mapping[str, ir.Supplied] = dataclasses.field(default_factory=dict)
+    fields: Mapping[str, ir.Value | Ref] = dataclasses.field(default_factory=dict)
 
 
 def append(f: FunctionCode, node: tree.Append) -> None:
-    """Append a number, a record, or the initial value of something else."""
+    """Append a number, a record, or a copy or the initial value of something else."""
     ref = _sequence(f, node.sequence)
     type_, place = ref.packed.type, f.place(node)
     assert isinstance(type_, Sequence) and ref.packed.item is not None
@@ -69,20 +69,36 @@ def pop_first(f: FunctionCode, node: tree.PopFirst) -> None:
 
 
 def reset(f: FunctionCode, node: tree.Reset) -> None:
-    """Give every field of a record its initial value."""
-    target = f.record(node.record)
+    """Give a record or a container its initial value."""
+    target = _whole(f, node.record)
     _refuse_kept(f, node, target)
     f.refresh(target)
 
 
 def overwrite(f: FunctionCode, node: tree.Overwrite) -> None:
-    """Copy the contents of a record to another."""
-    target, source = f.record(node.record), f.record(node.source)
-    assert isinstance(target.packed.type, Record) and isinstance(source.packed.type, Record)
-    if target.packed.type.cls is not source.packed.type.cls:
-        f.refuse(node, "the two are different records")
+    """Copy the contents of a record or a container to another."""
+    target = _whole(f, node.record)
+    source = copied(f, node.source, target.packed)
     _refuse_kept(f, node, target)
     f.move(target.pointer, source.pointer, target.packed.size)
+
+
+def _whole(f: FunctionCode, node: tree.Expression) -> Ref:
+    """Return the reference to the record or the container that a writer changes."""
+    ref = f.value(node)
+    if not isinstance(ref, Ref):
+        f.refuse(node, f"{text_of(node)} is not a record, an array, a sequence, a set of records, an option or a map")
+    return ref
+
+
+def copied(f: FunctionCode, node: tree.Expression, packed: Packed) -> Ref:
+    """Return the reference to a record or a container that is copied to a place of the same form."""
+    source = f.value(node)
+    if not isinstance(source, Ref):
+        f.refuse(node, f"{text_of(node)} is a number, and what is copied here is a record or a container")
+    if domain.form(source.packed.type) != domain.form(packed.type):
+        f.refuse(node, f"{text_of(node)}: {domain.unlike(source.packed.type)}")
+    return source
 
 
 def _sequence(f: FunctionCode, node: tree.Expression) -> Ref:
@@ -99,7 +115,7 @@ def _sequence(f: FunctionCode, node: tree.Expression) -> Ref:
     return ref
 
 
-def _differs(f: FunctionCode, ref: Ref, index: ir.Supplied, number: ir.Supplied, place: str) -> None:
+def _differs(f: FunctionCode, ref: Ref, index: ir.Value, number: ir.Value, place: str) -> None:
     """Record a fault if an item equals this number."""
     item = f.item(ref, index)
     other = f.b.icmp_signed("!=", f.load(item.packed, item.pointer), number)
@@ -115,9 +131,9 @@ def value_given(f: FunctionCode, node: tree.Node, name: str, given: tree.Given, 
             f.refuse(node, f"{name} one number here")
         return Supplied(number=f.number(given.values[0]))
     if not isinstance(type_, Record):
-        if given.values or given.fields:
-            f.refuse(node, f"{name}() takes no value here; append what is empty, and fill it in after that")
-        return Supplied()
+        if len(given.values) > 1 or given.fields:
+            f.refuse(node, f"{name}() takes a value to copy here, or none for an empty one")
+        return Supplied(source=copied(f, given.values[0], packed) if given.values else None)
     if len(given.values) > 1:
         f.refuse(node, f"{name} one {type_.cls.__name__} here, or its fields")
     source = record_of(f, given.values[0], type_) if given.values else None
@@ -132,22 +148,18 @@ def record_of(f: FunctionCode, node: tree.Expression, type_: Record) -> Ref:
     return source
 
 
-def fields_given(f: FunctionCode, node: tree.Node, name: str, given: tree.Given, packed: Packed) -> dict[str, ir.Supplied]:
-    """Return the numbers that a call gives to fields of a record."""
+def fields_given(f: FunctionCode, node: tree.Node, name: str, given: tree.Given, packed: Packed) -> dict[str, ir.Value | Ref]:
+    """Return what a call gives to fields of a record: numbers, and references to what is copied."""
     assert isinstance(packed.type, Record) and packed.fields is not None
     if given.cls is not None and packed.type.cls is not given.cls:
         f.refuse(node, f"{name}() takes {packed.type.cls.__name__} here, and not {given.cls.__name__}(...)")
-    title, numbers = packed.type.cls.__name__, {}
+    title, values = packed.type.cls.__name__, dict[str, "ir.Value | Ref"]()
     for field, value in given.fields:
         if field not in packed.fields:
             f.refuse(node, f"{title} has no field {field}; it has {', '.join(packed.fields)}")
-        if not isinstance(packed.fields[field][1].type, Scalar):
-            f.refuse(
-                node,
-                f"{title}.{field} cannot be given here; {name}() takes fields that hold numbers",
-            )
-        numbers[field] = f.number(value)
-    return numbers
+        part = packed.fields[field][1]
+        values[field] = f.number(value) if isinstance(part.type, Scalar) else copied(f, value, part)
+    return values
 
 
 def make(f: FunctionCode, node: tree.Node, target: Ref, value: Supplied, title: str) -> None:
@@ -158,18 +170,23 @@ def make(f: FunctionCode, node: tree.Node, target: Ref, value: Supplied, title: 
         return
     f.refresh(target)
     type_ = target.packed.type
-    if not isinstance(type_, Record):
-        return
-    assert target.packed.fields is not None
     if value.source is not None:
         _refuse_kept(f, node, target)
         f.copy(target.pointer, value.source.pointer, target.packed.size)
-    for name, number in value.fields.items():
+    if not isinstance(type_, Record):
+        return
+    assert target.packed.fields is not None
+    for name, content in value.fields.items():
         offset, packed = target.packed.fields[name]
+        of_field = Ref(packed, f.at(target.pointer, offset))
+        if isinstance(content, Ref):
+            _refuse_kept(f, node, of_field)
+            f.copy(of_field.pointer, content.pointer, packed.size)
+            continue
         assert isinstance(packed.type, Scalar)
         if packed.type.kept:
             f.refuse(node, f"{type_.cls.__name__}.{name} {packed.type.kept}")
-        f.store(packed, f.at(target.pointer, offset), number, place, f"{type_.cls.__name__}.{name}")
+        f.store(packed, of_field.pointer, content, place, f"{type_.cls.__name__}.{name}")
     if type_.tags is not None:
         check_tag(f, target, type_, place)
 
@@ -193,6 +210,6 @@ def check_tag(f: FunctionCode, item: Ref, type_: Record, place: str) -> None:
 
 
 def _refuse_kept(f: FunctionCode, node: tree.Node, ref: Ref) -> None:
-    """Refuse a write to a record that contains a machine's state or a counter."""
+    """Refuse a write to a record or a container that contains a machine's state or a counter."""
     if kept := domain.kept_inside(ref.packed.type):
-        f.refuse(node, f"the record {kept}")
+        f.refuse(node, f"the {'record' if isinstance(ref.packed.type, Record) else 'container'} {kept}")

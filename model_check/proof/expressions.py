@@ -179,7 +179,8 @@ class SymbolicExpressions(Loops):
     def given(self, given: tree.Given, path: Formula) -> tuple[writers.Values, writers.Fields]:
         """Return what a writer or a reader is given: values, and fields by name."""
         values = [value for node in given.values if not isinstance(value := self.value(node, path), Constants)]
-        return values, {name: self.simple(node, path) for name, node in given.fields}
+        fields = {name: self.value(node, path) for name, node in given.fields}
+        return values, {name: value for name, value in fields.items() if not isinstance(value, Constants)}
 
     def junction(self, every: bool, parts: tuple[tree.Expression, ...], path: Formula) -> Value:
         """Return the operand of `and` or `or` that decides."""

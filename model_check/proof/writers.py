@@ -42,7 +42,7 @@ from kafka_spec.spec.language.domain import Collection, Scalar
 from kafka_spec.spec.language.domain import Sequence as SequenceType
 
 Values = Sequence[Reference | Value]
-Fields = Mapping[str, Value]
+Fields = Mapping[str, Reference | Value]
 
 
 def write(context: Collected, place: Place, value: Value, when: Formula) -> None:
@@ -86,11 +86,7 @@ def item_given(context: Collected, type_: SequenceType, values: Values, fields: 
     """Return a new item: an initial value, or a copy of another, with some fields set. Without a condition nothing has to fit."""
     item = constant_cell(type_.item, type_.item.fresh(), context.limits)
     for value in values:
-        if isinstance(value, Reference):
-            for where, source in value.places:
-                overwrite(item, source, where)
-        else:
-            _given(context, item, value, when)
+        _given(context, item, value, when)
     for name, one in fields.items():
         _given(context, field_of(item, name), one, when)
     if when is not None and isinstance(item, RecordCell):
@@ -98,8 +94,12 @@ def item_given(context: Collected, type_: SequenceType, values: Values, fields: 
     return item
 
 
-def _given(context: Collected, place: Place, value: Value, when: Formula | None) -> None:
-    if when is None:
+def _given(context: Collected, place: Place, value: Reference | Value, when: Formula | None) -> None:
+    """Give a new item, or a field of it, its value."""
+    if isinstance(value, Reference):
+        for where, source in value.places:
+            overwrite(place, source, where)
+    elif when is None:
         store(place, value, TRUE)
     else:
         store(place, fitting(context, place.type, value, when), TRUE)  # type: ignore[arg-type]

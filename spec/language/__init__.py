@@ -21,8 +21,8 @@ from kafka_spec.spec.language.data_loops import over_places
 from kafka_spec.spec.language.domain import SpecError
 from kafka_spec.spec.language.local_functions import lifted
 from kafka_spec.spec.language.reading import Reading
-from kafka_spec.spec.language.record_names import made_from
-from kafka_spec.spec.language.record_values import expanded, may_hold_records
+from kafka_spec.spec.language.record_names import made_from, may_hold_records
+from kafka_spec.spec.language.record_values import expanded
 from kafka_spec.spec.language.shorthand import may_be_short, written_out
 from kafka_spec.spec.language.source import Unreadable, definition_of
 from kafka_spec.spec.language.tree import Block, Node

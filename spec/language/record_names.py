@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from kafka_spec.spec.language import domain
 from kafka_spec.spec.language.reading import RECORD_CLASS
 from kafka_spec.spec.language.shorthand import every_name, free_name
 from kafka_spec.spec.language.source import Unreadable, definition_of, made
-from kafka_spec.spec.language.words import LOCAL_FUNCTIONS, Function, resolve
+from kafka_spec.spec.language.words import LOCAL_FUNCTIONS, Function, is_function, resolve
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,17 @@ def class_returned(function: Function) -> type | None:
 
 _SIMPLE = ("bool", "int", "None", bool, int, None)
 """Annotations of most functions, which return no records."""
+
+
+def may_hold_records(nodes: Iterable[ast.AST], function: Function, returns: ast.expr | None) -> bool:
+    """Whether a function of these nodes may take, return, make or copy records as values: few do."""
+    if hasattr(function, "__records__") or class_named(function, returns) is not None:
+        return True
+    called = {node.func.id for node in nodes if type(node) is ast.Call and type(node.func) is ast.Name}
+    for meant in (meaning(function, name) for name in called):
+        if meant is domain.copy_of or domain.is_record_class(meant) or (is_function(meant) and class_returned(meant) is not None):
+            return True
+    return False
 
 
 def variant_of(function: Function, tree: ast.FunctionDef, classes: tuple[type | None, ...]) -> Function:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kafka_spec.spec.language import domain
@@ -23,17 +23,6 @@ from kafka_spec.spec.language.words import LOCAL_FUNCTIONS, WITH_FIELDS, Functio
 USES = (
     "read its fields, compare it, return it, pass it to a function, or give it to what stores it: append(), add(), put(), assign()"
 )
-
-
-def may_hold_records(nodes: Iterable[ast.AST], function: Function, returns: ast.expr | None) -> bool:
-    """Whether a function of these nodes may take, return, make or copy records as values: few do."""
-    if hasattr(function, "__records__") or class_named(function, returns) is not None:
-        return True
-    called = {node.func.id for node in nodes if type(node) is ast.Call and type(node.func) is ast.Name}
-    for meant in (meaning(function, name) for name in called):
-        if meant is domain.copy_of or domain.is_record_class(meant) or (is_function(meant) and class_returned(meant) is not None):
-            return True
-    return False
 
 
 def expanded(tree: ast.FunctionDef, function: Function, refuse: Refuse) -> tuple[ast.FunctionDef, dict[str, Any]]:
@@ -101,8 +90,8 @@ class _Expanding(ast.NodeTransformer):
 
     # What becomes of it
 
-    def fields_of(self, node: ast.expr) -> dict[str, ast.expr]:
-        """Return the fields of a record, as expressions."""
+    def fields_of(self, node: ast.expr, stored: bool = False) -> dict[str, ast.expr]:
+        """Return the fields of a record, as expressions; one that is `stored` at once may copy containers."""
         match node:
             case ast.Name(id=name):
                 return {field: name_at(own, node) for field, own in self.records[name].fields.items()}
@@ -111,11 +100,11 @@ class _Expanding(ast.NodeTransformer):
                 asked, first, second = self.visit(test), self.fields_of(yes), self.fields_of(no)
                 return {field: ast.copy_location(ast.IfExp(asked, first[field], second[field]), node) for field in first}
             case ast.Call() if domain.is_record_class(cls := self.meaning(getattr(node.func, "id", ""))):
-                return self.fields_given(node, cls)
+                return self.fields_given(node, cls, stored)
         self.refuse(node, f"give {ast.unparse(node)} a name first, in a line of its own")
 
-    def fields_given(self, node: ast.Call, cls: type) -> dict[str, ast.expr]:
-        """Return the fields of a record that is made here; those without a value have their initial one."""
+    def fields_given(self, node: ast.Call, cls: type, stored: bool) -> dict[str, ast.expr]:
+        """Return the fields of a record that is made here, and perhaps `stored`; those without a value have their initial one."""
         numbers, every = domain.number_fields(cls), domain.fields_of(cls)
         positions = domain.positional_fields(cls)
         if positions is None:
@@ -128,17 +117,18 @@ class _Expanding(ast.NodeTransformer):
         for field in given:
             if field not in every:
                 self.refuse(node, f"{cls.__name__} has no field {field}; it has {', '.join(every)}")
-            if field not in numbers:
-                self.refuse(node, f"{cls.__name__}.{field} holds no number; store the record first, and fill {field} there")
+            if field not in numbers and not stored:
+                cure = f"make the record where it is stored, add(..., {cls.__name__}({field}=...)), or fill {field} there"
+                self.refuse(node, f"{cls.__name__}.{field} holds no number; {cure}")
         if list(given) != [field for field in every if field in given]:
             read_only(node)
         found = {}
-        for field, initial in numbers.items():
+        for field in every:
             if field in given:
                 found[field] = self.visit(given[field])
-            elif initial is None:
-                self.refuse(node, f"the initial value of {cls.__name__}.{field} depends on a bound; give it a value")
-            else:
+            elif field in numbers:
+                if (initial := numbers[field]) is None:
+                    self.refuse(node, f"the initial value of {cls.__name__}.{field} depends on a bound; give it a value")
                 found[field] = number_at(initial, node)
         return found
 
@@ -244,7 +234,9 @@ class _Expanding(ast.NodeTransformer):
             setattr(node, RECORD_CLASS, self.class_of(node.args[-1]))
             if not isinstance(node.args[-1], ast.Name) and node.keywords:
                 self.refuse(node, f"give {ast.unparse(node.args[-1])} a name first, or these fields in it")
-            given = {**self.fields_of(node.args.pop()), **{str(one.arg): self.visit(one.value) for one in node.keywords}}
+            record = node.args.pop()
+            fields = self.fields_of(record, stored=True)
+            given = {**fields, **{str(one.arg): self.visit(one.value) for one in node.keywords}}
             node.args = [self.visit(argument) for argument in node.args]
             node.keywords = [ast.keyword(field, value) for field, value in given.items()]
             return node

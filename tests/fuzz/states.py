@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
+from tests.fuzz.copies import Copier
 from tests.fuzz.kinds import Kind, Limit, Line, Many, Maybe, Number, Pile, Struct, Table, indented, literal, names_in
-from tests.fuzz.statements import Writer
 
 HEAD = '''"""{about}"""
 
@@ -73,7 +73,7 @@ class States:
 
     def __init__(self, chance: random.Random, about: str) -> None:
         self.chance = chance
-        self.write = Writer(chance, careful=chance.random() < 0.95)
+        self.write = Copier(chance, careful=chance.random() < 0.95)
         self.other = random.Random(about)
         """What firings are limited, and which antecedents are shared: specs without either do not depend on it."""
         self.newer = random.Random(f"{about} maps")
@@ -81,6 +81,7 @@ class States:
         self.newest = random.Random(f"{about} nested")
         """The same for containers within containers, and copies of records that are appended, leads-to claims."""
         self.write.tables = random.Random(f"{about} tables")
+        self.write.copies = random.Random(f"{about} copies")
         self.counted = self.other.sample(("NODES", "LIMIT", "EXTRA"), self.other.choice((0, 0, 1, 1, 2)))
         """The bounds on how often rules fire."""
         self.write.counts = bool(self.counted)

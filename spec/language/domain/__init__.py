@@ -13,6 +13,7 @@ drop that step, count it and name it.
 """
 
 from kafka_spec.spec.language.domain.elements import add, count, has, remove
+from kafka_spec.spec.language.domain.forms import form, unlike
 from kafka_spec.spec.language.domain.limits import BadAccess, Bound, Limit, Number, OutOfBound, OutOfDomain, SpecError
 from kafka_spec.spec.language.domain.members import (
     NO_BROKERS,
@@ -146,6 +147,7 @@ __all__ = [
     "fields_of",
     "first_brokers",
     "first_members",
+    "form",
     "has",
     "including",
     "is_record_class",
@@ -175,6 +177,7 @@ __all__ = [
     "tagged",
     "truncate",
     "type_at",
+    "unlike",
     "value_at",
     "value_of",
 ]  # fmt: skip

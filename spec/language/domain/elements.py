@@ -9,12 +9,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import Any
 
+from kafka_spec.spec.language.domain.forms import contents_of
 from kafka_spec.spec.language.domain.limits import BadAccess, OutOfBound, OutOfDomain
-from kafka_spec.spec.language.domain.operations import check_tag, values_of
-from kafka_spec.spec.language.domain.types import Collection, Items, Record, Scalar, order, type_of
+from kafka_spec.spec.language.domain.operations import check_tag, given_in
+from kafka_spec.spec.language.domain.types import Collection, Items, Record, Scalar, Type, order, type_of
 
 
-def add(elements: Any, element: Any = None, /, **fields: int) -> None:
+def add(elements: Any, element: Any = None, /, **fields: Any) -> None:
     """Put an element into a set or a bag; nothing happens if it is in the set already.
 
     Raises:
@@ -24,8 +25,10 @@ def add(elements: Any, element: Any = None, /, **fields: int) -> None:
     element, fields = _given(elements, element, fields)
     type_, new = _meant(elements, element, "add")
     for name, content in fields.items():
-        _scalar(type_, name, "add").check(content, f"{type_.item.cls.__name__}.{name}")
-        new.__dict__[name] = int(content)
+        field = _field(type_, name)
+        if isinstance(field, Scalar):
+            field.check(content, f"{type_.item.cls.__name__}.{name}")
+        _set(new, name, field, content)
     if type_.item.tags is not None:
         check_tag(type_, type_.item, new)
     place, copies = _place(elements, new)
@@ -38,7 +41,7 @@ def add(elements: Any, element: Any = None, /, **fields: int) -> None:
     list.insert(elements, place, new)
 
 
-def remove(elements: Any, element: Any = None, /, **fields: int) -> None:
+def remove(elements: Any, element: Any = None, /, **fields: Any) -> None:
     """Take an element out of a set, or one copy of it out of a bag.
 
     Raises:
@@ -51,20 +54,20 @@ def remove(elements: Any, element: Any = None, /, **fields: int) -> None:
     del elements[place : place + 1]
 
 
-def has(elements: Any, element: Any = None, /, **fields: int) -> bool:
+def has(elements: Any, element: Any = None, /, **fields: Any) -> bool:
     """Whether an element is in a set or a bag."""
     return _found(elements, element, fields, "has")[1] > 0
 
 
-def count(elements: Any, element: Any = None, /, **fields: int) -> int:
+def count(elements: Any, element: Any = None, /, **fields: Any) -> int:
     """How often an element is in a bag; in a set, 0 or 1."""
     return _found(elements, element, fields, "count")[1]
 
 
-def _given(elements: Any, element: Any, fields: dict[str, int]) -> tuple[Any, dict[str, int]]:
+def _given(elements: Any, element: Any, fields: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Return None and the fields of a record that is in no state, or what is given as it is."""
     is_value = isinstance(elements, Items) and isinstance(elements.type.item, Record) and type(element) is elements.type.item.cls
-    return (None, {**values_of(element, type(element)), **fields}) if is_value else (element, fields)
+    return (None, {**given_in(element), **fields}) if is_value else (element, fields)
 
 
 def _meant(elements: Any, element: Any, what: str) -> tuple[Collection, Any]:
@@ -79,22 +82,29 @@ def _meant(elements: Any, element: Any, what: str) -> tuple[Collection, Any]:
     return type_, type_.item.copy(element)
 
 
-def _scalar(type_: Collection, name: str, what: str) -> Scalar:
-    field = type_.item.fields.get(name)
-    if not isinstance(field, Scalar):
-        raise BadAccess(f"{type_.item.cls.__name__}.{name} cannot be given here; {what}() takes fields that hold numbers")
-    return field
+def _field(type_: Collection, name: str) -> Type:
+    """Return the type of a field of an element."""
+    if name not in type_.item.fields:
+        raise BadAccess(f"{type_.item.cls.__name__} has no field {name}")
+    return type_.item.fields[name]
 
 
-def _found(elements: Any, element: Any, fields: dict[str, int], what: str) -> tuple[int, int]:
+def _set(element: Any, name: str, field: Type, content: Any) -> None:
+    """Set a field of an element that is not in a set yet."""
+    where = f"{type(element).__name__}.{name}"
+    element.__dict__[name] = int(content) if isinstance(field, Scalar) else contents_of(content, field, where)
+
+
+def _found(elements: Any, element: Any, fields: dict[str, Any], what: str) -> tuple[int, int]:
     """Return where an element stands, and how often; a field outside its domain is in no element."""
     element, fields = _given(elements, element, fields)
     type_, wanted = _meant(elements, element, what)
     inside = True
     for name, content in fields.items():
-        field = _scalar(type_, name, what)
-        inside = inside and field.low <= content <= field.high
-        wanted.__dict__[name] = int(content)
+        field = _field(type_, name)
+        if isinstance(field, Scalar):
+            inside = inside and field.low <= content <= field.high
+        _set(wanted, name, field, content)
     return _place(elements, wanted) if inside else (0, 0)
 
 

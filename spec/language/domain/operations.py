@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from kafka_spec.spec.language.domain.forms import contents_of
 from kafka_spec.spec.language.domain.limits import BadAccess, Bound, OutOfBound, OutOfDomain
-from kafka_spec.spec.language.domain.records import is_record_class, number_fields
+from kafka_spec.spec.language.domain.records import fields_of, is_record_class, number_fields
 from kafka_spec.spec.language.domain.types import (
     ELEMENT,
     Array,
     Collection,
+    Items,
     Maybe,
     Record,
     Scalar,
@@ -23,10 +25,10 @@ from kafka_spec.spec.language.domain.types import (
 Copied = TypeVar("Copied")
 
 
-def append(sequence: Any, /, *values: Any, **fields: int) -> None:
+def append(sequence: Any, /, *values: Any, **fields: Any) -> None:
     """Append a number, or a record given by its fields (the others hold their initial value), by another record, or by both.
 
-    What is neither a number nor a record is appended with its initial value.
+    Of what is neither a number nor a record a copy is appended, or without a value the initial one.
 
     Raises:
         BadAccess: the value is of another kind.
@@ -48,8 +50,8 @@ def append(sequence: Any, /, *values: Any, **fields: int) -> None:
     list.append(sequence, item)
 
 
-def item_given(type_: Sequence, values: tuple[Any, ...], fields: dict[str, int], what: str) -> Any:
-    """Return what append() or put() is given: a number; a record by fields, by another, or by both; else an initial value."""
+def item_given(type_: Sequence, values: tuple[Any, ...], fields: dict[str, Any], what: str) -> Any:
+    """Return what append() or put() is given: a number; a record by fields, by another, or by both; a copy of something else."""
     item = type_.item
     if isinstance(item, Scalar):
         if len(values) != 1 or fields:
@@ -57,18 +59,27 @@ def item_given(type_: Sequence, values: tuple[Any, ...], fields: dict[str, int],
         item.check(values[0], type_.place)
         return int(values[0])
     if not isinstance(item, Record):
-        if values or fields:
-            raise BadAccess(f"{type_.place}: {what}() takes no value here; append what is empty, and fill it in after that")
-        return item.fresh()
+        if len(values) > 1 or fields:
+            raise BadAccess(f"{type_.place}: {what}() takes a value to copy here, or none for an empty one")
+        if not values:
+            return item.fresh()
+        _refuse_machines(item, type_.place, what)
+        return contents_of(values[0], item, type_.place)
     if len(values) == 1 and type(values[0]) is item.cls:
-        return item_given(type_, (), {**values_of(values[0], item.cls), **fields}, what)
+        return item_given(type_, (), {**given_in(values[0]), **fields}, what)
     if len(values) > 1 or (values and type_of(values[0]).cls is not item.cls):
         raise BadAccess(f"{type_.place}: {what}() takes one {item.cls.__name__} here, or its fields")
     if values:
         _refuse_kept(item, what)
     value = item.copy(values[0]) if values else item.fresh()
     for name, content in fields.items():
-        setattr(value, name, content)
+        field = item.fields.get(name)
+        if field is None or isinstance(field, Scalar):
+            setattr(value, name, content)
+        else:
+            place = f"{item.cls.__name__}.{name}"
+            _refuse_machines(field, place, what)
+            value.__dict__[name] = contents_of(content, field, place)
     if item.tags is not None:
         check_tag(type_, item, value)
     return value
@@ -92,6 +103,17 @@ def copy_of(record: Copied) -> Copied:
 def values_of(record: Any, cls: type) -> dict[str, int]:
     """Return the numbers of a record of a class, by field."""
     return {name: getattr(record, name) for name in number_fields(cls)}
+
+
+def given_in(record: Any) -> dict[str, Any]:
+    """Return the fields of a record that is not in the state: its numbers, and what it was given to copy."""
+    others = {name: getattr(record, name) for name in fields_of(type(record))}
+    return {**values_of(record, type(record)), **{name: value for name, value in others.items() if is_copied(value)}}
+
+
+def is_copied(value: Any) -> bool:
+    """Whether a value is a record or a container of a state."""
+    return isinstance(value, Items) or hasattr(type(value), "__type__")
 
 
 def check_tag(type_: Sequence, item: Record, record: Any) -> None:
@@ -133,16 +155,23 @@ def _refuse_element(type_: Sequence) -> None:
         raise BadAccess(f"{type_.place} {type_.kept}")
 
 
-def reset(record: Any) -> None:
-    """Give every field of the record its initial value, so that values without meaning do not multiply states."""
-    type_ = type_of(record)
+def reset(target: Any) -> None:
+    """Give a record or a container its initial value, so that values without meaning do not multiply states."""
+    type_ = _type_at(target)
     _refuse_kept(type_, "reset")
-    _overwrite(type_, record, type_.fresh())
+    _overwrite(type_, target, type_.fresh())
 
 
 def assign(target: Any, source: Any) -> None:
-    """Copy the contents of one record to another of the same type (an assignment would share one record)."""
-    type_ = type_of(target)
+    """Copy the contents of one record to another of its class, or of a container to one that holds the same values.
+
+    An assignment with `=` would share them.
+    """
+    type_ = _type_at(target)
+    if not isinstance(type_, Record):
+        _refuse_kept(type_, "assign")
+        _overwrite(type_, target, contents_of(source, type_, type_.place))
+        return
     if type(source) is type_.cls:
         for name, value in values_of(source, type_.cls).items():
             setattr(target, name, value)
@@ -153,21 +182,38 @@ def assign(target: Any, source: Any) -> None:
     _overwrite(type_, target, source)
 
 
-def _refuse_kept(type_: Record, what: str) -> None:
-    """Refuse to write a machine's state, or a counter, as part of a record."""
+def _type_at(target: Any) -> Record | Array | Sequence:
+    """Return the type of a record or a container of a state."""
+    return target.type if isinstance(target, Items) else type_of(target)
+
+
+def _refuse_kept(type_: Record | Array | Sequence, what: str) -> None:
+    """Refuse to write a machine's state, or a counter, as part of a record or a container."""
     if kept := kept_inside(type_):
-        raise BadAccess(f"{what}(): {type_.cls.__name__} {kept}")
+        raise BadAccess(f"{what}(): {type_.cls.__name__ if isinstance(type_, Record) else type_.place} {kept}")
+
+
+def _refuse_machines(type_: Type, place: str, what: str) -> None:
+    """Refuse to copy what holds the state of a machine."""
+    if kept := machines_inside(type_):
+        raise BadAccess(f"{what}(): {place} {kept}")
 
 
 def kept_inside(type_: Type) -> str:
     """Why a value of the type may not be written as a whole, as the end of a sentence, or ""."""
-    if any(True for _ in paths(type_, lambda t: isinstance(t, Scalar) and t.machine is not None)):
-        return "holds the state of a machine, which only fire() changes"
+    if kept := machines_inside(type_):
+        return kept
     if any(True for _ in paths(type_, lambda t: isinstance(t, Scalar | Sequence) and t.kept == ELEMENT)):
         return ELEMENT
     if any(True for _ in paths(type_, lambda t: isinstance(t, Scalar) and t.counter)):
         return "holds counters of firings, which only the rules that say at_most change"
     return ""
+
+
+def machines_inside(type_: Type) -> str:
+    """Why no value of the type may be made from another, as the end of a sentence, or ""."""
+    machines = paths(type_, lambda t: isinstance(t, Scalar) and t.machine is not None)
+    return "holds the state of a machine, which only fire() changes" if any(True for _ in machines) else ""
 
 
 def _overwrite(type_: Type, target: Any, source: Any) -> None:
