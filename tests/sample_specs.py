@@ -11,6 +11,8 @@ import enum
 from dataclasses import dataclass
 from typing import Any
 
+from ring import RING
+
 from kafka_spec.spec.brokers import Assignment, Broker, PerBroker
 from kafka_spec.spec.language.domain import (
     ArrayOf,
@@ -971,7 +973,7 @@ FAIR = (WEAK_LOCK, STRONG_LOCK, UNFAIR_LOCK, OPERATED_LOCK)
 EXPLORABLE: tuple[Spec, ...] = (
     COUNTER, BREAKS_AT_THREE, GOES_BACK, COMMANDED, FAULTY, NEVER_PASSES, DEAD_RULE,
     LEAVES_BOUND, CUT_OFF, LEAVES_DOMAIN, DOORS, CHANNEL, MEANINGLESS,
-    ASSIGNS, ASSIGNS_TWICE, SEVERAL_STARTS, PACED, FAST_PACED, GRID, PAIRS, PICKS, TESTED, *FAIR, *FULL_BYTES, *RECOVERABLE,
+    ASSIGNS, ASSIGNS_TWICE, SEVERAL_STARTS, PACED, FAST_PACED, GRID, PAIRS, PICKS, TESTED, RING, *FAIR, *FULL_BYTES, *RECOVERABLE,
 )  # fmt: skip
 """The toys that can be explored."""
 

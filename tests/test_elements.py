@@ -247,7 +247,7 @@ def says_nothing_known(s: toys.Post) -> None:
 
 
 REFUSED = {
-    renames: "part of an element of a set or bag; remove",
+    renames: "part of an element of a set or bag, or of a parameter",
     takes_the_first: "elements of a set have no index",
     appends: "s.once is a set; use add",
     says_nothing_known: "Letter has no field colour; it has name, answers",

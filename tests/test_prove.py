@@ -36,7 +36,7 @@ from kafka_spec.model_check.proof.values import as_number, as_truth
 from kafka_spec.spec.catalogue.models import MODELS
 from kafka_spec.spec.decisions.log import divergence_offset, end_of_epoch, end_offset_for_epoch, holds_same_prefix, records_in
 from kafka_spec.spec.language import source_of
-from kafka_spec.spec.language.domain import Bound, Range, append, field
+from kafka_spec.spec.language.domain import ArrayOf, Bound, Range, append, field
 from kafka_spec.spec.vocabulary.table import Among, BoundSet, Property, Rule, Spec, SpecError, invariant
 from tests.fuzz.agree import load
 from tests.fuzz.specs import text_of
@@ -391,6 +391,37 @@ def take(s: Level, taken: int) -> None:
 
 TAKE = Rule("Take", "somebody", "{taken} are taken", "none", (take,), {"taken": Among(Range(0, LIMIT), is_left, or_none=True)})
 LEVELS = Spec("levels", "a level", Level, (TAKE,), (), bound_sets=(BoundSet("small", {"limit": 2}, "small"),))
+
+
+@dataclass
+class Scores:
+    """Some numbers."""
+
+    scores: list[int] = field(ArrayOf(Range(-1, 2), 3))
+
+
+def score(s: Scores, place: int) -> None:
+    """Raise a number, as long as there is room."""
+    s.scores[place] = min(2, s.scores[place] + 1)
+
+
+def sum_has_few_bits(s: Scores) -> bool:
+    """The bits of a sum, which has limits since its parts have."""
+    return (sum(one for one in s.scores) ^ 1) <= 7
+
+
+SCORES = Spec(
+    "scores",
+    "numbers that grow",
+    Scores,
+    (Rule("Score", "{place}", "{place} scores", "", (score,), {"place": Range(0, 2)}),),
+    (invariant("FewBits", sum_has_few_bits, "the sum has few bits", ""),),
+)
+
+
+def test_a_sum_of_limited_numbers_is_limited() -> None:
+    """What is asked of the bits of a sum is translated, and is what the interpreter finds."""
+    assert compared(SCORES, {}, most=64, states=10) > 5
 
 
 def test_a_bound_that_says_where_a_field_begins_is_not_lifted() -> None:

@@ -293,7 +293,7 @@ def test_a_function_may_be_given_the_log() -> None:
 def test_an_element_is_not_written() -> None:
     """What is inside of an element changes only with the element."""
     rule = Rule("Change", "{m.to}", "change", "", (change_an_element,), {"m": ElementOf("ships")})
-    with pytest.raises(SpecError, match=r"in change_an_element: .* is part of an element of a set or bag; remove"):
+    with pytest.raises(SpecError, match=r"in change_an_element: .* is part of an element of a set or bag, or of a parameter"):
         embedded.explore(replace(FLEET, rules=(*FLEET.rules, rule)), FLEET_AT["small"])
 
 

@@ -22,7 +22,6 @@ from kafka_spec.spec.kraft.reassignment import a_reassignment_runs, cancellation
 from kafka_spec.spec.kraft.replica import forget_request
 from kafka_spec.spec.kraft.state import RECREATIONS, UNKNOWN
 from kafka_spec.spec.language.domain import NO_BROKERS, NONE, BrokerSet, OutOfBound, OutOfDomain, append, count_firing, truncate
-from kafka_spec.spec.vocabulary.table import arguments
 
 VERSIONS = ("3.9.1", "4.1.2", "4.3.1", "4.4.0")
 """The versions of Kafka whose controller is compared."""
@@ -171,7 +170,7 @@ class OurKRaft:
         if not self.rules.holds(rule.guards, rule, self.s, bound):
             return False
         epoch = self.s.controller.partition.partition_epoch
-        scope = {"s": self.s, "k": self.rules.k, **arguments(rule.params, bound, self.s)}
+        scope = {"s": self.s, "k": self.rules.k, **self.rules.arguments(rule, bound, self.s)}
         self.rules.attempts.clear()
         for effect in rule.effects:
             self.rules.call(effect, scope, rule.name, bound)

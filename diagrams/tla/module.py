@@ -18,8 +18,9 @@ from kafka_spec.diagrams.tla.fairness import (
 )
 from kafka_spec.diagrams.tla.frames import walked
 from kafka_spec.diagrams.tla.operators import Operators
+from kafka_spec.diagrams.tla.parameters import values_of, whole_sorts
 from kafka_spec.diagrams.tla.shortened import both, either, negated
-from kafka_spec.diagrams.tla.sorts import Record, Unordered, constant_name, limit, plus_number
+from kafka_spec.diagrams.tla.sorts import Unordered, constant_name, limit, plus_number
 from kafka_spec.diagrams.tla.terms import (
     COMPARE,
     IMPLIES,
@@ -37,7 +38,6 @@ from kafka_spec.diagrams.tla.terms import (
     number,
 )
 from kafka_spec.diagrams.tla.text import comment
-from kafka_spec.spec.language.domain import Subset
 from kafka_spec.spec.vocabulary.table import (
     EVENTUAL,
     Among,
@@ -154,7 +154,7 @@ class Module:
         )
         parameters = self.parameters(rule)
         arguments: dict[str, Term] = {name: Atom(as_name) for name, as_name in parameters.items()}
-        self.operators.elements = {name: self.element(of) for name, of in rule.params.items() if isinstance(of, ElementOf)}
+        self.operators.wholes = whole_sorts(self.operators.shapes, rule)
         guards = [self.guard(self.operators.predicate(guard, self.state, arguments)) for guard in rule.guards]
         within = [self.guard(self.operators.predicate(guard, self.state, arguments)) for guard in rule.bound_guards]
         within += [self.unspent(limit_.name) for limit_ in rule.limits]
@@ -199,9 +199,9 @@ class Module:
             domain = self.operators.shapes.domains(self.spec.state)[parameter.field]
             return Infix("..", number(0), plus_number(limit(getattr(domain, "capacity", 0)), -1), RANGE)
         if isinstance(parameter, Among):
-            values = self.values_of(parameter.domain, rule)
+            values = values_of(self.operators.types, parameter.domain, rule)
             return Infix("\\cup", values, Enumerated((number(-1),)), SETS) if parameter.or_none else values
-        return self.values_of(parameter, rule)
+        return values_of(self.operators.types, parameter, rule)
 
     def guard(self, term: Term) -> Term:
         """Return a guard as part of an action."""
@@ -245,21 +245,15 @@ class Module:
             return self.operators.values.apply("BagMembers", elements) if sort.repeats else elements
         if isinstance(parameter, Among):
             return self.among(parameter, name, parameters, rule)
-        return self.values_of(parameter, rule)
+        return values_of(self.operators.types, parameter, rule)
 
     def among(self, parameter: Among, name: str, parameters: Mapping[str, str], rule: Rule) -> Term:
         """Return those values of a domain that a predicate admits."""
         arguments: dict[str, Term] = {one: Atom(as_name) for one, as_name in parameters.items()}
         fresh: dict[str, Term] = {"s": self.operators.types.fresh_name(self.spec.state)}
         holds = self.operators.predicate(parameter.that, fresh if rule is self.spec.start else self.state, arguments)
-        admitted = Bind(f"{{{parameters[name]} \\in {self.values_of(parameter.domain, rule).flat()} :", holds, "}")
+        admitted = Bind(f"{{{parameters[name]} \\in {values_of(self.operators.types, parameter.domain, rule).flat()} :", holds, "}")
         return self.operators.values.apply("OrNone", admitted) if parameter.or_none else admitted
-
-    def element(self, parameter: ElementOf) -> Record:
-        """Return the sort of the elements that a parameter ranges over."""
-        sort = self.operators.shapes.at(parameter.steps)
-        assert isinstance(sort, Unordered)
-        return sort.item
 
     @staticmethod
     def steps(parameter: ElementOf, names: Mapping[str, str]) -> tuple[str | Term, ...]:
@@ -269,22 +263,10 @@ class Module:
             for step in parameter.steps
         )
 
-    def values_of(self, parameter: object, rule: Rule) -> Term:
-        """Return the values of a parameter."""
-        low, high = getattr(parameter, "low", None), getattr(parameter, "high", None)
-        if low is not None and high is not None:
-            return Infix("..", limit(low), limit(high), RANGE)
-        if isinstance(parameter, Subset):
-            return Infix("..", number(0), Infix("-", Infix("^", number(2), limit(parameter.members), 14), number(1), 10), RANGE)
-        members = getattr(parameter, "members", None)
-        if members is not None:
-            values = sorted(int(member) for member in members)
-            return Infix("..", number(values[0]), number(values[-1]), RANGE)
-        raise SpecError(f"rule {rule.name}: a parameter from {type(parameter).__name__} has no form in TLA+ yet")
-
     def start(self, root: str) -> None:
         """Write the initial states."""
         rule = self.spec.start
+        self.operators.wholes = whole_sorts(self.operators.shapes, rule)
         parameters = self.parameters(rule)
         arguments: dict[str, Term] = {name: Atom(as_name) for name, as_name in parameters.items()}
         fresh: dict[str, Term] = {"s": Atom(f"Fresh{root}")}

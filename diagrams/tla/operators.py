@@ -103,8 +103,8 @@ class Operators:
         self.texts: dict[tuple[Any, str], Operator] = {}
         self.fired: dict[tuple[str, str, str], str] = {}
         self.root = Record(spec.state)
-        self.elements: dict[str, Record] = {}
-        """The parameters of the rule that is being written that are elements of a set or a bag, and what those are."""
+        self.wholes: dict[str, Sort] = {}
+        """The parameters of the rule that is being written that are not numbers, and what those are."""
 
     def constant(self, name: str) -> Value:
         """Return a bound or a decision."""
@@ -145,8 +145,8 @@ class Operators:
                 terms.append(state[name])
             elif name == "k":
                 sorts.append(CONSTANTS)
-            elif name in self.elements:
-                sorts.append(self.elements[name])
+            elif name in self.wholes:
+                sorts.append(self.wholes[name])
                 terms.append(arguments[name])
             elif annotation in SETS_OF_MEMBERS:
                 sorts.append(SET)

@@ -118,6 +118,22 @@ class Types:
             return Bind(f"{{it \\in {items.flat()} :", both(*claims), "}") if claims else items
         return Atom(f"{self.name(_record(self.shapes.sort(domain)))}Type")
 
+    def choices(self, domain: Domain) -> Term:
+        """Return the set of the values of a domain, within the bounds: a set that TLC enumerates."""
+        domain = spelled(domain)
+        if isinstance(domain, Range):
+            return Infix("..", limit(domain.low), limit(domain.high), RANGE)
+        if isinstance(domain, ArrayOf):
+            return Bind(f"[0..{plus_number(limit(domain.length), -1).flat()} ->", self.choices(domain_of(domain.item)), "]")
+        if isinstance(domain, SequenceOf):
+            items = self.choices(domain_of(domain.item)).flat()
+            return Apply("UNION ", (Atom(rf"{{[1..n -> {items}] : n \in 0..{limit(domain.capacity).flat()}}}"),))
+        sort = self.shapes.sort(domain)
+        if not isinstance(sort, Record):
+            return self.type(domain)
+        fields = self.shapes.domains(sort.cls).items()
+        return Fields(tuple((name, self.choices(field)) for name, field in fields), ":")
+
     def elements_type(self, domain: Elements) -> Term:
         """Return the set of all sets or bags of a domain, without bounds."""
         item = self.type(domain_of(domain.item))

@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn, cast
 
 from kafka_spec.model_check.exploration import EngineError
@@ -41,7 +41,7 @@ class Inputs:
         self,
         spec: Spec,
         root: Packed,
-        ranges: Sequence[Sequence[tuple[int, int]]],
+        actions: ActionNumbers,
         claims: Iterable[Property],
         constants: Iterable[str],
         engine: tuple[Any, ...],
@@ -51,7 +51,7 @@ class Inputs:
         Args:
             spec: the rules, machines and forms.
             root: how states are packed.
-            ranges: the lowest and highest value of each parameter of each rule.
+            actions: the lowest and highest value of each parameter of each rule, and those that are not numbers.
             claims: the properties to judge.
             constants: the names of `k`; their values are read at run time.
             engine: all other values that the engine's own code depends on.
@@ -59,13 +59,14 @@ class Inputs:
         self.spec, self.claims = SeenSpec.of(spec), tuple(claims)
         self.constants, self.engine = tuple(constants), engine
         self.layout = RecordLayout(seen(root, at_run_time(self.spec, self.constants)))
-        self.actions = ActionNumbers([list(of_rule) for of_rule in ranges])
+        wholes = [{name: seen(of, frozenset()) for name, of in of_rule.items()} for of_rule in actions.wholes]
+        self.actions = ActionNumbers([list(of_rule) for of_rule in actions.ranges], wholes)
 
     @property
     def text(self) -> str:
         """The text of all that can be seen."""
         reported = _Telling()
-        parts = (self.constants, self.engine, self.layout.root, self.actions.ranges, self.spec, self.claims)
+        parts = (self.constants, self.engine, self.layout.root, self.actions.ranges, self.actions.wholes, self.spec, self.claims)
         return reported.all(parts)
 
 

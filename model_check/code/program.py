@@ -108,7 +108,7 @@ class Program(Code):
             LITERALS,
             [(definition_of(function).text, shapes) for function, shapes in functions.items()],
         )
-        inputs = Inputs(spec, layout.root, actions.ranges, claims, constants, engine)
+        inputs = Inputs(spec, layout.root, actions, claims, constants, engine)
         return written(inputs.text, lambda: type(self).write_code(inputs, options), fresh)
 
     @classmethod

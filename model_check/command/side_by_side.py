@@ -174,9 +174,18 @@ def _code_of(check: NamedCheck) -> tuple[Any, ...]:
     with needing("check"):
         from kafka_spec.model_check.record.actions import Actions
         from kafka_spec.model_check.record.layout import packed
+    from kafka_spec.spec.language.domain import form
+
     space = check.spec.space(check.bounds)
-    ranges = Actions(check.spec, space, check.bounds).ranges
-    return tuple(map(id, check.spec.rules)), check.properties, check.normal_form, packed(space.root).size, repr(ranges)
+    actions = Actions(check.spec, space, check.bounds)
+    wholes = [{name: form(of.type) for name, of in of_rule.items()} for of_rule in actions.wholes]
+    return (
+        tuple(map(id, check.spec.rules)),
+        check.properties,
+        check.normal_form,
+        packed(space.root).size,
+        repr((actions.ranges, wholes)),
+    )
 
 
 def cheapest_first(checks: Sequence[NamedCheck]) -> list[NamedCheck]:

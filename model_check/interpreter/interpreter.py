@@ -13,7 +13,7 @@ from kafka_spec.model_check.record.actions import Actions
 from kafka_spec.model_check.record.bound_names import bound_name
 from kafka_spec.model_check.within import look
 from kafka_spec.spec.language import Function, parameters_of
-from kafka_spec.spec.language.domain import NONE, OutOfBound, OutOfDomain, count_firing
+from kafka_spec.spec.language.domain import NONE, OutOfBound, OutOfDomain, Type, count_firing
 from kafka_spec.spec.vocabulary import table
 from kafka_spec.spec.vocabulary.table import (
     Among,
@@ -29,6 +29,8 @@ from kafka_spec.spec.vocabulary.table import (
     elements_of,
     first_line,
     numbers_of,
+    numbers_type,
+    whole_type,
 )
 
 Binding = tuple[int, ...]
@@ -51,8 +53,18 @@ class Interpreter:
         self.k = spec.constants(bounds, self.attempts)
         self.space = spec.space(bounds)
         self.actions = Actions(spec, self.space, bounds)
+        self.wholes = {rule.name: self._wholes(rule) for rule in (*spec.rules, spec.start)}
+        """For each rule the parameters that are records or containers, and their types."""
         self.claims = spec.claims_at(bounds)
         """What is judged of the spec's properties at these bounds."""
+
+    def arguments(self, rule: Rule, binding: Binding, s: Any) -> dict[str, Any]:
+        """Return what the functions of a rule get for its parameters in a state."""
+        return arguments(rule.params, binding, s, self.wholes[rule.name])
+
+    def _wholes(self, rule: Rule) -> dict[str, Type]:
+        found = {name: whole_type(parameter, self.bounds, rule.name) for name, parameter in rule.params.items()}
+        return {name: type_ for name, type_ in found.items() if type_ is not None}
 
     def claim(self, name: str) -> Property:
         """Return an instance by its name; a property whose bindings are several instances here, as one about all of them."""
@@ -100,7 +112,7 @@ class Interpreter:
             return numbers_of(elements_of(parameter, s, dict(zip(rule.params, binding, strict=False))))
         if isinstance(parameter, ItemOf):
             return range(len(getattr(s, parameter.field)))
-        type_: Any = parameter.at(self.bounds, rule.name)
+        type_ = numbers_type(parameter, self.bounds, rule.name)
         if isinstance(parameter, Among):
             that = (parameter.that,)
             numbers = range(max(0, type_.low) if parameter.or_none else type_.low, type_.high + 1)
@@ -152,7 +164,7 @@ class Interpreter:
 
     def holds(self, predicates: Sequence[Any], rule: Rule, s: Any, binding: Binding) -> bool:
         """Whether all of the rule's predicates hold for the binding."""
-        scope = {"s": s, "k": self.k, **arguments(rule.params, binding, s)}
+        scope = {"s": s, "k": self.k, **self.arguments(rule, binding, s)}
         return all(self.call(predicate, scope, rule.name, binding) for predicate in predicates)
 
     def could_without_bounds(self, s: Any) -> bool:
@@ -188,7 +200,7 @@ class Interpreter:
             SpecError: an effect cannot be executed.
         """
         after = self.space.root.copy(s)
-        scope = {"s": after, "k": self.k, **arguments(rule.params, binding, s)}
+        scope = {"s": after, "k": self.k, **self.arguments(rule, binding, s)}
         self.attempts.clear()
         for effect in rule.effects:
             self.call(effect, scope, rule.name, binding)

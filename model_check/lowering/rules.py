@@ -205,7 +205,7 @@ class Firings(SharedGuards, Hashing):
         none = self.none_is_among(parameter, name, binding.scope, high) if isinstance(parameter, Among) else I1(0)
 
         def inside(now: ir.Value) -> None:
-            binding.scope[name] = now if elements is None else self.item(elements, now)
+            binding.scope[name] = self.chosen(binding.index, name, now) if elements is None else self.item(elements, now)
             admitted = contextlib.nullcontext()
             if elements is not None:
                 admitted = self.b.if_then(self.is_first(elements, now))

@@ -16,9 +16,8 @@ from typing import TypeAlias
 
 from llvmlite import ir
 
-from kafka_spec.model_check.lowering.emit import Emitter
 from kafka_spec.model_check.lowering.values import I8, I64, ONE, POINTER, ZERO, K, Ref
-from kafka_spec.model_check.record.actions import ActionNumbers
+from kafka_spec.model_check.lowering.wholes import Wholes
 from kafka_spec.model_check.record.counted import Plan
 from kafka_spec.model_check.record.layout import RecordLayout
 from kafka_spec.spec.language import Function, parameters_of
@@ -52,12 +51,11 @@ class Opening:
         return [asked.guard for asked in self.asked]
 
 
-class SharedGuards(Emitter):
+class SharedGuards(Wholes):
     """Emits the asking of guards."""
 
     program: Plan
     layout: RecordLayout
-    actions: ActionNumbers
     source: Ref
     """The state before the step."""
     answers: ir.Value
@@ -90,7 +88,9 @@ class SharedGuards(Emitter):
         """Yield the openings that a rule could have: the rows of guards that it asks first and that are of its first parameters."""
         names, ranges, asked = list(rule.params), self.actions.ranges[index], list[AskedGuards]()
         for depth in range(1, len(names) + 1):
-            if isinstance(rule.params[names[depth - 1]], Among | ItemOf | ElementOf) or count_of(tuple(ranges[:depth])) > MOST:
+            name = names[depth - 1]
+            is_number = not isinstance(rule.params[name], Among | ItemOf | ElementOf) and name not in self.actions.wholes[index]
+            if not is_number or count_of(tuple(ranges[:depth])) > MOST:
                 return
             for guard in rule.guards:
                 places = tuple(names.index(name) for name in asked_of(guard))

@@ -7,7 +7,7 @@ from typing import Any
 
 from kafka_spec.model_check.proof.cells import Limits
 from kafka_spec.spec.language.domain import Array, Record, Scalar, Sequence, Type
-from kafka_spec.spec.vocabulary.table import ElementOf, ItemOf, Spec
+from kafka_spec.spec.vocabulary.table import ElementOf, ItemOf, Spec, numbers_type
 
 
 def says_more_than_ends(spec: Spec, bounds: Mapping[str, int], name: str) -> bool:
@@ -19,7 +19,7 @@ def says_more_than_ends(spec: Spec, bounds: Mapping[str, int], name: str) -> boo
 
     def known(values: Mapping[str, int]) -> list[Any]:
         parameters = (one for rule in (spec.start, *spec.rules) for one in rule.params.values())
-        types = [one.at(values, name) for one in parameters if not isinstance(one, ItemOf | ElementOf)]
+        types: list[Type] = [numbers_type(one, values, name) for one in parameters if not isinstance(one, ItemOf | ElementOf)]
         return [shape(type_, limits) for type_ in (spec.space(values).root, *types)]
 
     counts = {bound.name for statement in (*spec.properties, *spec.lemmas) for bound in statement.named_things.values()}

@@ -209,8 +209,12 @@ class Loops(ABC):
             return Truth(self.quantified(node.how == "all", node.item, node.loops, path))
         found = list(self.generated(node.item, node.loops, path))
         if node.how == "sum":
-            terms = [z3.If(takes, as_number(value).term, 0) for takes, value in found]
-            return Whole(folded(z3.Sum([z3.IntVal(0), *terms])), None, None)
+            parts = [as_number(value) for _, value in found]
+            terms = [z3.If(takes, part.term, 0) for (takes, _), part in zip(found, parts, strict=True)]
+            lows = [min(0, part.low) for part in parts if part.low is not None]
+            highs = [max(0, part.high) for part in parts if part.high is not None]
+            low, high = (sum(ends) if len(ends) == len(parts) else None for ends in (lows, highs))
+            return Whole(folded(z3.Sum([z3.IntVal(0), *terms])), low, high)
         if node.how == "set_of":
             width = max((as_number(value).high or 0 for _, value in found), default=0) + 1
             bits = [any_of(*(all_of(t, compared("==", as_number(v), number(bit))) for t, v in found)) for bit in range(width)]

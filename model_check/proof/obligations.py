@@ -36,8 +36,8 @@ from kafka_spec.model_check.proof.terms import (
 from kafka_spec.model_check.proof.translation import SymbolicCall
 from kafka_spec.model_check.proof.values import as_number, as_truth, calculated
 from kafka_spec.spec.language import Function, parameters_of, source_of
-from kafka_spec.spec.language.domain import NONE, Scalar
-from kafka_spec.spec.vocabulary.table import Among, ElementOf, ItemOf, Property, Rule, Spec
+from kafka_spec.spec.language.domain import NONE, Type, nth
+from kafka_spec.spec.vocabulary.table import Among, ElementOf, ItemOf, Property, Rule, Spec, numbers_type, whole_type
 
 EXECUTED = "can be executed"
 """The statement about every rule and every statement that no index is out of range, and no number outside its field's domain."""
@@ -147,8 +147,8 @@ class Induction:
         if isinstance(parameter, ElementOf):
             high = self.elements(parameter, self.state, dict.fromkeys(parameter.names, number(0))).length.high
             return [number(index) for index in range(high or 0)]
-        type_: Any = parameter.at(self.bounds, rule.name)
-        high = self.limits.high(type_) if isinstance(type_, Scalar) and not type_.many else type_.high
+        type_ = numbers_type(parameter, self.bounds, rule.name)
+        high = type_.high if type_.many else self.limits.high(type_)
         if high is None or high - type_.low >= MOST_VALUES:
             return [Whole(unknown, type_.low, high)]
         return [number(value) for value in range(type_.low, type_.high + 1)]
@@ -237,7 +237,15 @@ class Induction:
             parameter = rule.params[name]
             if isinstance(parameter, ElementOf):
                 found[name] = self.elements(parameter, state, binding).at(as_number(binding[name]))
+            elif (type_ := whole_type(parameter, self.bounds, rule.name)) is not None:
+                found[name] = Reference(((TRUE, self.whole(rule, name, type_, as_number(binding[name]))),))
         return found
+
+    def whole(self, rule: Rule, name: str, type_: Type, value: Whole) -> Cell:
+        """Return a parameter that is a record or a container, by its number."""
+        if value.known is None:
+            raise Untranslatable(f"{rule.name}: {name}: one of more than {MOST_VALUES} records or containers")
+        return constant_cell(type_, nth(type_, value.known), self.limits)
 
     def is_lifted(self, guard: Function) -> bool:
         """Whether a predicate only expresses a bound that is lifted."""

@@ -138,7 +138,10 @@ class _Take(Firings):
             digits.insert(0, self.b.add(self.b.urem(left, size), I64(low)))
             left = self.b.udiv(left, size)
         for (name, parameter), digit in zip(rule.params.items(), digits, strict=True):
-            scope[name] = self.item(self.elements(parameter, scope), digit) if isinstance(parameter, ElementOf) else digit
+            if isinstance(parameter, ElementOf):
+                scope[name] = self.item(self.elements(parameter, scope), digit)
+            else:
+                scope[name] = self.chosen(index, name, digit)
         return scope
 
     def admitted(self, index: int, rule: Rule, scope: dict[str, Value], action: ir.Value, out: ir.Block) -> None:

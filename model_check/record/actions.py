@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kafka_spec.spec.language.domain import Scalar, Sequence, Space, type_at
-from kafka_spec.spec.vocabulary.table import ElementOf, ItemOf, Rule, Spec, SpecError
+from kafka_spec.model_check.record.layout import Packed, packed
+from kafka_spec.spec.language.domain import Sequence, Space, type_at
+from kafka_spec.spec.vocabulary.table import ElementOf, ItemOf, Rule, Spec, SpecError, numbers_type, whole_type
 
 TABLE = 1 << 20
 """So many actions have their rules in a table; it takes a twentieth of the time of a search for the rule."""
@@ -24,10 +25,11 @@ class ActionNumbers:
     """The numbering of actions: by rule, and within a rule by binding, by the lowest and highest value of each parameter.
 
     A parameter that ranges over a sequence, a set or a bag counts up to its capacity, so a number means the same in every state.
+    `wholes` are, for each rule, the parameters that are records or containers, and how these are packed.
     """
 
-    def __init__(self, ranges: Sequence_[Sequence_[tuple[int, int]]]) -> None:
-        self.ranges = ranges
+    def __init__(self, ranges: Sequence_[Sequence_[tuple[int, int]]], wholes: Sequence_[Mapping[str, Packed]]) -> None:
+        self.ranges, self.wholes = ranges, wholes
         self.first = [0]
         for of_rule in ranges:
             count = 1
@@ -63,7 +65,8 @@ class Actions(ActionNumbers):
 
     def __init__(self, spec: Spec, space: Space, bounds: Mapping[str, int]) -> None:
         self.spec = spec
-        super().__init__([self._ranges(rule, space, bounds) for rule in spec.rules])
+        ranges = [self._ranges(rule, space, bounds) for rule in spec.rules]
+        super().__init__(ranges, [self._wholes(rule, bounds) for rule in spec.rules])
         if self.count > 1 << 32:
             raise SpecError(
                 f"{spec.name}: {self.count:,} actions, counting every binding of every rule; narrow the parameters to 2^32"
@@ -79,10 +82,14 @@ class Actions(ActionNumbers):
                 assert isinstance(sequence, Sequence)
                 ranges.append((0, sequence.capacity - 1))
             else:
-                scalar = parameter.at(bounds, f"{rule.name}, parameter {name}")
-                assert isinstance(scalar, Scalar)
+                scalar = numbers_type(parameter, bounds, f"{rule.name}, parameter {name}")
                 ranges.append((scalar.low, scalar.high))
         return ranges
+
+    @staticmethod
+    def _wholes(rule: Rule, bounds: Mapping[str, int]) -> dict[str, Packed]:
+        found = {name: whole_type(parameter, bounds, f"{rule.name}, parameter {name}") for name, parameter in rule.params.items()}
+        return {name: packed(type_) for name, type_ in found.items() if type_ is not None}
 
     @property
     def fairness(self) -> tuple[list[int], list[str]]:

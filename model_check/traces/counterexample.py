@@ -34,7 +34,7 @@ from kafka_spec.spec.language.domain import (
     type_at,
     value_at,
 )
-from kafka_spec.spec.vocabulary.table import DEADLOCK, TYPE_INVARIANT, ElementOf, ItemOf, Rule
+from kafka_spec.spec.vocabulary.table import DEADLOCK, TYPE_INVARIANT, ElementOf, ItemOf, Rule, numbers_type
 from kafka_spec.spec.vocabulary.trace import Action, FieldChange, Firing, Lasso, MessageItem, Step, Trace
 
 Binding = tuple[int, ...]
@@ -215,8 +215,7 @@ class Teller:
                 if isinstance(sequence.item, Record):
                     shown[name].__dict__.update({f: show_value(t, getattr(item, f)) for f, t in sequence.item.fields.items()})
             else:
-                type_: Any = parameter.at(self.world.bounds, name)
-                shown[name] = type_.show(value)
+                shown[name] = numbers_type(parameter, self.world.bounds, name).show(value)
         return shown
 
     @staticmethod

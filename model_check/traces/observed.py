@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from kafka_spec.model_check.interpreter.interpreter import Binding, Interpreter
-from kafka_spec.spec.language.domain import SpecError, path_of, show_value, type_at, value_at
+from kafka_spec.spec.language.domain import SpecError, nth, path_of, show_value, type_at, value_at
 from kafka_spec.spec.language.domain.types import Collection, Map, Maybe, Record, Scalar, Type, item_at
-from kafka_spec.spec.vocabulary.table import ElementOf, ItemOf, Rule
+from kafka_spec.spec.vocabulary.table import ElementOf, ItemOf, Rule, whole_type
 
 EVENT, STATE = "event", "state"
 IGNORED = ("time", "ts", "timestamp")
@@ -43,12 +43,14 @@ class LoggedEvent:
             return True
         wanted = self.params[name]
         if not isinstance(parameter, ElementOf | ItemOf):
-            type_: Any = parameter.at(world.bounds, self.rule.name)
-            return agrees(type_, value, wanted)
+            whole = whole_type(parameter, world.bounds, self.rule.name)
+            if whole is not None:
+                return bool(wanted == value) or agrees(whole, nth(whole, value), wanted)
+            return agrees(parameter.at(world.bounds, self.rule.name), value, wanted)
         path = (
             (parameter.field,) if isinstance(parameter, ItemOf) else parameter.at(dict(zip(self.rule.params, before, strict=False)))
         )
-        type_ = type_at(world.space.root, path)
+        type_: Any = type_at(world.space.root, path)
         return bool(wanted == value) or agrees(type_.item, list(value_at(state, path))[value], wanted)
 
     def differences(self, world: Interpreter, state: Any) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -104,8 +105,8 @@ def parts(kind: Kind) -> list[Kind]:
 class Scope:
     """What a function can name."""
 
-    roots: dict[str, Struct]
-    """The records that are its parameters."""
+    roots: dict[str, Kind]
+    """The records and containers that are its parameters."""
     numbers: dict[str, Limit | None] = field(default_factory=dict)
     """Parameters and local names that hold numbers; where it is known, what they stay below, being 0 or more."""
     inside: list[tuple[str, str]] = field(default_factory=list)
@@ -126,6 +127,27 @@ class Scope:
     def block(self, **changes: Any) -> Scope:
         """Return the scope of an inner block."""
         return replace(self, numbers=dict(self.numbers), **changes)
+
+
+def count(kind: Kind) -> int | None:
+    """Return at most how many values a kind has, where they are numbered."""
+    inner = [] if isinstance(kind, Number) else list(kind.fields.values()) if isinstance(kind, Struct) else [kind.item]
+    counts = [count(part) for part in inner]
+    if isinstance(kind, Pile) or None in counts or getattr(kind, "machine", False) or getattr(kind, "distinct", False):
+        return None
+    numbers = [one for one in counts if one is not None]
+    match kind:
+        case Number():
+            return kind.high.most - kind.low.least + 1
+        case Struct():
+            return None if kind.tagged else math.prod(numbers)
+        case Many():
+            return int(numbers[0] ** kind.length.most)
+        case Line():
+            return sum(numbers[0] ** length for length in range(kind.capacity.most + 1))
+        case Maybe():
+            return numbers[0] + 1
+    return int((numbers[0] + 1) ** kind.count.most)  # type: ignore[union-attr]
 
 
 def holds_machine(kind: Kind) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kafka_spec.spec.language import source_of
-from kafka_spec.spec.language.domain import Collection, Items, OutOfBound, OutOfDomain, SpecError, items_of
+from kafka_spec.spec.language.domain import Array, Collection, Items, OutOfBound, OutOfDomain, Record, Scalar, SpecError, items_of
 from kafka_spec.spec.vocabulary import table
 
 Way = tuple[tuple[str, tuple[int, ...]], ...]
@@ -53,6 +53,21 @@ def whole(value: Any) -> Any:
         return int(value)
     parts = tuple(map(whole, items_of(value) if isinstance(value, Items) else vars(value).values()))
     return tuple(sorted(parts)) if isinstance(getattr(value, "type", None), Collection) else parts
+
+
+def every(type_: Any) -> Iterator[Any]:
+    """Yield all values of a type, in their order."""
+    if isinstance(type_, Scalar):
+        yield from range(type_.low, type_.high + 1)
+    elif isinstance(type_, Record):
+        for parts in itertools.product(*map(every, type_.fields.values())):
+            value = type_.fresh()
+            vars(value).update(zip(type_.fields, map(twin, parts), strict=True))
+            yield value
+    else:
+        for length in [type_.length] if isinstance(type_, Array) else range(type_.capacity + 1):
+            for items in itertools.product(every(type_.item), repeat=length):
+                yield type_.holding(map(twin, items))
 
 
 @dataclass(frozen=True)
@@ -165,8 +180,13 @@ class Independent:
         if isinstance(parameter, table.ElementOf):
             elements = list(map(whole, getattr(s, parameter.path)))
             return [number for number, one in enumerate(elements) if one not in elements[:number]]
-        scalar = parameter.at(self.bounds, "")
-        return range(scalar.low, scalar.high + 1)
+        values = list(every(parameter.at(self.bounds, "")))
+        return range(len(values)) if self.is_whole(parameter) else values
+
+    def is_whole(self, parameter: Any) -> bool:
+        """Whether a parameter is a record or a container of its own."""
+        items = isinstance(parameter, table.ItemOf | table.ElementOf)
+        return not items and not isinstance(parameter.at(self.bounds, ""), Scalar)
 
     def bindings(self, rule: table.Rule, s: Any, before: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         """Yield what the parameters may be, after the first ones. A guard is evaluated as soon as its parameters are bound."""
@@ -193,6 +213,8 @@ class Independent:
             parameter = rule.params[name]
             if isinstance(parameter, table.ElementOf):
                 scope[name] = list(getattr(s, parameter.path))[scope[name]]
+            elif self.is_whole(parameter):
+                scope[name] = list(every(parameter.at(self.bounds, "")))[scope[name]]
         return scope
 
     def steps(self, rules: tuple[table.Rule, ...], s: Any) -> Iterator[tuple[table.Rule, tuple[int, ...], Any]]:

@@ -5,10 +5,11 @@ A seed is a text. The specs are small, so that most are explored to the end in a
 
 from __future__ import annotations
 
+import functools
 import itertools
 import random
 
-from tests.fuzz.kinds import Limit, Line, Many, Number, Pile, Scope, Struct, indented, literal, names_in
+from tests.fuzz.kinds import Kind, Limit, Line, Many, Number, Pile, Scope, Struct, count, indented, literal, names_in, parts
 from tests.fuzz.states import States, limit, nodes
 
 
@@ -159,12 +160,26 @@ class Module(States):
                 loose = domain.startswith(("Range(0", "Range(1", "Broker(", "Flag")) and self.other.random() < 0.5
                 domain, below = f"Among({domain}, {that}{', or_none=True' if loose else ''})", None if loose else below
             found[f"p{number}"] = domain, below
+        if self.write.copies is not None and self.write.copies.random() < 0.2:
+            some = [kind for kind in parts(self.state) if not isinstance(kind, Number) and 1 < (count(kind) or 0) * actions <= 24]
+            if some:
+                kind = self.write.copies.choice(some)
+                self.wholes[kind.domain] = kind
+                found["w"] = kind.domain, None
         return found
+
+    @functools.cached_property
+    def wholes(self) -> dict[str, Kind]:
+        """The domains of parameters that are records or containers, and what these are."""
+        return {}
 
     def scope(self, parameters: dict[str, tuple[str, Limit | None]], **more: bool) -> Scope:
         """Return what functions of a rule with these parameters can name."""
         items = [(f"s.{domain[8:-2]}", name) for name, (domain, _) in parameters.items() if domain.startswith("ItemOf")]
-        elements = {name: self.element_of(domain) for name, (domain, _) in parameters.items() if domain.startswith("ElementOf")}
+        elements: dict[str, Kind] = {
+            name: self.element_of(domain) for name, (domain, _) in parameters.items() if domain.startswith("ElementOf")
+        }
+        elements |= {name: self.wholes[domain] for name, (domain, _) in parameters.items() if name == "w"}
         numbers = {name: below for name, (_, below) in parameters.items() if name not in elements}
         return Scope({"s": self.state, **elements}, numbers, items, fixed=frozenset(elements), **more)
 

@@ -12,6 +12,7 @@ specification. A limit that comes from a `Bound` only restricts the exploration:
 drop that step, count it and name it.
 """
 
+from kafka_spec.spec.language.domain.counting import check_numbered, count_of, nth
 from kafka_spec.spec.language.domain.elements import add, count, has, remove
 from kafka_spec.spec.language.domain.forms import form, unlike
 from kafka_spec.spec.language.domain.limits import BadAccess, Bound, Limit, Number, OutOfBound, OutOfDomain, SpecError
@@ -83,6 +84,7 @@ from kafka_spec.spec.language.domain.types import (
     Scalar,
     Sequence,
     Type,
+    as_element,
     item_at,
     items_of,
 )
@@ -134,12 +136,15 @@ __all__ = [
     "Type",
     "add",
     "append",
+    "as_element",
     "as_fired",
     "assign",
+    "check_numbered",
     "contains",
     "copy_of",
     "count",
     "count_firing",
+    "count_of",
     "domain_of",
     "drop",
     "excluding",
@@ -158,6 +163,7 @@ __all__ = [
     "machine_range",
     "members_of",
     "message",
+    "nth",
     "number_fields",
     "path_of",
     "plain_value",

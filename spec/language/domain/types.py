@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 
 from kafka_spec.spec.language.domain.limits import BadAccess, OutOfBound, OutOfDomain
 
-ELEMENT = "is part of an element of a set or bag; remove() the element and add() another"
-"""Why effects may not change a part of an element."""
+ELEMENT = "is part of an element of a set or bag, or of a parameter, which do not change; remove() the element and add() another"
+"""Why effects may not change a part of an element, or of a parameter that is a record or a container."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,17 @@ from kafka_spec.spec.vocabulary.table.firing import Attempt, Constants, Overlap,
 from kafka_spec.spec.vocabulary.table.functions import Name, call, first_line, name_of
 from kafka_spec.spec.vocabulary.table.machines import Machine, Row
 from kafka_spec.spec.vocabulary.table.normal_forms import Ranks, bring_into_form
-from kafka_spec.spec.vocabulary.table.parameters import Among, ElementOf, ItemOf, Parameter, arguments, elements_of, numbers_of
+from kafka_spec.spec.vocabulary.table.parameters import (
+    Among,
+    ElementOf,
+    ItemOf,
+    Parameter,
+    arguments,
+    elements_of,
+    numbers_of,
+    numbers_type,
+    whole_type,
+)
 from kafka_spec.spec.vocabulary.table.properties import (
     ABOUT_PATHS,
     DEADLOCK,
@@ -46,5 +56,5 @@ __all__ = [
     "Property", "PropertyKind", "Question", "Ranks", "Refinement", "Row", "Rule", "RuleKind", "Spec", "SpecError", "Symmetric",
     "Untestable", "anywhere", "arguments", "beginning_with", "bring_into_form", "call", "check_name", "elements_of",
     "eventually", "eventually_always", "family", "fire", "first_line", "invariant", "leads_to", "lemma", "name_of", "numbers_of",
-    "reachable", "recoverable", "step_invariant",
+    "numbers_type", "reachable", "recoverable", "step_invariant", "whole_type",
 ]  # fmt: skip

@@ -9,7 +9,24 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from kafka_spec.spec.language import Function, is_function
-from kafka_spec.spec.language.domain import NONE, Collection, Domain, Items, Path, Scalar, SpecError, path_of, value_at
+from kafka_spec.spec.language.domain import (
+    NONE,
+    Collection,
+    Domain,
+    Items,
+    Path,
+    Scalar,
+    SpecError,
+    Type,
+    as_element,
+    count_of,
+    domain_of,
+    is_record_class,
+    nth,
+    path_of,
+    show_value,
+    value_at,
+)
 from kafka_spec.spec.vocabulary.table.functions import Name
 from kafka_spec.spec.vocabulary.table.kinds import shown
 
@@ -60,6 +77,8 @@ class ElementOf:
 class Among:
     """A parameter that ranges over those values of a domain for which a predicate holds: `Among(Member(THREADS), waits)`.
 
+    The permutations of some members are those arrays of which a predicate says that no two items are equal.
+
     The predicate `that` takes some of `s`, `k`, the parameters before this one, and this one, by name. With `or_none`, the
     parameter is `NONE` where the predicate holds for no value: "any of them, if there is one" is one rule, not two.
     """
@@ -70,17 +89,17 @@ class Among:
 
     def __post_init__(self) -> None:
         if not isinstance(self.domain, Domain):
-            raise SpecError(f"Among chooses numbers; give a Range, a Member, ..., not {self.domain!r}")
+            raise SpecError(f"Among chooses values of a domain; give a Range, a Member, an ArrayOf(...), not {self.domain!r}")
         if not is_function(self.that):
             raise SpecError(f"Among: that is {shown(self.that)}; name the function that says which values are admitted")
 
-    def at(self, bounds: Mapping[str, int], place: str) -> Scalar:
+    def at(self, bounds: Mapping[str, int], place: str) -> Type:
         """Return the type of its values at these bounds."""
         type_ = self.domain.at(bounds, place)
-        if not isinstance(type_, Scalar):
-            raise SpecError(f"{place}: Among chooses numbers; give a Range, a Member, ...")
         if not self.or_none:
             return type_
+        if not isinstance(type_, Scalar):
+            raise SpecError(f"{place}: with or_none it chooses numbers; give a Range, a Member, ...")
         if type_.low < 0:
             raise SpecError(f"{place}: with or_none, NONE must not be a value of the domain, which begins at {type_.low}")
         return dataclasses.replace(type_, low=NONE, show=lambda value: "none" if value == NONE else type_.show(value))
@@ -89,17 +108,19 @@ class Among:
 Parameter: TypeAlias = Domain | ItemOf | ElementOf | Among
 
 
-def check_params(params: Any, where: str) -> None:
-    """Refuse parameters that are not a dict from a name to what the parameter ranges over."""
+def checked_params(params: Any, where: str) -> Mapping[Name, Parameter]:
+    """Refuse parameters that are not a dict from a name to what the parameter ranges over; return them with domains for classes."""
     cure = 'params is a dict of name to domain, such as {"broker": Member(BROKERS)}'
     if not isinstance(params, Mapping):
         raise SpecError(f"{where}: params is {shown(params)}; {cure}")
-    for name, parameter in params.items():
+    found: dict[Name, Any] = {name: domain_of(of) if is_record_class(of) else of for name, of in params.items()}
+    for name, parameter in found.items():
         if not isinstance(name, str) or not name.isidentifier():
             raise SpecError(f"{where}: {name!r} in params is not a name; {cure}")
         if not isinstance(parameter, Parameter):
-            what = "give a Range, a Member, ..., ItemOf(a sequence), ElementOf(a set) or Among(domain, predicate)"
+            what = "give a Range, a Member, an ArrayOf(...), ItemOf(a sequence), ElementOf(a set) or Among(domain, predicate)"
             raise SpecError(f"{where}: parameter {name} is {shown(parameter)}, which is not a domain; {what}")
+    return found
 
 
 def elements_of(parameter: ElementOf, s: Any, binding: Mapping[str, int]) -> Items:
@@ -115,12 +136,36 @@ def numbers_of(elements: Items) -> list[int]:
     return [number for number, key in enumerate(keys) if number == 0 or key != keys[number - 1]]
 
 
-def arguments(params: Mapping[Name, Parameter], binding: tuple[int, ...], s: Any) -> dict[str, Any]:
-    """Return what the functions of a rule get for its parameters in a state: numbers, and elements of sets."""
-    numbers = dict(zip(params, binding, strict=False))
-    return {
-        name: list.__getitem__(elements_of(parameter, s, numbers), number)
-        if isinstance(parameter := params[name], ElementOf)
-        else number
-        for name, number in numbers.items()
-    }
+def whole_type(parameter: Parameter, bounds: Mapping[str, int], place: str) -> Type | None:
+    """Return the type of what a parameter is, if it is a record or a container that is chosen among all; None if it is not.
+
+    In a binding it is given by its number among the values of the type.
+    """
+    if isinstance(parameter, ItemOf | ElementOf):
+        return None
+    type_ = parameter.at(bounds, place)
+    return None if isinstance(type_, Scalar) else as_element(type_)
+
+
+def numbers_type(parameter: Domain | Among, bounds: Mapping[str, int], place: str) -> Scalar:
+    """Return the type of the numbers by which a binding gives a parameter.
+
+    Raises:
+        SpecError: its values are not numbered, or are too many.
+    """
+    type_ = parameter.at(bounds, place)
+    if isinstance(type_, Scalar):
+        return type_
+    return Scalar(0, count_of(type_, place) - 1, 0, None, lambda number: show_value(type_, nth(type_, number)))
+
+
+def arguments(params: Mapping[Name, Parameter], binding: tuple[int, ...], s: Any, wholes: Mapping[Name, Type]) -> dict[str, Any]:
+    """Return what the functions of a rule get for its parameters in a state: numbers, elements of sets, and values of `wholes`."""
+    numbers, found = dict(zip(params, binding, strict=False)), dict[str, Any]()
+    for name, number in numbers.items():
+        parameter = params[name]
+        if isinstance(parameter, ElementOf):
+            found[name] = list.__getitem__(elements_of(parameter, s, numbers), number)
+        else:
+            found[name] = nth(wholes[name], number) if name in wholes else number
+    return found

@@ -20,7 +20,7 @@ from kafka_spec.spec.vocabulary.table.functions import (
     name_of,
 )
 from kafka_spec.spec.vocabulary.table.kinds import check_choice, check_kinds
-from kafka_spec.spec.vocabulary.table.parameters import Among, Parameter, check_params
+from kafka_spec.spec.vocabulary.table.parameters import Among, Parameter, checked_params
 
 RuleKind: TypeAlias = Literal["protocol", "operator", "fault"]
 Fairness: TypeAlias = Literal["none", "weak", "strong", "weak each", "strong each"]
@@ -96,7 +96,7 @@ class Rule:
                 raise SpecError(f"{where}: {part} is not a tuple; write {part}=({one},)")
             if wrong := [one for one in getattr(self, part) if not is_function(one)]:
                 raise SpecError(f"{where}: {part} holds {wrong[0]!r}, which is not a plain function; name the function itself")
-        check_params(self.params, where)
+        object.__setattr__(self, "params", checked_params(self.params, where))
         if reserved := [name for name in self.params if name in ("s", "k")]:
             raise SpecError(f"{where}: a parameter cannot be named {reserved[0]}: that is the state, or the constants")
         for template in (self.actor, self.summary, self.receives, self.asks):

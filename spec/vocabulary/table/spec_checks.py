@@ -9,13 +9,14 @@ from kafka_spec.spec.language import Function, is_function, source_of
 from kafka_spec.spec.language.domain import (
     Bound,
     Collection,
-    Domain,
     Map,
     Record,
     Scalar,
     Sequence,
     Space,
     SpecError,
+    Type,
+    check_numbered,
     machine_paths,
     machine_range,
     path_of,
@@ -86,7 +87,8 @@ def _check_named(space: Space, rule: Rule, name: str, where: str) -> None:
     if not fields:
         return
     if not isinstance(parameter, ItemOf | ElementOf):
-        raise SpecError(f"{where}; {of} is a number and has no fields, so write {{{of}}}")
+        what = "is a number and has no fields" if isinstance(_largest(parameter, where), Scalar) else "is shown whole"
+        raise SpecError(f"{where}; {of} {what}, so write {{{of}}}")
     path = (parameter.field,) if isinstance(parameter, ItemOf) else parameter.at(dict.fromkeys(rule.params, 0))
     item = getattr(type_at(space.root, path), "item", None)
     known = tuple(item.fields) if isinstance(item, Record) else ()
@@ -202,27 +204,26 @@ def _check_parameter(space: Space, parameter: Parameter, where: str) -> None:
             raise SpecError(f"{where}: {parameter.field} is a {type_.what}; range over ElementOf({parameter.field!r})")
         if not isinstance(type_, Sequence):
             raise SpecError(f"{where}: {parameter.field} is not a sequence of the state")
-    elif isinstance(parameter, Among):
-        parameter.at({bound.name: bound.high for bound in parameter.domain.bounds()}, where)
-    elif not isinstance(parameter, ElementOf) and not isinstance(_type_of(parameter, where), Scalar):
-        raise SpecError(
-            f"{where}: a parameter is a number; give a Range, a Member, ..., ItemOf(a sequence) or ElementOf(a set), "
-            "and for several numbers a parameter each"
-        )
+    elif not isinstance(parameter, ElementOf):
+        type_ = _largest(parameter, where)
+        if type_ is not None and not isinstance(type_, Scalar):
+            check_numbered(type_, where)
 
 
-def _type_of(parameter: object, where: str) -> object:
-    """Return the type of what a domain holds, at its largest bounds; None if it is not a domain."""
-    if not isinstance(parameter, Domain) or isinstance(parameter, type):
+def _largest(parameter: Parameter, where: str) -> Type | None:
+    """Return the type of a parameter at the largest bounds; None of an item or an element of the state."""
+    if isinstance(parameter, ItemOf | ElementOf):
         return None
-    return parameter.at({bound.name: bound.high for bound in parameter.bounds()}, where)
+    domain = parameter.domain if isinstance(parameter, Among) else parameter
+    return parameter.at({bound.name: bound.high for bound in domain.bounds()}, where)
 
 
 def _check_elements(space: Space, rule: Rule, name: Name, parameter: ElementOf, where: str) -> None:
     """Refuse a parameter whose path leads to no set or bag, or names what is not an earlier parameter that is a number."""
     before = list(rule.params)[: list(rule.params).index(name)]
     for index in parameter.names:
-        if index not in before or isinstance(rule.params[index], ElementOf):
+        known = None if index not in before else _largest(rule.params[index], where)
+        if not isinstance(known, Scalar):
             raise SpecError(f"{where}: {parameter.path} names {index}; it may name parameters before it that are numbers")
     ranged = type_at(space.root, parameter.at(dict.fromkeys(before, 0)))
     if not isinstance(ranged, Collection):

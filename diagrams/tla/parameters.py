@@ -1,0 +1,32 @@
+"""The parameters of rules in TLA+: what they range over, and the sorts of those that are not numbers."""
+
+from __future__ import annotations
+
+from kafka_spec.diagrams.tla.sorts import Shapes, Simple, Sort, Unordered, limit
+from kafka_spec.diagrams.tla.terms import RANGE, Infix, Term, number
+from kafka_spec.diagrams.tla.types import Types
+from kafka_spec.spec.language.domain import Domain, Subset
+from kafka_spec.spec.vocabulary.table import Among, ElementOf, ItemOf, Rule, SpecError
+
+
+def whole_sorts(shapes: Shapes, rule: Rule) -> dict[str, Sort]:
+    """Return the sorts of the parameters that are not numbers."""
+    found: dict[str, Sort] = {}
+    for name, parameter in rule.params.items():
+        if isinstance(parameter, ElementOf):
+            among = shapes.at(parameter.steps)
+            assert isinstance(among, Unordered)
+            found[name] = among.item
+        elif not isinstance(parameter, ItemOf):
+            sort = shapes.sort(parameter.domain if isinstance(parameter, Among) else parameter)
+            found |= {} if isinstance(sort, Simple) else {name: sort}
+    return found
+
+
+def values_of(types: Types, parameter: object, rule: Rule) -> Term:
+    """Return the values of a domain that a parameter ranges over."""
+    if isinstance(parameter, Subset):
+        return Infix("..", number(0), Infix("-", Infix("^", number(2), limit(parameter.members), 14), number(1), 10), RANGE)
+    if isinstance(parameter, Domain):
+        return types.choices(parameter)
+    raise SpecError(f"rule {rule.name}: a parameter from {type(parameter).__name__} has no form in TLA+ yet")
