@@ -49,8 +49,9 @@ class ActionNumbers:
 
     @functools.cached_property
     def rule_numbers(self) -> npt.NDArray[np.intp]:
-        """The number of the rule of each of the first actions, up to TABLE."""
-        return np.searchsorted(self.first[1:], np.arange(min(self.count, TABLE)), side="right")
+        """The number of the rule of each of the first actions, up to TABLE. Initial states have action 0, even if there is none."""
+        rules = np.searchsorted(self.first[1:], np.arange(max(1, min(self.count, TABLE))), side="right")
+        return np.minimum(rules, len(self.ranges) - 1)
 
     def rules_of(self, actions: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
         """Return the number of the rule of each of some actions."""

@@ -34,6 +34,7 @@ from kafka_spec.model_check.llvm.machine_code import Tier, note_searched, search
 from kafka_spec.model_check.record import counted
 from kafka_spec.model_check.record.layout import Layout
 from kafka_spec.model_check.search.frontier import Frontier, InMemory, Level, LightInMemory, PackedInMemory, path_to
+from kafka_spec.model_check.search.initial_states import initial_states
 from kafka_spec.model_check.search.level_judge import LevelJudge, judge_again
 from kafka_spec.model_check.search.path_properties import PathProperties
 from kafka_spec.model_check.search.renamings import Renamings
@@ -114,14 +115,12 @@ class Search:
 
     def begin(self) -> None:
         """Make the initial states the frontier."""
-        states = [self.world.formed(state) for state in self.world.initial()]
-        records = [self.layout.pack(state) for state in states]
-        marks = [self.layout.fingerprint(self.layout.pack(self.world.viewed(state))) for state in states]
+        records, marks = initial_states(self.world, self.layout)
         part = self.slices[0]
         self.start_level()
         for begin in range(0, len(records), len(part.marks)):
             some = records[begin : begin + len(part.marks)]
-            part.put(np.frombuffer(b"".join(some), np.uint8).reshape(len(some), -1))
+            part.put(some)
             part.marks[: len(some)] = marks[begin : begin + len(some)]
             part.parents[: len(some)] = np.arange(begin, begin + len(some))
             part.actions[: len(some)] = 0

@@ -116,7 +116,8 @@ class Expressions:
     def any_index(self, scope: Scope, path: str, kind: Many | Line, needs: list[str]) -> str:
         """Return some index."""
         if not self.careful and self.often(0.1):
-            return self.number(scope, 1)
+            number = self.number(scope, 1)
+            return f"0 + {number}" if number.startswith("(-") else number  # an index that is written out is 0 or more
         known = [name for of, name in scope.inside if of == path]
         if isinstance(kind, Many):
             known += [n for n, top in scope.numbers.items() if top and (top == kind.length or top.most <= kind.length.least)]

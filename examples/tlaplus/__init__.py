@@ -1,0 +1,63 @@
+"""Specifications of the TLA+ examples (github.com/tlaplus/Examples), written again: as many states as TLC finds in each.
+
+`MODELS` names the configuration of TLC, the states that its manifest records for it, and the same bounds here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from examples.tlaplus.allocator import ALLOCATOR
+from examples.tlaplus.alternating_bit import ALTERNATING_BIT
+from examples.tlaplus.barrier import BARRIER
+from examples.tlaplus.chameneos import CHAMENEOS_MEET
+from examples.tlaplus.chang_roberts import CHANG_ROBERTS
+from examples.tlaplus.cigarette_smokers import CIGARETTE_SMOKERS
+from examples.tlaplus.coffee_can import COFFEE_CAN
+from examples.tlaplus.ewd840 import EWD840
+from examples.tlaplus.game_of_life import GAME_OF_LIFE
+from examples.tlaplus.lamport_mutex import LAMPORT_MUTEX
+from examples.tlaplus.paxos_commit import PAXOS_COMMIT
+from examples.tlaplus.peterson import PETERSON
+from examples.tlaplus.philosophers import PHILOSOPHERS
+from examples.tlaplus.prisoners import PRISONERS
+from examples.tlaplus.readers_writers import READERS_WRITERS
+from examples.tlaplus.simple_regular import SIMPLE_REGULAR
+from examples.tlaplus.token_ring import TOKEN_RING
+from examples.two_phase_commit import TWO_PHASE_COMMIT
+from kafka_spec import Spec
+
+
+@dataclass(frozen=True)
+class Model:
+    """A specification at some bounds, and the model of TLC that has as many states."""
+
+    spec: Spec
+    bounds: Mapping[str, int]
+    config: str
+    """The configuration, in the folder `specifications` of tlaplus/Examples."""
+    states: int
+    """The distinct states that the manifest there records."""
+
+
+MODELS = (
+    Model(CIGARETTE_SMOKERS, {"ingredients": 3}, "CigaretteSmokers/CigaretteSmokers.cfg", 6),
+    Model(PETERSON, {"processes": 2}, "locks_auxiliary_vars/Peterson.cfg", 42),
+    Model(BARRIER, {"processes": 6}, "barriers/Barrier.cfg", 64),
+    Model(PHILOSOPHERS, {"seats": 5}, "DiningPhilosophers/DiningPhilosophers.cfg", 67),
+    Model(CHANG_ROBERTS, {"nodes": 3}, "chang_roberts/MCChangRoberts.cfg", 137),
+    Model(PRISONERS, {"others": 3}, "Prisoners/Prisoners.cfg", 214),
+    Model(ALTERNATING_BIT, {"data": 2, "room": 2}, "SpecifyingSystems/TLC/MCAlternatingBit.cfg", 240),
+    Model(TWO_PHASE_COMMIT, {"resource_managers": 3}, "transaction_commit/TwoPhase.cfg", 288),
+    Model(EWD840, {"nodes": 3}, "ewd840/EWD840.cfg", 302),
+    Model(ALLOCATOR, {"clients": 3, "resources": 2}, "allocator/SimpleAllocator.cfg", 400),
+    Model(READERS_WRITERS, {"actors": 3}, "ReadersWriters/MC.cfg", 21_527),
+    Model(CHAMENEOS_MEET, {"chameneos": 4, "meetings": 4}, "Chameneos/Chameneos.cfg", 34_534),
+    Model(TOKEN_RING, {"nodes": 6, "values": 6}, "ewd426/TokenRing.cfg", 46_656),
+    Model(GAME_OF_LIFE, {"cells": 16, "side": 4}, "GameOfLife/GameOfLife.cfg", 65_536),
+    Model(SIMPLE_REGULAR, {"processes": 8}, "TeachingConcurrency/SimpleRegular.cfg", 277_726),
+    Model(COFFEE_CAN, {"beans": 1000}, "CoffeeCan/CoffeeCan1000Beans.cfg", 501_500),
+    Model(LAMPORT_MUTEX, {"processes": 3, "clock": 6}, "lamport_mutex/MCLamportMutex.cfg", 724_274),
+    Model(PAXOS_COMMIT, {"managers": 2, "acceptors": 3, "ballots": 1}, "transaction_commit/PaxosCommit.cfg", 1_321_761),
+)
