@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from kafka_spec import (
     Bound,
+    BoundSet,
     Flag,
     ItemOf,
     Member,
@@ -149,4 +150,5 @@ ALTERNATING_BIT = Spec(
         (begin,),
         {"bit": Flag(), "sent": Member(DATA, "value"), "received": Range(0, DATA - 1)},
     ),
+    bound_sets=(BoundSet("tlc", {"data": 2, "room": 2}, "the bounds of the original"),),
 )

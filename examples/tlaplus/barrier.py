@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kafka_spec import ArrayOf, Bound, Constants, Flag, Member, Rule, Spec, field, step_invariant
+from kafka_spec import ArrayOf, Bound, BoundSet, Constants, Flag, Member, Rule, Spec, field, step_invariant
 
 PROCESSES = Bound("processes", 1, 12, "processes")
 PROCESS = {"process": Member(PROCESSES, "process")}
@@ -52,4 +52,5 @@ BARRIER = Spec(
         Rule("Open", "barrier", "all pass", "", (open_barrier,), {}, (all_wait,)),
     ),
     (step_invariant("WaitsForAll", waits_for_all, "nobody passes before all are there"),),
+    bound_sets=(BoundSet("tlc", {"processes": 6}, "the bounds of the original"),),
 )

@@ -3,7 +3,22 @@
 import enum
 from dataclasses import dataclass
 
-from kafka_spec import NONE, ArrayOf, Bound, Constants, Member, MemberOrNone, OneOf, Range, Rule, Spec, anywhere, field, invariant
+from kafka_spec import (
+    NONE,
+    ArrayOf,
+    Bound,
+    BoundSet,
+    Constants,
+    Member,
+    MemberOrNone,
+    OneOf,
+    Range,
+    Rule,
+    Spec,
+    anywhere,
+    field,
+    invariant,
+)
 
 CHAMENEOS = Bound("chameneos", 2, 5, "chameneos")
 MEETINGS = Bound("meetings", 1, 6, "meetings in all")
@@ -80,4 +95,5 @@ CHAMENEOS_MEET = Spec(
     (invariant("MeetingsAddUp", meetings_add_up, "meetings are counted right"),),
     start=Rule("Begin", "forest", "they are {colours}", "", (begin,), {"colours": ArrayOf(Range(0, 2), CHAMENEOS, "chameneos")}),
     final=anywhere,
+    bound_sets=(BoundSet("tlc", {"chameneos": 4, "meetings": 4}, "the bounds of the original"),),
 )

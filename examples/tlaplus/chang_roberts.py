@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from kafka_spec import (
     ArrayOf,
     Bound,
+    BoundSet,
     Constants,
     Flag,
     Member,
@@ -135,4 +136,5 @@ CHANG_ROBERTS = Spec(
     ),
     start=Rule("Choose", "ring", "{initiators} want to lead", "", (choose,), {"initiators": SetOf(NODES)}),
     final=anywhere,
+    bound_sets=(BoundSet("tlc", {"nodes": 3}, "the bounds of the original"),),
 )

@@ -6,6 +6,7 @@ from kafka_spec import (
     NO_MEMBERS,
     ArrayOf,
     Bound,
+    BoundSet,
     Constants,
     Flag,
     Member,
@@ -74,4 +75,5 @@ CIGARETTE_SMOKERS = Spec(
     ),
     (invariant("AtMostOneSmokes", at_most_one_smokes, "at most one smokes"),),
     start=Rule("Offer", "dealer", "all but {missing} is offered", "", (offer,), MISSING),
+    bound_sets=(BoundSet("tlc", {"ingredients": 3}, "the bounds of the original"),),
 )

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kafka_spec import Bound, Constants, Range, Rule, Spec, eventually, field, step_invariant
+from kafka_spec import Bound, BoundSet, Constants, Range, Rule, Spec, eventually, field, step_invariant
 
 BEANS = Bound("beans", 1, 3000, "beans at first, at most")
 
@@ -85,4 +85,5 @@ COFFEE_CAN = Spec(
         "Fill", "hand", "the can is filled", "", (fill,), {"black": Range(0, BEANS), "white": Range(0, BEANS)}, (is_possible,)
     ),
     final=one_is_left,
+    bound_sets=(BoundSet("tlc", {"beans": 1000}, "the bounds of the original"),),
 )

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from kafka_spec import (
     Bound,
+    BoundSet,
     Constants,
     Flag,
     Member,
@@ -123,4 +124,5 @@ EWD840 = Spec(
     ),
     start=Rule("Begin", "ring", "the ring begins", "", (begin,), {"active": SetOf(NODES), "black": SetOf(NODES), **TOKEN}),
     final=anywhere,
+    bound_sets=(BoundSet("tlc", {"nodes": 3}, "the bounds of the original"),),
 )

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kafka_spec import NO_MEMBERS, Bound, Constants, Rule, SetOf, Spec, contains, field, including, reachable
+from kafka_spec import NO_MEMBERS, Bound, BoundSet, Constants, Rule, SetOf, Spec, contains, field, including, reachable
 
 CELLS = Bound("cells", 1, 25, "cells of the board")
 SIDE = Bound("side", 1, 5, "cells of a side")
@@ -53,4 +53,5 @@ GAME_OF_LIFE = Spec(
     (reachable("Dead", is_dead, "no cell lives"),),
     more_bounds=(SIDE,),
     start=Rule("Begin", "board", "{living} live", "", (begin,), {"living": SetOf(CELLS)}),
+    bound_sets=(BoundSet("tlc", {"cells": 16, "side": 4}, "the bounds of the original"),),
 )

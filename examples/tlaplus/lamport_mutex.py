@@ -7,6 +7,7 @@ from kafka_spec import (
     NO_MEMBERS,
     ArrayOf,
     Bound,
+    BoundSet,
     Constants,
     Member,
     OneOf,
@@ -177,4 +178,5 @@ LAMPORT_MUTEX = Spec(
     ),
     (invariant("OneIsInside", one_is_inside, "at most one is inside"),),
     constraint=clocks_are_low,
+    bound_sets=(BoundSet("tlc", {"processes": 3, "clock": 6}, "the bounds of the original"),),
 )

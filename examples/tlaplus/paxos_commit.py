@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from kafka_spec import (
     ArrayOf,
     Bound,
+    BoundSet,
     Constants,
     ElementOf,
     Member,
@@ -259,4 +260,5 @@ PAXOS_COMMIT = Spec(
     ),
     (invariant("Consistent", is_consistent, "not one commits and another aborts"),),
     final=anywhere,
+    bound_sets=(BoundSet("tlc", {"managers": 2, "acceptors": 3, "ballots": 1}, "the bounds of the original"),),
 )

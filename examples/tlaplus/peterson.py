@@ -3,7 +3,7 @@
 import enum
 from dataclasses import dataclass
 
-from kafka_spec import ArrayOf, Bound, Flag, Member, OneOf, Rule, Spec, field, invariant, leads_to
+from kafka_spec import ArrayOf, Bound, BoundSet, Flag, Member, OneOf, Rule, Spec, field, invariant, leads_to
 
 PROCESSES = Bound("processes", 2, 2, "processes")
 PROCESS = {"process": Member(PROCESSES, "process")}
@@ -113,4 +113,5 @@ PETERSON = Spec(
         invariant("OneIsInside", one_is_inside, "not both are inside"),
         leads_to("Enters", wishes, is_inside, "who decides to enter gets in", each={"process": PROCESSES}),
     ),
+    bound_sets=(BoundSet("tlc", {"processes": 2}, "the bounds of the original"),),
 )

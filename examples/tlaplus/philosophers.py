@@ -3,7 +3,7 @@
 import enum
 from dataclasses import dataclass
 
-from kafka_spec import ArrayOf, Bound, Constants, Flag, Member, OneOf, Rule, Spec, assign, field, invariant, leads_to
+from kafka_spec import ArrayOf, Bound, BoundSet, Constants, Flag, Member, OneOf, Rule, Spec, assign, field, invariant, leads_to
 
 SEATS = Bound("seats", 2, 8, "philosophers at the table")
 PHILOSOPHER = {"philosopher": Member(SEATS, "philosopher")}
@@ -124,4 +124,5 @@ PHILOSOPHERS = Spec(
         leads_to("NobodyStarves", is_hungry, is_fed, "who is hungry eats in the end", each={"philosopher": SEATS}),
     ),
     start=Rule("SitDown", "table", "all sit down", "", (sit_down,)),
+    bound_sets=(BoundSet("tlc", {"seats": 5}, "the bounds of the original"),),
 )

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kafka_spec import ArrayOf, Bound, Flag, Member, Range, Rule, Spec, eventually, field, invariant
+from kafka_spec import ArrayOf, Bound, BoundSet, Flag, Member, Range, Rule, Spec, eventually, field, invariant
 
 OTHERS = Bound("others", 1, 8, "prisoners who do not count")
 PRISONER = {"prisoner": Member(OTHERS, "prisoner")}
@@ -72,4 +72,5 @@ PRISONERS = Spec(
         eventually("Done", is_done, "in the end the counter knows"),
     ),
     start=Rule("Begin", "warden", "the switches are {first} and {second}", "", (begin,), {"first": Flag(), "second": Flag()}),
+    bound_sets=(BoundSet("tlc", {"others": 3}, "the bounds of the original"),),
 )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from kafka_spec import (
     NO_MEMBERS,
     Bound,
+    BoundSet,
     Member,
     OneOf,
     Rule,
@@ -129,4 +130,5 @@ READERS_WRITERS = Spec(
         Rule("Stop", "{actor}", "{actor} stops", "", (stop,), ACTOR, (is_active,)),
     ),
     (invariant("WritersAreAlone", writers_are_alone, "who writes is alone"),),
+    bound_sets=(BoundSet("tlc", {"actors": 3}, "the bounds of the original"),),
 )

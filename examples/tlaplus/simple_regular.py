@@ -3,7 +3,7 @@
 import enum
 from dataclasses import dataclass
 
-from kafka_spec import ArrayOf, Bound, Constants, Flag, Member, OneOf, Rule, Spec, anywhere, field, invariant
+from kafka_spec import ArrayOf, Bound, BoundSet, Constants, Flag, Member, OneOf, Rule, Spec, anywhere, field, invariant
 
 PROCESSES = Bound("processes", 1, 9, "processes in a ring")
 PROCESS = {"process": Member(PROCESSES, "process")}
@@ -63,4 +63,5 @@ SIMPLE_REGULAR = Spec(
     ),
     (invariant("OneWasRead", one_was_read, "somebody reads 1"),),
     final=anywhere,
+    bound_sets=(BoundSet("tlc", {"processes": 8}, "the bounds of the original"),),
 )

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kafka_spec import ArrayOf, Bound, Constants, Range, Rule, Spec, anywhere, assign, eventually_always, field
+from kafka_spec import ArrayOf, Bound, BoundSet, Constants, Range, Rule, Spec, anywhere, assign, eventually_always, field
 
 NODES = Bound("nodes", 2, 7, "nodes in a ring")
 VALUES = Bound("values", 2, 8, "values of a counter")
@@ -60,4 +60,5 @@ TOKEN_RING = Spec(
     (eventually_always("OneToken", there_is_one_token, "in the end there is one token, and remains"),),
     start=Rule("Begin", "ring", "the counters are {counters}", "", (begin,), {"counters": COUNTERS}),
     final=anywhere,
+    bound_sets=(BoundSet("tlc", {"nodes": 6, "values": 6}, "the bounds of the original"),),
 )
