@@ -37,6 +37,8 @@ class Model:
     """The configuration, in the folder `specifications` of tlaplus/Examples."""
     states: int
     """The distinct states that the manifest there records."""
+    module: str = ""
+    """The module, if its name is not that of the configuration."""
 
 
 MODELS = (
@@ -55,7 +57,7 @@ MODELS = (
     Model(TOKEN_RING, "ewd426/TokenRing.cfg", 46_656),
     Model(GAME_OF_LIFE, "GameOfLife/GameOfLife.cfg", 65_536),
     Model(SIMPLE_REGULAR, "TeachingConcurrency/SimpleRegular.cfg", 277_726),
-    Model(COFFEE_CAN, "CoffeeCan/CoffeeCan1000Beans.cfg", 501_500),
+    Model(COFFEE_CAN, "CoffeeCan/CoffeeCan1000Beans.cfg", 501_500, "CoffeeCan"),
     Model(LAMPORT_MUTEX, "lamport_mutex/MCLamportMutex.cfg", 724_274),
     Model(PAXOS_COMMIT, "transaction_commit/PaxosCommit.cfg", 1_321_761),
 )

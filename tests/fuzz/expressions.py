@@ -18,6 +18,11 @@ Place: TypeAlias = tuple[str, Kind, list[str]]
 """How to spell it, what it is, and what must hold for it to be there."""
 
 
+def unwritten(index: str) -> str:
+    """Return an index that is no negative number as it is written: such a number is refused where it is read."""
+    return f"0 + {index}" if re.fullmatch(r"\(?-\d+\)?", index) else index
+
+
 class Expressions:
     """Writes expressions."""
 
@@ -116,8 +121,7 @@ class Expressions:
     def any_index(self, scope: Scope, path: str, kind: Many | Line, needs: list[str]) -> str:
         """Return some index."""
         if not self.careful and self.often(0.1):
-            number = self.number(scope, 1)
-            return f"0 + {number}" if number.startswith("(-") else number  # an index that is written out is 0 or more
+            return unwritten(self.number(scope, 1))
         known = [name for of, name in scope.inside if of == path]
         if isinstance(kind, Many):
             known += [n for n, top in scope.numbers.items() if top and (top == kind.length or top.most <= kind.length.least)]
@@ -163,7 +167,7 @@ class Expressions:
     def of_table(self, number: str) -> str:
         """Return a number that is looked up in a constant."""
         assert self.tables is not None
-        place = f"({number}) % 4" if self.careful or self.tables.random() < 0.8 else number
+        place = f"({number}) % 4" if self.careful or self.tables.random() < 0.8 else unwritten(number)
         self.deep += 1
         name = f"d{self.tables.randrange(10**6)}"
         written = self.tables.choice(

@@ -137,7 +137,7 @@ class Independent:
             return function(*[scope[parameter] for parameter in source_of(function).parameters])
         except OutOfDomain:
             raise
-        except (SpecError, ArithmeticError, ValueError):
+        except (SpecError, ArithmeticError, ValueError, LookupError):
             self.faults.setdefault(name, len(self.levels))
             return False
 
