@@ -203,7 +203,7 @@ class Spec:
             )
         values = dict(self.bound_sets[0].values) if self.bound_sets else {}
         for name, value in asked.items():
-            bound = by_name(self.bounds.values(), name, f"{self.name}: bound")
+            bound = by_name(self.bounds.values(), name, f"{self.name}: bound", "; one that only functions read is in more_bounds=")
             if not isinstance(value, int):
                 raise SpecError(f"{self.name}: bound {name}={value!r} is not an integer")
             if not bound.low <= value <= bound.high:
@@ -292,11 +292,11 @@ def _merged(old: Iterable[Part], new: Iterable[Part]) -> tuple[Part, ...]:
     return tuple({**{part.name: part for part in old}, **{part.name: part for part in new}}.values())
 
 
-def by_name(parts: Iterable[Any], name: Name, what: str) -> Any:
+def by_name(parts: Iterable[Any], name: Name, what: str, cure: str = "") -> Any:
     """Return the part of this name."""
     known = {part.name: part for part in parts}
     if name not in known:
-        raise SpecError(f"{what} {name!r} is unknown; there is {', '.join(known) or 'none'}")
+        raise SpecError(f"{what} {name!r} is unknown; there is {', '.join(known) or 'none'}{cure}")
     return known[name]
 
 
