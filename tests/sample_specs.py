@@ -11,8 +11,6 @@ import enum
 from dataclasses import dataclass
 from typing import Any
 
-from ring import RING
-
 from kafka_spec.spec.brokers import Assignment, Broker, PerBroker
 from kafka_spec.spec.language.domain import (
     ArrayOf,
@@ -44,6 +42,7 @@ from kafka_spec.spec.vocabulary.table import (
     recoverable,
     step_invariant,
 )
+from tests.ring import RING
 
 TOY = "a toy"
 

@@ -527,8 +527,7 @@ def bad(sequence: str, parameter: Any = SIZE_RANGE) -> dict[str, Any]:
         ({"bound_sets": (BoundSet("one", {"size": 5, "more": 0}, ""),)}, r"bound set one: size=5 is outside 1\.\.4"),
         (bad("count"), "rule Bad, parameter x: count is not a sequence of the state"),
         (bad("none"), "rule Bad, parameter x: none is not a sequence of the state"),
-        (bad("queue", Assignment(2)), "rule Bad, parameter y: a parameter is a number"),
-        ({"start": Rule("Bad", "", "", "", (put,), {"x": Queue(Flag(), 2)})}, "rule Bad, parameter x: a parameter is a number"),
+        (bad("queue", Assignment(2)), "rule Bad, parameter y: distinct items are not numbered"),
         ({"state": int}, "int is not a domain; write Range"),
     ],
 )

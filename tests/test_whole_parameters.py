@@ -7,7 +7,6 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from ring import NODES, RING, VALUES, Job, Ring, goes_on
 from test_tla import agree
 
 from kafka_spec.model_check.check import check
@@ -32,6 +31,7 @@ from kafka_spec.spec.language.domain import (
 )
 from kafka_spec.spec.language.domain.types import order
 from kafka_spec.spec.vocabulary.table import Rule, Symmetric
+from tests.ring import NODES, RING, VALUES, Job, Ring, goes_on
 from tests.translated import compared
 
 RING_AT = {of.name: RING.bound_values(of.values) for of in RING.bound_sets}
