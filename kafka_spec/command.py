@@ -41,7 +41,7 @@ def _check(parser: argparse.ArgumentParser) -> None:
 
 def _trace(parser: argparse.ArgumentParser) -> None:
     from kafka_spec.diagrams.charts import CHARTS
-    from kafka_spec.model_check.command.check import add_trace
+    from kafka_spec.model_check.command.trace import add_trace
     from kafka_spec.spec.catalogue.models import MODELS
 
     add_trace(parser, MODELS, {**CHARTS, "java": _kafka_test})

@@ -1,9 +1,8 @@
-"""The subcommands `check` and `trace`: run the requested checks and write the outcomes in each requested format."""
+"""The subcommand `check`: run the requested checks and write the outcomes in each requested format."""
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 import os
 import sys
@@ -12,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kafka_spec.model_check.check import Expectation, Outcome, judged_by_spec
+from kafka_spec.model_check.check import Expectation, Outcome
 from kafka_spec.model_check.command.asked import Asked
 from kafka_spec.model_check.command.find import Models
 from kafka_spec.model_check.command.grow import add_growth_options, run_grow
@@ -61,33 +60,15 @@ def add_check(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec], ch
     parser.add_argument("--no-traces", action="store_true", help="counts and verdicts only, in less memory")
     jobs = "checks that run side by side (default: as many as threads)"
     parser.add_argument("--jobs", type=threads, metavar="N", help=jobs)
-    _add_check_options(parser, nargs="?", const=VERIFIED[0], metavar="|".join(VERIFIED))
+    add_check_options(parser, nargs="?", const=VERIFIED[0], metavar="|".join(VERIFIED))
     parser.add_argument("--accept", action="store_true", help="write the counts of this run to the manifest's file of counts")
     add_simulate_options(parser)
     add_output_options(parser, CHECK_FORMATS)
     parser.set_defaults(run=lambda options: run_check(options, models, charts))
 
 
-def add_trace(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec], charts: Mapping[str, Draw]) -> None:
-    """Add the options of `trace`; `charts` draw traces, by the name of their format."""
-    models = Models(catalogue)
-    parser.add_argument("models", nargs=1, metavar="MODEL", help="a model, a named check, or module:SPEC")
-    _add_check_options(parser, action="store_const", const=VERIFIED[0])
-    add_output_options(parser, ("text", "json", *charts))
-    for form in charts:
-        parser.add_argument(f"--{form}", type=Path, metavar="FILE", help=f"the same as --output {form}:FILE")
-    parser.add_argument(
-        "--show",
-        action="append",
-        default=[],
-        metavar="NAME=EXPRESSION",
-        help="add a column to each step, as in 'leader = s.zookeeper.partition.leader'; may be repeated",
-    )
-    parser.add_argument("--as-test", type=Path, metavar="FILE", help="write the trace as a test for pytest")
-    parser.set_defaults(run=lambda options: run_trace(options, models, charts))
-
-
-def _add_check_options(parser: argparse.ArgumentParser, **verify: Any) -> None:
+def add_check_options(parser: argparse.ArgumentParser, **verify: Any) -> None:
+    """Add the options that say what is checked, by which engine and how far; `verify` says what --verify takes."""
     add = parser.add_argument
     add_bound_options(parser)
     add("--property", action="append", dest="properties", metavar="NAME", help="judge only this; may be repeated")
@@ -138,8 +119,8 @@ def run_check(options: argparse.Namespace, models: Models, charts: Mapping[str, 
     if (options.grow or options.cover) and not options.simulate:
         return run_grow(options, models)
     with reading(options.seconds):
-        named = _named_checks(options, models)
-        asked_for = [_check_of(name, named, options, models) for name in options.models]
+        named = named_checks(options, models)
+        asked_for = [check_of(name, named, options, models) for name in options.models]
     if options.simulate:
         return run_simulate(options, asked_for)
     refuse_without_simulate(options)
@@ -159,7 +140,7 @@ def run_check(options: argparse.Namespace, models: Models, charts: Mapping[str, 
         from kafka_spec.model_check.progress import ManifestDisplay
     display = ManifestDisplay(len(checks), enabled=processes > 1 and not options.quiet)
     options.quiet = options.quiet or processes > 1  # of the searches themselves
-    for outcome in outcomes(checks, lambda check: _run(options, check), processes):
+    for outcome in outcomes(checks, lambda check: run_one(options, check), processes):
         asked.add(outcome)
         display.clear()
         if alone or not outcome.expected.all_properties_tested:
@@ -283,7 +264,7 @@ class Report:
         return min(codes, default=AS_EXPECTED)
 
 
-def _named_checks(options: argparse.Namespace, models: Models) -> dict[str, NamedCheck]:
+def named_checks(options: argparse.Namespace, models: Models) -> dict[str, NamedCheck]:
     """Return the checks of the manifest by name; empty if models are named and no manifest exists."""
     if options.models and all(":" in name or name in models.catalogue for name in options.models):
         return {}
@@ -305,7 +286,7 @@ def _named_checks(options: argparse.Namespace, models: Models) -> dict[str, Name
     return named
 
 
-def _check_of(name: str, named: Mapping[str, NamedCheck], options: argparse.Namespace, models: Models) -> NamedCheck:
+def check_of(name: str, named: Mapping[str, NamedCheck], options: argparse.Namespace, models: Models) -> NamedCheck:
     """Return the named check with this name, or else the check of this model."""
     if name in named:
         return named[name]
@@ -324,7 +305,7 @@ def _unnamed(options: argparse.Namespace, spec: Spec) -> NamedCheck:
     return NamedCheck(spec.name, spec, values, expected, properties, "embedded", False, None, None, None)
 
 
-def _run(options: argparse.Namespace, named: NamedCheck) -> Exploration:
+def run_one(options: argparse.Namespace, named: NamedCheck) -> Exploration:
     """Run one check within the options' budget; show progress, and stop on Ctrl-C."""
     with needing("check"):
         # imported before the time of the budget starts
@@ -379,45 +360,3 @@ def _warn_of_dead_rules(result: Exploration) -> None:
 def _warn_of_untested(outcome: Outcome) -> None:
     if outcome.result.complete and (untested := outcome.expected.untested(outcome.result)):
         warn(f"warning: {outcome.name}: properties that were never tested: {', '.join(untested)}")
-
-
-def run_trace(options: argparse.Namespace, models: Models, charts: Mapping[str, Draw]) -> int:
-    """Show the traces of the violated or of the named properties; return 0 if there is at least one trace."""
-    name, wanted = options.models[0], options.properties
-    options.properties = None
-    named = _named_checks(options, models)
-    chosen = _check_of(name, named, options, models)
-    if wanted:
-        # only the named properties are checked, so that no other violation ends the search
-        for claim in judged_by_spec(wanted):
-            chosen.spec.property(claim)
-        chosen = dataclasses.replace(chosen, properties=tuple(wanted), deadlock=None)
-    with needing("check"):
-        from kafka_spec.model_check.interpreter.expression import expression
-        from kafka_spec.model_check.report.as_test import test_text
-        from kafka_spec.model_check.traces.counterexample import trace_of
-    for text in options.show:
-        expression(text)
-    result = _run(options, chosen)
-    asked = [one for name in wanted or result.violated for one in result.claims_named(name) if one in result.findings]
-    traces = [trace for claim in asked if (trace := trace_of(result, claim, options.show)) is not None]
-    files = [(form, getattr(options, form)) for form in charts if getattr(options, form)]
-    if options.as_test and traces:
-        start = result.findings[traces[0].shows].start
-        write(test_text(traces[0], chosen.spec, models.name_of(chosen.spec), start), options.as_test)
-    if options.output or not (files or options.as_test):
-        files += outputs(options)
-    for form, file in files if traces else ():
-        if form == "json":
-            write(json.dumps([trace.to_plain() for trace in traces], indent=1), file)
-        elif form == "text":
-            write(plain("\n\n".join(trace_text(trace, chosen.spec, options.full) for trace in traces)), file)
-        else:
-            if others := ", ".join(trace.shows for trace in traces[1:]):
-                warn(f"{form} shows {traces[0].shows}; --property shows another: {others}")
-            write(charts[form](traces[0], chosen.spec), file)
-    if not traces:
-        what = ", ".join(wanted) if wanted else "a property"
-        warn(f"{chosen.name}: no trace: {what} is not shown within these bounds ({result.verdict})")
-        return INCONCLUSIVE if result.verdict == "inconclusive" else VIOLATED
-    return AS_EXPECTED

@@ -208,7 +208,19 @@ def trace_text(trace: Trace, spec: Spec, full: bool = False, reached: bool = Fal
     claim = _claim(trace, spec)
     reaches = reached or (claim is not None and claim.kind == "reachable")
     lines = [headline(trace, reaches)] + ([f"  {claim.summary}"] if claim else [])
-    lines += ["", f"  1. {trace.start.summary}", *(f"       {name} is {value}" for name, value in trace.start.shows)]
+    lines += ["", *step_lines(trace, full, claim)]
+    if end := ending_note(trace, claim):
+        lines += ["", f"  {end}"]
+    elif trace.shows == DEADLOCK:
+        lines += ["", *_stuck_lines(trace, spec)]
+    elif claim is not None and not reaches:
+        lines += ["", *_reason_lines(trace, spec)]
+    return "\n".join(lines)
+
+
+def step_lines(trace: Trace, full: bool = False, claim: Property | None = None) -> list[str]:
+    """Return the numbered steps of a trace, of one that continues forever with the marks of the property that it shows."""
+    lines = [f"  1. {trace.start.summary}", *(f"       {name} is {value}" for name, value in trace.start.shows)]
     lines += _state_lines(trace.start) if full else [f"       {c.path} = {c.shown[1]}  [{c.kept_by}]" for c in trace.start.written]
     for number, step in enumerate(trace.steps, 2):
         lines += [f"     -- {mark}" for mark in marks(trace, number - 2, claim)]
@@ -224,14 +236,7 @@ def trace_text(trace: Trace, spec: Spec, full: bool = False, reached: bool = Fal
             lines += _state_lines(step)
         else:
             lines += _changes(step, {message.channel for message in (*step.sent, *step.received)})
-    lines += [f"     -- {mark}" for mark in marks(trace, len(trace.steps), claim)]
-    if end := ending_note(trace, claim):
-        lines += ["", f"  {end}"]
-    elif trace.shows == DEADLOCK:
-        lines += ["", *_stuck_lines(trace, spec)]
-    elif claim is not None and not reaches:
-        lines += ["", *_reason_lines(trace, spec)]
-    return "\n".join(lines)
+    return [*lines, *(f"     -- {mark}" for mark in marks(trace, len(trace.steps), claim))]
 
 
 def _reason_lines(trace: Trace, spec: Spec) -> list[str]:

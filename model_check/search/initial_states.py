@@ -19,6 +19,8 @@ from kafka_spec.spec.vocabulary.table import Spec, SpecError
 
 MANY = 2000
 """Bindings of the rule that starts from which on compiling it takes less time than plain Python does."""
+MOST = 1 << 24
+"""Bindings up to which all are made at once, which takes seconds and does not notice that a budget is exhausted."""
 
 
 def initial_states(world: Interpreter, layout: Layout) -> tuple[Bytes, Words]:
@@ -49,7 +51,7 @@ def _compiled(world: Interpreter, layout: Layout) -> tuple[Bytes, Words] | None:
         actions = Actions(beginning, world.space, world.bounds)
     except SpecError:  # more bindings than there are numbers of actions
         return None
-    if not MANY <= actions.count <= memory() // 4 // (layout.size + 32):
+    if not MANY <= actions.count <= min(MOST, memory() // 16 // (layout.size + 32)):
         return None
     program = Program(beginning, layout, actions, [], world.k, tier=Tier.QUICK)
     part = Slice(program, actions.count + 1)
