@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kafka_spec.model_check.report.text import ending_note, marks
+from kafka_spec.model_check.report.traces import ending_note, marks
 from kafka_spec.spec.vocabulary.table import Property, Spec
 from kafka_spec.spec.vocabulary.trace import FieldChange, MessageItem, Step, Trace
 

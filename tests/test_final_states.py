@@ -9,7 +9,8 @@ import pytest
 
 from kafka_spec.model_check.check import check
 from kafka_spec.model_check.manifest import judged_without, read_manifest
-from kafka_spec.model_check.report.text import result_text, trace_text
+from kafka_spec.model_check.report.text import result_text
+from kafka_spec.model_check.report.traces import trace_text
 from kafka_spec.model_check.traces.counterexample import trace_of
 from kafka_spec.spec.catalogue.models import MODELS
 from kafka_spec.spec.language.domain import Range, SequenceOf, append, field

@@ -10,7 +10,8 @@ import pytest
 
 from kafka_spec import MODELS, check, trace_of
 from kafka_spec.model_check.report.plain import model_plain, result_plain
-from kafka_spec.model_check.report.text import model_text, result_text, trace_text
+from kafka_spec.model_check.report.text import model_text, result_text
+from kafka_spec.model_check.report.traces import trace_text
 from kafka_spec.spec.vocabulary import trace as traces
 from kafka_spec.spec.zookeeper.cases import CASE
 from kafka_spec.spec.zookeeper.eras import SUITE

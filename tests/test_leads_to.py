@@ -29,7 +29,8 @@ from kafka_spec.model_check.exploration import Budget, EngineError, Exploration,
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.oracle import oracle
 from kafka_spec.model_check.report.plain import model_plain, result_plain
-from kafka_spec.model_check.report.text import model_text, result_text, story_text, trace_text
+from kafka_spec.model_check.report.text import model_text, result_text
+from kafka_spec.model_check.report.traces import story_text, trace_text
 from kafka_spec.model_check.search import embedded
 from kafka_spec.model_check.traces.counterexample import trace_of
 from kafka_spec.spec.kraft.fixed import FIXED as KRAFT

@@ -11,7 +11,7 @@ from test_tla import agree
 
 from examples import bounded_queue, raft_election
 from kafka_spec.model_check.oracle import oracle
-from kafka_spec.model_check.report.text import trace_text
+from kafka_spec.model_check.report.traces import trace_text
 from kafka_spec.model_check.search import embedded
 from kafka_spec.model_check.traces.counterexample import trace_of
 from kafka_spec.model_check.traces.explain import refusals

@@ -11,7 +11,7 @@ from conftest import named_checks
 
 from kafka_spec.model_check.manifest import NamedCheck, read_manifest
 from kafka_spec.model_check.oracle import oracle
-from kafka_spec.model_check.report.text import story_text
+from kafka_spec.model_check.report.traces import story_text
 from kafka_spec.model_check.search import embedded
 from kafka_spec.model_check.traces.counterexample import trace_of
 from kafka_spec.spec.catalogue.models import MODELS

@@ -20,7 +20,8 @@ from kafka_spec.model_check.exploration import Budget, EngineError, Exploration,
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.oracle import oracle
 from kafka_spec.model_check.report.plain import model_plain, result_plain
-from kafka_spec.model_check.report.text import model_text, result_text, story_text, trace_text
+from kafka_spec.model_check.report.text import model_text, result_text
+from kafka_spec.model_check.report.traces import story_text, trace_text
 from kafka_spec.model_check.search import embedded
 from kafka_spec.model_check.search.edge_log import RecordedSteps
 from kafka_spec.model_check.search.recovery import PIECE, spread

@@ -13,7 +13,7 @@ import pytest
 from kafka_spec.model_check.exploration import Exploration
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.oracle import oracle
-from kafka_spec.model_check.report.text import trace_text
+from kafka_spec.model_check.report.traces import trace_text
 from kafka_spec.model_check.search import embedded
 from kafka_spec.model_check.traces.counterexample import trace_of
 from kafka_spec.spec.language import source_of

@@ -17,7 +17,7 @@ from kafka_spec.diagrams.arrows import arrows, boxes, entity_paths
 from kafka_spec.diagrams.chart import BEHAVIOUR, bounds_told, chart_of, claim_of
 from kafka_spec.diagrams.dot import machine_dot, render
 from kafka_spec.diagrams.sequence import chart_svg
-from kafka_spec.model_check.report.text import ending_note
+from kafka_spec.model_check.report.traces import ending_note
 from kafka_spec.spec.vocabulary.table import Machine, Spec, SpecError
 from kafka_spec.spec.vocabulary.trace import Firing, Step, Trace
 

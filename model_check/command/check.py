@@ -42,7 +42,8 @@ from kafka_spec.model_check.report.ci import Draw, github_text, junit_text, mark
 from kafka_spec.model_check.report.escape import plain
 from kafka_spec.model_check.report.plain import SCHEMA_VERSION, check_plain, result_plain
 from kafka_spec.model_check.report.tested import tested_text
-from kafka_spec.model_check.report.text import check_line, result_text, story_text, trace_text
+from kafka_spec.model_check.report.text import check_line, result_text
+from kafka_spec.model_check.report.traces import story_text, trace_text
 from kafka_spec.model_check.within import reading
 from kafka_spec.spec.optional_dependencies import needing
 from kafka_spec.spec.vocabulary.table import Spec, SpecError

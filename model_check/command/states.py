@@ -12,7 +12,8 @@ from kafka_spec.model_check.command.options import AS_EXPECTED, VIOLATED, add_ou
 from kafka_spec.model_check.engines import need
 from kafka_spec.model_check.exploration import Exploration
 from kafka_spec.model_check.report.escape import plain
-from kafka_spec.model_check.report.text import states_text, trace_text
+from kafka_spec.model_check.report.text import states_text
+from kafka_spec.model_check.report.traces import trace_text
 from kafka_spec.spec.optional_dependencies import needing
 from kafka_spec.spec.vocabulary.table import Spec
 

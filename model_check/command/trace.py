@@ -24,7 +24,7 @@ from kafka_spec.model_check.command.options import (
 from kafka_spec.model_check.manifest import NamedCheck
 from kafka_spec.model_check.report.ci import Draw
 from kafka_spec.model_check.report.escape import plain
-from kafka_spec.model_check.report.text import trace_text
+from kafka_spec.model_check.report.traces import trace_text
 from kafka_spec.spec.optional_dependencies import needing
 from kafka_spec.spec.vocabulary.table import Spec, SpecError
 
@@ -56,15 +56,8 @@ def add_trace(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec], ch
 
 def run_trace(options: argparse.Namespace, models: Models, charts: Mapping[str, Draw]) -> int:
     """Show the traces of the violated or of the named properties; return 0 if there is at least one trace."""
-    name, wanted = options.models[0], options.properties
-    options.properties = None
-    named = named_checks(options, models)
-    chosen = check_of(name, named, options, models)
-    if wanted:
-        # only the named properties are checked, so that no other violation ends the search
-        for claim in judged_by_spec(wanted):
-            chosen.spec.property(claim)
-        chosen = dataclasses.replace(chosen, properties=tuple(wanted), deadlock=None)
+    wanted = options.properties
+    chosen = _chosen(options, models, wanted)
     with needing("check"):
         from kafka_spec.model_check.interpreter.expression import expression
         from kafka_spec.model_check.report.as_test import test_text
@@ -98,6 +91,17 @@ def run_trace(options: argparse.Namespace, models: Models, charts: Mapping[str, 
         warn(f"{chosen.name}: no trace: {what} is not shown within these bounds ({result.verdict})")
         return INCONCLUSIVE if result.verdict == "inconclusive" else VIOLATED
     return AS_EXPECTED
+
+
+def _chosen(options: argparse.Namespace, models: Models, wanted: list[str] | None) -> NamedCheck:
+    """Return the check that is asked for; only the named properties are judged, so that no other violation ends the search."""
+    options.properties = None
+    chosen = check_of(options.models[0], named_checks(options, models), options, models)
+    if not wanted:
+        return chosen
+    for claim in judged_by_spec(wanted):
+        chosen.spec.property(claim)
+    return dataclasses.replace(chosen, properties=tuple(wanted), deadlock=None)
 
 
 def _run_samples(options: argparse.Namespace, chosen: NamedCheck) -> int:

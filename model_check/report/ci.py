@@ -13,7 +13,7 @@ from pathlib import Path
 from kafka_spec.model_check.check import Outcome
 from kafka_spec.model_check.report.files import checked
 from kafka_spec.model_check.report.junit import Problem, ReportedCase, junit_xml
-from kafka_spec.model_check.report.text import ending_note, story_text, trace_text
+from kafka_spec.model_check.report.traces import ending_note, story_text, trace_text
 from kafka_spec.spec.vocabulary.table import Spec
 from kafka_spec.spec.vocabulary.trace import Trace
 

@@ -9,7 +9,7 @@ from typing import Any
 from kafka_spec.model_check.exploration import Exploration
 from kafka_spec.model_check.proof.obligations import EXECUTED, STATES
 from kafka_spec.model_check.proof.solving import Induced, Proof, Standing
-from kafka_spec.model_check.report.text import trace_text
+from kafka_spec.model_check.report.traces import trace_text
 from kafka_spec.spec.vocabulary.trace import Trace
 
 

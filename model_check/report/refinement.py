@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kafka_spec.model_check.refinement import Mismatch, RefinementResult
-from kafka_spec.model_check.report.text import trace_text
+from kafka_spec.model_check.report.traces import trace_text
 
 FORMAT, VERSION = "kafka-spec-refinement", 1
 OFFERED = 12

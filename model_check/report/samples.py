@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafka_spec.model_check.report.text import step_lines
+from kafka_spec.model_check.report.traces import step_lines
 from kafka_spec.model_check.traces.samples import Sample
 
 

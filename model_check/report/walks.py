@@ -11,7 +11,7 @@ from typing import Any
 from kafka_spec.model_check.exploration import peak_bytes
 from kafka_spec.model_check.random_walks.simulation import Walked
 from kafka_spec.model_check.report.plain import SCHEMA_VERSION
-from kafka_spec.model_check.report.text import trace_text
+from kafka_spec.model_check.report.traces import trace_text
 from kafka_spec.spec.vocabulary.trace import Trace
 
 ENTRIES = 8

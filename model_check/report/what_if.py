@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kafka_spec.model_check.report.ci import Draw, counterexample, markdown_cell
-from kafka_spec.model_check.report.text import story_text
+from kafka_spec.model_check.report.traces import story_text
 from kafka_spec.model_check.what_if import ChangeComparison, Compared
 from kafka_spec.spec.vocabulary.trace import Trace
 
