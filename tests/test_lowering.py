@@ -975,9 +975,9 @@ def truncate_array(s: Rich) -> None:
     truncate(s.boxes[0].grid, 1)
 
 
-def reset_sequence(s: Rich) -> None:
-    """Reset a sequence."""
-    reset(s.channel)
+def reset_number(s: Rich) -> None:
+    """Reset a number."""
+    reset(s.one.epoch)
 
 
 def assign_other_record(s: Rich) -> None:
@@ -1010,8 +1010,8 @@ def rename_record(s: Rich, a: int) -> int:
 
 
 REFUSED: dict[Function, str] = {
-    share_record: "copy it with assign",
-    compare_two_classes: "s.one and s.boxes[0] are not records of one class, or sequences of one field",
+    share_record: "copy it, assign(",
+    compare_two_classes: "s.boxes[0] is compared with s.one: Box and Entry are different records",
     return_record: "by its annotation it returns Entry",
     read_missing_field: "has no field grids; it has entry, log",
     write_constant: "k.limit is a bound or a decision, which no step changes",
@@ -1019,7 +1019,7 @@ REFUSED: dict[Function, str] = {
     index_record: "has no items",
     measure_record: "of a sequence, an array, a map or a set of records",
     truncate_array: "is not a sequence",
-    reset_sequence: "is not a record",
+    reset_number: "is not a record, an array, a sequence, a set of records, an option or a map",
     assign_other_record: "different records",
     append_two_ways: "append one number here",
     append_unknown_field: "Letter has no field colour",
@@ -1106,7 +1106,7 @@ def share_an_array(s: Holder) -> None:
     [
         (look_into_a_set, r"s.members is none; write contains\(s.members, 2\)"),
         (look_into_a_number, r"v is none; write any\(...\)"),
-        (share_an_array, "copy it item by item in a `for` loop"),
+        (share_an_array, r"copy it, assign\(s.numbers, ...\)"),
     ],
 )
 def test_what_the_types_refuse_names_the_cure(function: Function, cure: str) -> None:

@@ -147,7 +147,7 @@ class Expressions(FunctionCode):
         if not isinstance(other, Ref):
             self.refuse(node, f"{right} is a number, and {left} is none")
         if form(one.packed.type) != form(other.packed.type):
-            self.refuse(node, f"{right} is compared with {left}: {unlike(other.packed.type)}")
+            self.refuse(node, f"{right} is compared with {left}: {unlike(other.packed.type, one.packed.type)}")
         return self.b.icmp_signed(sign, self.order(one.packed, one.pointer, other.pointer), ZERO)
 
     def comparison(self, left: ir.Value, others: tuple[tuple[tree.OrderSign, tree.Expression], ...]) -> ir.Value:

@@ -91,8 +91,7 @@ class FunctionCode(Emitter, abc.ABC):
         """Return the reference to the record that an expression denotes."""
         ref = self.value(node)
         if not isinstance(ref, Ref) or ref.packed.fields is None:
-            more = "; copy an array item by item in a `for` loop" if isinstance(ref, Ref) else ""
-            self.refuse(node, f"{text_of(node)} is not a record{more}")
+            self.refuse(node, f"{text_of(node)} is not a record")
         return ref
 
     def buffer(self, node: tree.Expression) -> Buffer:

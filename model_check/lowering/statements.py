@@ -15,7 +15,7 @@ from kafka_spec.model_check.lowering.options import drop, put
 from kafka_spec.model_check.lowering.values import ZERO, Buffer, Ref, Value, shape_of
 from kafka_spec.model_check.lowering.writers import append, overwrite, pop_first, reset, truncate
 from kafka_spec.spec.language import tree
-from kafka_spec.spec.language.domain import Record, Scalar
+from kafka_spec.spec.language.domain import Scalar
 from kafka_spec.spec.language.text import text_of
 
 
@@ -175,10 +175,9 @@ class Body(Expressions):
     def write(self, target: tree.Field | tree.Item, ref: Ref, value: Value) -> None:
         """Store a value in a field or an item."""
         if not isinstance(ref.packed.type, Scalar):
-            cure = "copy it with assign(), append(), ..."
-            if not isinstance(ref.packed.type, Record):
-                cure = "copy it item by item in a `for` loop, a sequence after reset(), with append()"
-            self.refuse(target, f"an assignment would share {text_of(target)}; {cure}")
+            self.refuse(target, f"an assignment would share {text_of(target)}; copy it, assign({text_of(target)}, ...)")
         if ref.packed.type.kept:
             self.refuse(target, f"this {ref.packed.type.kept}")
-        self.store(ref.packed, ref.pointer, self.integer(target, value), self.place(target), text_of(target))
+        if not isinstance(value, ir.Value):
+            self.refuse(target, f"{text_of(target)} holds a number, and what is stored there is a record or a container")
+        self.store(ref.packed, ref.pointer, value, self.place(target), text_of(target))

@@ -97,7 +97,7 @@ def copied(f: FunctionCode, node: tree.Expression, packed: Packed) -> Ref:
     if not isinstance(source, Ref):
         f.refuse(node, f"{text_of(node)} is a number, and what is copied here is a record or a container")
     if domain.form(source.packed.type) != domain.form(packed.type):
-        f.refuse(node, f"{text_of(node)}: {domain.unlike(source.packed.type)}")
+        f.refuse(node, f"{text_of(node)}: {domain.unlike(source.packed.type, packed.type)}")
     return source
 
 

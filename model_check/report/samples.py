@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from kafka_spec.model_check.report.traces import step_lines
-from kafka_spec.model_check.traces.samples import Sample
+from kafka_spec.model_check.traces.samples import Sampled
 
 
-def sample_text(number: int, count: int, sample: Sample, full: bool = False) -> str:
+def sample_text(number: int, count: int, sample: Sampled, full: bool = False) -> str:
     """Return a sample as numbered steps, each with what it changed, or with the whole state after it."""
     steps = len(sample.trace.steps)
     lines = [f"sample {number} of {count}: {steps} step{'s' * (steps != 1)}"]

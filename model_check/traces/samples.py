@@ -13,7 +13,7 @@ from kafka_spec.spec.vocabulary.trace import Trace
 
 
 @dataclass(frozen=True)
-class Sample:
+class Sampled:
     """A behaviour, and what is known of it."""
 
     trace: Trace
@@ -29,7 +29,7 @@ class Sample:
 
 def samples_of(
     spec: Spec, bounds: Mapping[str, int], count: int, steps: int, seed: int = 1, shows: Sequence[str] = ()
-) -> list[Sample]:
+) -> list[Sampled]:
     """Return varied behaviours: at each step a rule that none of them took yet, else one the sooner the less often they took it.
 
     Equal seeds give equal behaviours. `shows` are expressions whose values each step shows.
@@ -41,7 +41,7 @@ def samples_of(
     return [_sample(walk, steps, chance, taken) for _ in range(count)]
 
 
-def _sample(walk: Walk, steps: int, chance: random.Random, taken: Counter[str]) -> Sample:
+def _sample(walk: Walk, steps: int, chance: random.Random, taken: Counter[str]) -> Sampled:
     """Walk from any initial state."""
     walk.restart(chance.randrange(len(walk.beginnings)))
     first, reached = dict[str, None](), dict.fromkeys(walk.reached)
@@ -55,4 +55,4 @@ def _sample(walk: Walk, steps: int, chance: random.Random, taken: Counter[str]) 
         walk.take(chance.choice([choice.number for choice in choices if choice.action.rule == rule]))
         reached.update(dict.fromkeys(walk.reached))
         choices = walk.choices()
-    return Sample(walk.trace(), tuple(first), tuple(reached), tuple(walk.violated), not choices)
+    return Sampled(walk.trace(), tuple(first), tuple(reached), tuple(walk.violated), not choices)

@@ -197,11 +197,12 @@ class Independent:
         if len(before) == len(rule.params):
             yield before
             return
-        name, parameter = list(rule.params.items())[len(before)]
+        parameter = list(rule.params.values())[len(before)]
         values = self.values(parameter, s)
         if isinstance(parameter, table.Among):
             values = [value for value in values if value >= 0 or not parameter.or_none]
-            values = [value for value in values if self.call(rule.name, parameter.that, **{**scope, name: value})]
+            given = {value: {**scope, **self.given(rule, s, (*before, value))} for value in values}
+            values = [value for value in values if self.call(rule.name, parameter.that, **given[value])]
             values = values or ([-1] if parameter.or_none else [])
         for value in values:
             yield from self.bindings(rule, s, (*before, value))

@@ -37,11 +37,13 @@ def contents_of(source: Any, type_: Record | Array | Sequence, place: str) -> An
     if own is None:
         raise BadAccess(f"{place}: {source!r} is not a record or a container of the state, and only these are copied here")
     if form(own) != form(type_):
-        raise BadAccess(f"{place}: {unlike(own)}")
+        raise BadAccess(f"{place}: {unlike(own, type_)}")
     return type_.copy(source)
 
 
-def unlike(source: Type) -> str:
-    """Return the end of a message: a value has not the form that its place has."""
+def unlike(source: Type, target: Type) -> str:
+    """Return the end of a message: what is copied, or compared, has not the form of the other."""
+    if isinstance(source, Record) and isinstance(target, Record):
+        return f"{source.cls.__name__} and {target.cls.__name__} are different records"
     what = source.cls.__name__ if isinstance(source, Record) else "a number" if isinstance(source, Scalar) else source.place
     return f"{what} does not hold the same values; declare both with the same domain and the same limits"
