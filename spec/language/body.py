@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 
 from kafka_spec.spec.language import tree
-from kafka_spec.spec.language.expressions import ExpressionReader
+from kafka_spec.spec.language.expressions import ExpressionReader, cure_of
 from kafka_spec.spec.language.reading import Reading
+from kafka_spec.spec.language.words import CURES
 
 Known = set[str] | None
 """The local names that surely have a value after a statement; None if control does not continue there."""
@@ -83,6 +84,8 @@ class BodyReader:
             case ast.While(test=test, body=body, orelse=[]) if self.reading.extended is not None:
                 condition = self.expressions.value(test, known)
                 return tree.While(condition, self.block(body, known)[0], line=line), known
+            case ast.For(iter=over):
+                self.reading.refuse(node, CURES[ast.For] + cure_of(over))
         self.reading.unknown(node, node)
 
     def unpack(self, node: ast.stmt, target: ast.Tuple, value: ast.expr, known: set[str]) -> tuple[tree.Statement, Known]:

@@ -11,7 +11,7 @@ from kafka_spec.spec.language.calls import CallReader
 from kafka_spec.spec.language.data import CONTAINERS, Data, DataReader, meaning_in, snapshot
 from kafka_spec.spec.language.integers import LARGEST, unusable
 from kafka_spec.spec.language.reading import COMPARISONS, OPERATORS, RECORD_CLASS, Reading
-from kafka_spec.spec.language.words import CURES
+from kafka_spec.spec.language.words import CALL_CURES, CURES
 
 
 class ExpressionReader:
@@ -189,7 +189,7 @@ class ExpressionReader:
         if (members := self.members(node, of, known)) is not None:
             return members
         cure = "write `in` a set of records, a sequence, a map, members_of(...), or values in parentheses"
-        self.reading.refuse(node, cure + _named(of))
+        self.reading.refuse(node, cure + cure_of(of))
 
     def place(self, node: ast.expr, known: set[str], what: str) -> tree.Place:
         """Read an expression that must be a place, since only a place can have fields or items."""
@@ -219,7 +219,7 @@ class ExpressionReader:
                 return tree.Range(start, stop, line=over.lineno)
         if (members := self.members(node, over, known)) is not None:
             return members
-        self.reading.refuse(node, CURES[ast.For] + _named(over))
+        self.reading.refuse(node, CURES[ast.For] + cure_of(over))
 
     def loops(self, node: ast.GeneratorExp, known: set[str]) -> tuple[tuple[tree.Loop, ...], tree.Expression]:
         """Read a generator: its loops with their conditions, and what it gives."""
@@ -240,8 +240,9 @@ class ExpressionReader:
         return tuple(loops), item
 
 
-def _named(of: ast.expr) -> str:
-    """The cure for the items that value_of() returns: they are named first."""
-    if isinstance(of, ast.Call) and ast.unparse(of.func) == "value_of":
+def cure_of(of: ast.expr) -> str:
+    """The cure for the items that a call returns: those of value_of() are named first, and no other function returns any."""
+    called = ast.unparse(of.func) if isinstance(of, ast.Call) else ""
+    if called == "value_of":
         return f"; give {ast.unparse(of)} a name first"
-    return ""
+    return f"; {CALL_CURES[called]}" if called in CALL_CURES else ""
