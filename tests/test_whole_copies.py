@@ -230,6 +230,8 @@ class Other:
     fleet: Fleet = field(Fleet)
     longer: list[Entry] = field(SequenceOf(Entry, 3))
     numbers: list[int] = field(SequenceOf(Range(0, 1), ENTRIES))
+    larger: list[int] = field(SequenceOf(Range(0, 5), ENTRIES))
+    limited: list[int] = field(SequenceOf(Range(0, NODES - 1), ENTRIES))
     set: list[Entry] = field(SetOf(Entry, ENTRIES))
 
 
@@ -241,6 +243,16 @@ def copy_a_longer_one(s: Other) -> None:
 def copy_numbers(s: Other) -> None:
     """Copy a sequence of other items."""
     append(s.fleet.history, s.numbers)
+
+
+def copy_larger_numbers(s: Other) -> None:
+    """Copy numbers that may be too large."""
+    assign(s.numbers, s.larger)
+
+
+def copy_limited_numbers(s: Other) -> None:
+    """Copy numbers that fit at some bounds only, such as these."""
+    assign(s.numbers, s.limited)
 
 
 def copy_a_set(s: Other) -> None:
@@ -300,6 +312,8 @@ def test_an_element_is_not_written() -> None:
 ELSEWHERE = {
     copy_a_longer_one: "Other.longer does not hold the same values; declare both with the same domain and the same limits",
     copy_numbers: "Other.numbers does not hold the same values",
+    copy_larger_numbers: "Other.larger does not hold the same values",
+    copy_limited_numbers: "Other.limited does not hold the same values",
     copy_a_set: "Other.set does not hold the same values",
     carry_numbers: "Other.numbers does not hold the same values",
     carry_one_number: "is a number, and what is copied here is a record or a container",
@@ -317,7 +331,10 @@ def test_other_values_are_refused(effect: Callable[[Other], None], message: str)
     assert message in str(raised.value) and f"in {effect.__name__}: " in str(raised.value)
 
 
-@pytest.mark.parametrize("effect", [copy_a_longer_one, copy_numbers, copy_a_set, carry_numbers, carry_one_number])
+REFUSED_BY_PYTHON = [effect for effect in ELSEWHERE if effect is not compare_numbers]
+
+
+@pytest.mark.parametrize("effect", REFUSED_BY_PYTHON)
 def test_plain_python_refuses_the_same(effect: Callable[[Other], None]) -> None:
     """A function that runs without an engine refuses what the engines refuse, and changes nothing."""
     space = Space(Other, {"nodes": 2, "entries": 2})

@@ -821,5 +821,52 @@ LANGUAGE = (
     ),
 )  # fmt: skip
 
-GROUPS = (COMPARISONS, CACHES, VERDICTS, LEVELS, STEPS, WAYS_BACK, LIVENESS, LANGUAGE)
+FORMS, WHOLES, STARTS = "spec/language/domain/forms.py", LOWERING + "wholes.py", "model_check/search/initial_states.py"
+COPIES, CHOSEN, BEGINNINGS = "tests/test_whole_copies.py::", "tests/test_whole_parameters.py::", "tests/test_initial_states.py::"
+VALUES = (
+    mutant(
+        "copies-of-any-size", "a sequence is copied to one with less room", FORMS,
+        "return kind, type_.capacity, type_.bound, type_.distinct, form(type_.item)", "return kind, type_.distinct, form(type_.item)",
+        COPIES + "test_other_values_are_refused",
+    ),
+    mutant(
+        "copies-of-any-class", "a record is copied to one of another class", FORMS,
+        "        return type_.cls\n", '        return "record"\n', NATIVE + "test_refused_by_the_compiler",
+    ),
+    mutant(
+        "copies-of-any-number", "numbers are copied to where they may be too large", FORMS,
+        "type_.high if type_.bound is None else (type_.bound, type_.plus)", "0", COPIES + "test_other_values_are_refused",
+    ),
+    mutant(
+        "given-containers-are-empty", "an element has no container that it is given", LOWERING + "elements.py",
+        "            f.copy(at, number.pointer, part.size)\n", "", COPIES + "test_engines_agree",
+    ),
+    mutant(
+        "shared-by-python", "plain Python shares what it copies", FORMS, "return type_.copy(source)", "return source",
+        COPIES + "test_copies_share_nothing",
+    ),
+    mutant(
+        "arrays-backwards", "an array as a parameter is read from its end", WHOLES,
+        "index = self.b.sub(I64(length - 1), now)", "index = now", CHOSEN + "test_engines_agree",
+    ),
+    mutant(
+        "sequences-too-long", "of sequences as parameters some are there twice, others never", WHOLES,
+        "first = end", "first = end + 1", CHOSEN + "test_engines_agree",
+    ),
+    mutant(
+        "starts-that-are-none", "a start that leaves a bound or a domain is left out without a word", STARTS,
+        "if part.count != fired or fired == 0 or cut:", "if part.count == 0:", BEGINNINGS + "test_what_is_no_initial_state_is_refused",
+    ),
+    mutant(
+        "starts-in-any-order", "initial states are in the order of their bytes", STARTS,
+        "= np.sort(first)", "= first", BEGINNINGS + "test_the_order_is_that_of_bindings",
+    ),
+    mutant(
+        "starts-beyond-the-constraint", "compiled code makes initial states that do not meet the constraint", STARTS,
+        "if spec.reduced or spec.view or spec.constraint is not None:", "if spec.reduced or spec.view:",
+        BEGINNINGS + "test_what_plain_python_decides",
+    ),
+)  # fmt: skip
+
+GROUPS = (COMPARISONS, CACHES, VERDICTS, LEVELS, STEPS, WAYS_BACK, LIVENESS, LANGUAGE, VALUES)
 MUTANTS: tuple[Mutant, ...] = tuple(mutant for group in GROUPS for mutant in group)
