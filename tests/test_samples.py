@@ -72,6 +72,9 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
         (["--steps", "3"], "--steps is for --samples"),
         (["--seed", "3"], "--seed is for --samples"),
         (["--samples", "2", "--format", "mermaid"], "--samples prints text or json, not mermaid"),
+        (["--samples", "2", "--html", "it.html"], "--html is of a search, and --samples makes none"),
+        (["--samples", "2", "--engine", "oracle"], "--engine is of a search, and --samples makes none"),
+        (["--samples", "2", "--property", "NoOldWrite"], "--property and --without say what a search judges"),
         (["--samples", "0"], "argument --samples"),
     ],
 )

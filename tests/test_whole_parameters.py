@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
@@ -27,10 +27,11 @@ from kafka_spec.spec.language.domain import (
     assign,
     count_of,
     domain_of,
+    field,
     nth,
 )
 from kafka_spec.spec.language.domain.types import order
-from kafka_spec.spec.vocabulary.table import Rule, Symmetric
+from kafka_spec.spec.vocabulary.table import Among, Rule, Spec, Symmetric, anywhere
 from tests.ring import NODES, RING, VALUES, Job, Ring, goes_on
 from tests.translated import compared
 
@@ -157,3 +158,44 @@ def test_symmetric_nodes_are_one_orbit() -> None:
 
     assert (ours.distinct, ours.digest) == (theirs.distinct, theirs.digest)
     assert ours.distinct < embedded.explore(replace(symmetric, reduced=False), RING_AT["three"], everything=True).distinct
+
+
+@dataclass
+class Lists:
+    """Sequences of sequences."""
+
+    lists: list[list[int]] = field(SequenceOf(SequenceOf(Flag(), 1), 2))
+    steps: int = field(Range(0, 2))
+
+
+def is_unfinished(s: Lists, n: int) -> bool:
+    """There are so many steps left."""
+    return s.steps + n < 3
+
+
+def have_lists(s: Lists, n: int, lists: list[list[int]]) -> None:
+    """Have these lists."""
+    assign(s.lists, lists)
+    s.steps += n
+
+
+def test_names_of_tla_do_not_clash(tmp_path: Path) -> None:
+    """A parameter may be named as what the export of sequences names, also where they hold sequences."""
+    params = {"n": Range(1, 2), "lists": SequenceOf(SequenceOf(Flag(), 1), 2)}
+    rule = Rule("Have", "it", "it has {lists}", "", (have_lists,), params, (is_unfinished,))
+
+    agree(Spec("lists", "lists of lists", Lists, (rule,), (), final=anywhere), {}, tmp_path)
+
+
+def is_urgent(job: Job) -> bool:
+    """The job is urgent."""
+    return job.urgent == 1
+
+
+def test_records_are_chosen_by_a_predicate() -> None:
+    """A dataclass is what `Among` chooses from, too."""
+    rule = replace(RING.rules[0], params={"job": Among(Job, is_urgent)})  # type: ignore[arg-type]
+    ours, theirs = (engine.explore(replace(RING, rules=(rule,)), RING_AT["two"], everything=True) for engine in (embedded, oracle))
+
+    assert (ours.distinct, ours.digest) == (theirs.distinct, theirs.digest)
+    assert ours.distinct < embedded.explore(replace(RING, rules=RING.rules[:1]), RING_AT["two"], everything=True).distinct

@@ -176,7 +176,7 @@ class Module:
         if not each:
             self.fair.append(of_whole_rule(kind, self.chosen(rule, parameters, action)))
             return
-        every = [(parameters[name], self.every(name, parameter, rule)) for name, parameter in rule.params.items()]
+        every = [(parameters[name], self.every(parameter)) for name, parameter in rule.params.items()]
         now = [
             (parameters[name], self.domain(name, parameter, parameters, rule))
             for name, parameter in rule.params.items()
@@ -193,15 +193,16 @@ class Module:
         self.text.definitions.append("\n".join([f"{FAIRNESS} ==", *lines]))
         self.text.definitions.append(f"{FAIR_SPEC} == Spec /\\ {FAIRNESS}")
 
-    def every(self, name: str, parameter: Parameter, rule: Rule) -> Term:
+    def every(self, parameter: Parameter) -> Term:
         """Return all values that a parameter that is not an element of a set may ever have."""
         if isinstance(parameter, ItemOf):
             domain = self.operators.shapes.domains(self.spec.state)[parameter.field]
             return Infix("..", number(0), plus_number(limit(getattr(domain, "capacity", 0)), -1), RANGE)
         if isinstance(parameter, Among):
-            values = values_of(self.operators.types, parameter.domain, rule)
+            values = values_of(self.operators.types, parameter.domain)
             return Infix("\\cup", values, Enumerated((number(-1),)), SETS) if parameter.or_none else values
-        return values_of(self.operators.types, parameter, rule)
+        assert not isinstance(parameter, ElementOf)
+        return values_of(self.operators.types, parameter)
 
     def guard(self, term: Term) -> Term:
         """Return a guard as part of an action."""
@@ -245,14 +246,14 @@ class Module:
             return self.operators.values.apply("BagMembers", elements) if sort.repeats else elements
         if isinstance(parameter, Among):
             return self.among(parameter, name, parameters, rule)
-        return values_of(self.operators.types, parameter, rule)
+        return values_of(self.operators.types, parameter)
 
     def among(self, parameter: Among, name: str, parameters: Mapping[str, str], rule: Rule) -> Term:
         """Return those values of a domain that a predicate admits."""
         arguments: dict[str, Term] = {one: Atom(as_name) for one, as_name in parameters.items()}
         fresh: dict[str, Term] = {"s": self.operators.types.fresh_name(self.spec.state)}
         holds = self.operators.predicate(parameter.that, fresh if rule is self.spec.start else self.state, arguments)
-        admitted = Bind(f"{{{parameters[name]} \\in {values_of(self.operators.types, parameter.domain, rule).flat()} :", holds, "}")
+        admitted = Bind(f"{{{parameters[name]} \\in {values_of(self.operators.types, parameter.domain).flat()} :", holds, "}")
         return self.operators.values.apply("OrNone", admitted) if parameter.or_none else admitted
 
     @staticmethod

@@ -6,7 +6,7 @@ from kafka_spec.diagrams.tla.sorts import Shapes, Simple, Sort, Unordered, limit
 from kafka_spec.diagrams.tla.terms import RANGE, Infix, Term, number
 from kafka_spec.diagrams.tla.types import Types
 from kafka_spec.spec.language.domain import Domain, Subset
-from kafka_spec.spec.vocabulary.table import Among, ElementOf, ItemOf, Rule, SpecError
+from kafka_spec.spec.vocabulary.table import Among, ElementOf, ItemOf, Rule
 
 
 def whole_sorts(shapes: Shapes, rule: Rule) -> dict[str, Sort]:
@@ -23,10 +23,8 @@ def whole_sorts(shapes: Shapes, rule: Rule) -> dict[str, Sort]:
     return found
 
 
-def values_of(types: Types, parameter: object, rule: Rule) -> Term:
-    """Return the values of a domain that a parameter ranges over."""
-    if isinstance(parameter, Subset):
-        return Infix("..", number(0), Infix("-", Infix("^", number(2), limit(parameter.members), 14), number(1), 10), RANGE)
-    if isinstance(parameter, Domain):
-        return types.choices(parameter)
-    raise SpecError(f"rule {rule.name}: a parameter from {type(parameter).__name__} has no form in TLA+ yet")
+def values_of(types: Types, domain: Domain) -> Term:
+    """Return the values of a domain that a parameter ranges over: those of a set of members are its numbers."""
+    if isinstance(domain, Subset):
+        return Infix("..", number(0), Infix("-", Infix("^", number(2), limit(domain.members), 14), number(1), 10), RANGE)
+    return types.choices(domain)

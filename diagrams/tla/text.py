@@ -23,6 +23,10 @@ HELPERS = {
     "Max": "Max(a, b) == IF a >= b THEN a ELSE b",
     "AtLeast": "AtLeast(low) == {n \\in Int : n >= low}",
     "Distinct": "Distinct(items) == \\A i, j \\in DOMAIN items : items[i] = items[j] => i = j",
+    "UpTo": (
+        "\\* The sequences of at most so many items of a set.\n"
+        "UpTo(items, most) == UNION {[1..length -> items] : length \\in 0..most}"
+    ),
     "Truncate": (
         "\\* A sequence without its items from the offset `length` on.\n"
         "Truncate(items, length) == IF length < Len(items) THEN SubSeq(items, 1, length) ELSE items"

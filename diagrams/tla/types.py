@@ -126,8 +126,8 @@ class Types:
         if isinstance(domain, ArrayOf):
             return Bind(f"[0..{plus_number(limit(domain.length), -1).flat()} ->", self.choices(domain_of(domain.item)), "]")
         if isinstance(domain, SequenceOf):
-            items = self.choices(domain_of(domain.item)).flat()
-            return Apply("UNION ", (Atom(rf"{{[1..n -> {items}] : n \in 0..{limit(domain.capacity).flat()}}}"),))
+            self.text.helper("UpTo")
+            return Apply("UpTo", (self.choices(domain_of(domain.item)), limit(domain.capacity)))
         sort = self.shapes.sort(domain)
         if not isinstance(sort, Record):
             return self.type(domain)

@@ -22,6 +22,7 @@ from kafka_spec.model_check.command.asked import not_run
 from kafka_spec.model_check.exploration import INTERRUPTED, EngineError, Exploration, peak_bytes
 from kafka_spec.model_check.manifest import NamedCheck
 from kafka_spec.model_check.within import end_with
+from kafka_spec.spec.language.domain import form
 from kafka_spec.spec.optional_dependencies import needing
 
 Run = Callable[[NamedCheck], Exploration]
@@ -174,8 +175,6 @@ def _code_of(check: NamedCheck) -> tuple[Any, ...]:
     with needing("check"):
         from kafka_spec.model_check.record.actions import Actions
         from kafka_spec.model_check.record.layout import packed
-    from kafka_spec.spec.language.domain import form
-
     space = check.spec.space(check.bounds)
     actions = Actions(check.spec, space, check.bounds)
     wholes = [{name: form(of.type) for name, of in of_rule.items()} for of_rule in actions.wholes]

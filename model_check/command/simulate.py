@@ -48,6 +48,12 @@ def refuse_without_simulate(options: argparse.Namespace) -> None:
         raise SpecError(f"--{given[0].replace('_', '-')} is for --simulate")
 
 
+def refuse_search_options(options: argparse.Namespace, walks: str, *others: str) -> None:
+    """Refuse options of a search, and others, where `walks` asks for random walks."""
+    if given := [name for name in (*OF_A_SEARCH, *others) if getattr(options, name, None)]:
+        raise SpecError(f"--{given[0].replace('_', '-')} is of a search, and {walks} makes none; take one of them")
+
+
 def run_simulate(options: argparse.Namespace, asked_for: Sequence[NamedCheck]) -> int:
     """Walk the one model or named check that is asked for, within its time; return the exit code."""
     if len(asked_for) != 1:
@@ -60,8 +66,7 @@ def run_simulate(options: argparse.Namespace, asked_for: Sequence[NamedCheck]) -
 
 def _walk(options: argparse.Namespace, named: NamedCheck, budget: Budget) -> int:
     """Walk, write the result, and return the exit code: 1 after a violation, else 3, since walks are never complete."""
-    if given := [name for name in OF_A_SEARCH if getattr(options, name)]:
-        raise SpecError(f"--{given[0].replace('_', '-')} is of a search, and --simulate makes none; take one of them")
+    refuse_search_options(options, "--simulate")
     if options.engine not in (None, "embedded", "spark"):
         raise SpecError(f"--engine {options.engine}: random walks are made by compiled code; take embedded or spark")
     wanted = outputs(options)

@@ -21,6 +21,7 @@ from kafka_spec.model_check.command.options import (
     warn,
     write,
 )
+from kafka_spec.model_check.command.simulate import FORMATS, refuse_search_options
 from kafka_spec.model_check.manifest import NamedCheck
 from kafka_spec.model_check.report.ci import Draw
 from kafka_spec.model_check.report.escape import plain
@@ -28,6 +29,8 @@ from kafka_spec.model_check.report.traces import trace_text
 from kafka_spec.spec.optional_dependencies import needing
 from kafka_spec.spec.vocabulary.table import Spec, SpecError
 
+OF_ONE_TRACE = ("engine", "master", "all", "deadlock", "all_properties_tested", "seconds", "memory", "as_test")
+"""More options that samples do not have; nor have they charts."""
 STEPS = 20
 """The most steps of a sample, unless --steps says otherwise."""
 
@@ -65,6 +68,9 @@ def run_trace(options: argparse.Namespace, models: Models, charts: Mapping[str, 
     for text in options.show:
         expression(text)
     if options.samples is not None:
+        refuse_search_options(options, "--samples", *OF_ONE_TRACE, *charts)
+        if wanted or options.without:
+            raise SpecError("--property and --without say what a search judges, and --samples makes none; leave them out")
         return _run_samples(options, chosen)
     if given := [name for name in ("steps", "seed") if getattr(options, name) is not None]:
         raise SpecError(f"--{given[0]} is for --samples")
@@ -109,14 +115,15 @@ def _run_samples(options: argparse.Namespace, chosen: NamedCheck) -> int:
     with needing("check"):
         from kafka_spec.model_check.report.samples import sample_text
         from kafka_spec.model_check.traces.samples import samples_of
+    wanted = outputs(options)
+    if strange := [form for form, _ in wanted if form not in FORMATS]:
+        raise SpecError(f"--samples prints {' or '.join(FORMATS)}, not {strange[0]}")
     seed, steps = 1 if options.seed is None else options.seed, options.steps or STEPS
     samples = samples_of(chosen.spec, chosen.bounds, options.samples, steps, seed, options.show)
-    for form, file in outputs(options):
+    for form, file in wanted:
         if form == "json":
             write(json.dumps([sample.trace.to_plain() for sample in samples], indent=1), file)
-        elif form == "text":
+        else:
             texts = [sample_text(number, len(samples), sample, options.full) for number, sample in enumerate(samples, 1)]
             write(plain("\n\n".join(texts)), file)
-        else:
-            raise SpecError(f"--samples prints text or json, not {form}; --seed and --samples 1 with json, then draw that")
     return VIOLATED if any(sample.violated for sample in samples) else AS_EXPECTED

@@ -13,7 +13,7 @@ from kafka_spec.model_check.record.actions import Actions
 from kafka_spec.model_check.record.bound_names import bound_name
 from kafka_spec.model_check.within import look
 from kafka_spec.spec.language import Function, parameters_of
-from kafka_spec.spec.language.domain import NONE, OutOfBound, OutOfDomain, Type, count_firing
+from kafka_spec.spec.language.domain import NONE, OutOfBound, OutOfDomain, count_firing
 from kafka_spec.spec.vocabulary import table
 from kafka_spec.spec.vocabulary.table import (
     Among,
@@ -30,7 +30,7 @@ from kafka_spec.spec.vocabulary.table import (
     first_line,
     numbers_of,
     numbers_type,
-    whole_type,
+    whole_types,
 )
 
 Binding = tuple[int, ...]
@@ -53,7 +53,7 @@ class Interpreter:
         self.k = spec.constants(bounds, self.attempts)
         self.space = spec.space(bounds)
         self.actions = Actions(spec, self.space, bounds)
-        self.wholes = {rule.name: self._wholes(rule) for rule in (*spec.rules, spec.start)}
+        self.wholes = {rule.name: whole_types(rule.params, bounds, rule.name) for rule in (*spec.rules, spec.start)}
         """For each rule the parameters that are records or containers, and their types."""
         self.claims = spec.claims_at(bounds)
         """What is judged of the spec's properties at these bounds."""
@@ -61,10 +61,6 @@ class Interpreter:
     def arguments(self, rule: Rule, binding: Binding, s: Any) -> dict[str, Any]:
         """Return what the functions of a rule get for its parameters in a state."""
         return arguments(rule.params, binding, s, self.wholes[rule.name])
-
-    def _wholes(self, rule: Rule) -> dict[str, Type]:
-        found = {name: whole_type(parameter, self.bounds, rule.name) for name, parameter in rule.params.items()}
-        return {name: type_ for name, type_ in found.items() if type_ is not None}
 
     def claim(self, name: str) -> Property:
         """Return an instance by its name; a property whose bindings are several instances here, as one about all of them."""

@@ -37,7 +37,7 @@ from kafka_spec.model_check.proof.translation import SymbolicCall
 from kafka_spec.model_check.proof.values import as_number, as_truth, calculated
 from kafka_spec.spec.language import Function, parameters_of, source_of
 from kafka_spec.spec.language.domain import NONE, Type, nth
-from kafka_spec.spec.vocabulary.table import Among, ElementOf, ItemOf, Property, Rule, Spec, numbers_type, whole_type
+from kafka_spec.spec.vocabulary.table import Among, ElementOf, ItemOf, Property, Rule, Spec, numbers_type, whole_types
 
 EXECUTED = "can be executed"
 """The statement about every rule and every statement that no index is out of range, and no number outside its field's domain."""
@@ -233,12 +233,13 @@ class Induction:
     def arguments(self, rule: Rule, binding: Mapping[str, Value], state: Cell) -> dict[str, Any]:
         """Return what the functions of a rule get for its parameters: numbers, and elements as they are before the step."""
         found: dict[str, Any] = dict(binding)
+        wholes = whole_types(rule.params, self.bounds, rule.name)
         for name in binding:
             parameter = rule.params[name]
             if isinstance(parameter, ElementOf):
                 found[name] = self.elements(parameter, state, binding).at(as_number(binding[name]))
-            elif (type_ := whole_type(parameter, self.bounds, rule.name)) is not None:
-                found[name] = Reference(((TRUE, self.whole(rule, name, type_, as_number(binding[name]))),))
+            elif name in wholes:
+                found[name] = Reference(((TRUE, self.whole(rule, name, wholes[name], as_number(binding[name]))),))
         return found
 
     def whole(self, rule: Rule, name: str, type_: Type, value: Whole) -> Cell:

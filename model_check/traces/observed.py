@@ -14,7 +14,7 @@ from typing import Any
 from kafka_spec.model_check.interpreter.interpreter import Binding, Interpreter
 from kafka_spec.spec.language.domain import SpecError, nth, path_of, show_value, type_at, value_at
 from kafka_spec.spec.language.domain.types import Collection, Map, Maybe, Record, Scalar, Type, item_at
-from kafka_spec.spec.vocabulary.table import ElementOf, ItemOf, Rule, whole_type
+from kafka_spec.spec.vocabulary.table import ElementOf, ItemOf, Rule
 
 EVENT, STATE = "event", "state"
 IGNORED = ("time", "ts", "timestamp")
@@ -43,7 +43,7 @@ class LoggedEvent:
             return True
         wanted = self.params[name]
         if not isinstance(parameter, ElementOf | ItemOf):
-            whole = whole_type(parameter, world.bounds, self.rule.name)
+            whole = world.wholes[self.rule.name].get(name)
             if whole is not None:
                 return bool(wanted == value) or agrees(whole, nth(whole, value), wanted)
             return agrees(parameter.at(world.bounds, self.rule.name), value, wanted)

@@ -42,7 +42,7 @@ def contents_of(source: Any, type_: Record | Array | Sequence, place: str) -> An
 
 
 def unlike(source: Type, target: Type) -> str:
-    """Return the end of a message: what is copied, or compared, has not the form of the other."""
+    """Return the end of a message: what is copied, or compared, does not have the form of the other."""
     if isinstance(source, Record) and isinstance(target, Record):
         return f"{source.cls.__name__} and {target.cls.__name__} are different records"
     what = source.cls.__name__ if isinstance(source, Record) else "a number" if isinstance(source, Scalar) else source.place

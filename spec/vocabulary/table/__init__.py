@@ -26,7 +26,7 @@ from kafka_spec.spec.vocabulary.table.parameters import (
     elements_of,
     numbers_of,
     numbers_type,
-    whole_type,
+    whole_types,
 )
 from kafka_spec.spec.vocabulary.table.properties import (
     ABOUT_PATHS,
@@ -56,5 +56,5 @@ __all__ = [
     "Property", "PropertyKind", "Question", "Ranks", "Refinement", "Row", "Rule", "RuleKind", "Spec", "SpecError", "Symmetric",
     "Untestable", "anywhere", "arguments", "beginning_with", "bring_into_form", "call", "check_name", "elements_of",
     "eventually", "eventually_always", "family", "fire", "first_line", "invariant", "leads_to", "lemma", "name_of", "numbers_of",
-    "numbers_type", "reachable", "recoverable", "step_invariant", "whole_type",
+    "numbers_type", "reachable", "recoverable", "step_invariant", "whole_types",
 ]  # fmt: skip

@@ -84,10 +84,13 @@ class Among:
     """
 
     domain: Domain
+    """A dataclass stands for the domain of its records."""
     that: Function
     or_none: bool = False
 
     def __post_init__(self) -> None:
+        if is_record_class(self.domain):
+            object.__setattr__(self, "domain", domain_of(self.domain))
         if not isinstance(self.domain, Domain):
             raise SpecError(f"Among chooses values of a domain; give a Range, a Member, an ArrayOf(...), not {self.domain!r}")
         if not is_function(self.that):
@@ -136,15 +139,13 @@ def numbers_of(elements: Items) -> list[int]:
     return [number for number, key in enumerate(keys) if number == 0 or key != keys[number - 1]]
 
 
-def whole_type(parameter: Parameter, bounds: Mapping[str, int], place: str) -> Type | None:
-    """Return the type of what a parameter is, if it is a record or a container that is chosen among all; None if it is not.
+def whole_types(params: Mapping[Name, Parameter], bounds: Mapping[str, int], place: str) -> dict[Name, Type]:
+    """Return the types of the parameters that are records or containers, chosen among all values of a domain.
 
-    In a binding it is given by its number among the values of the type.
+    In a binding each is given by its number among the values of its type.
     """
-    if isinstance(parameter, ItemOf | ElementOf):
-        return None
-    type_ = parameter.at(bounds, place)
-    return None if isinstance(type_, Scalar) else as_element(type_)
+    chosen = {name: of.at(bounds, place) for name, of in params.items() if not isinstance(of, ItemOf | ElementOf)}
+    return {name: as_element(type_) for name, type_ in chosen.items() if not isinstance(type_, Scalar)}
 
 
 def numbers_type(parameter: Domain | Among, bounds: Mapping[str, int], place: str) -> Scalar:
