@@ -105,8 +105,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print a table in Markdown."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("specifications", type=Path, metavar="DIR", help="the folder `specifications` of tlaplus/Examples")
-    parser.add_argument("--only", metavar="NAME", help="the model of this name")
+    names = [model.spec.name for model in MODELS]
+    parser.add_argument("--only", metavar="NAME", choices=names, help=f"one of {', '.join(names)}")
     asked = parser.parse_args(arguments)
+    if missing := [model.config for model in MODELS if not (asked.specifications / model.config).is_file()]:
+        parser.error(
+            f"there is no {asked.specifications / missing[0]}; name the folder `specifications` of a clone of tlaplus/Examples"
+        )
     print(
         "| example | states | TLC s | CPU s | here s | CPU s | CPU ratio | TLA+ lines | lines |",
         "|---" * 9 + "|",
