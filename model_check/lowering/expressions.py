@@ -145,7 +145,7 @@ class Expressions(FunctionCode):
         """Return whether two records of a class, or two values of one field, have the same contents, or have not."""
         left, right = text_of(node.left), text_of(node.others[0][1])
         if not isinstance(other, Ref):
-            self.refuse(node, f"{right} is a number, and {left} is none")
+            self.refuse(node, f"{right} is a number, and {left} is a record or a container")
         if form(one.packed.type) != form(other.packed.type):
             self.refuse(node, f"{right} is compared with {left}: {unlike(other.packed.type, one.packed.type)}")
         return self.b.icmp_signed(sign, self.order(one.packed, one.pointer, other.pointer), ZERO)

@@ -30,7 +30,7 @@ class Sampled:
 def samples_of(
     spec: Spec, bounds: Mapping[str, int], count: int, steps: int, seed: int = 1, shows: Sequence[str] = ()
 ) -> list[Sampled]:
-    """Return varied behaviours: at each step a rule that none of them took yet, else one the sooner the less often they took it.
+    """Return varied behaviours. Each step takes a rule that none has taken yet; else rules taken less often are more likely.
 
     Equal seeds give equal behaviours. `shows` are expressions whose values each step shows.
 
