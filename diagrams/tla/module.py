@@ -198,11 +198,10 @@ class Module:
         if isinstance(parameter, ItemOf):
             domain = self.operators.shapes.domains(self.spec.state)[parameter.field]
             return Infix("..", number(0), plus_number(limit(getattr(domain, "capacity", 0)), -1), RANGE)
-        if isinstance(parameter, Among):
-            values = values_of(self.operators.types, parameter.domain)
-            return Infix("\\cup", values, Enumerated((number(-1),)), SETS) if parameter.or_none else values
         assert not isinstance(parameter, ElementOf)
-        return values_of(self.operators.types, parameter)
+        values = values_of(self.operators.types, parameter)
+        or_none = isinstance(parameter, Among) and parameter.or_none
+        return Infix("\\cup", values, Enumerated((number(-1),)), SETS) if or_none else values
 
     def guard(self, term: Term) -> Term:
         """Return a guard as part of an action."""
@@ -253,7 +252,7 @@ class Module:
         arguments: dict[str, Term] = {one: Atom(as_name) for one, as_name in parameters.items()}
         fresh: dict[str, Term] = {"s": self.operators.types.fresh_name(self.spec.state)}
         holds = self.operators.predicate(parameter.that, fresh if rule is self.spec.start else self.state, arguments)
-        admitted = Bind(f"{{{parameters[name]} \\in {values_of(self.operators.types, parameter.domain).flat()} :", holds, "}")
+        admitted = Bind(f"{{{parameters[name]} \\in {values_of(self.operators.types, parameter).flat()} :", holds, "}")
         return self.operators.values.apply("OrNone", admitted) if parameter.or_none else admitted
 
     @staticmethod

@@ -18,13 +18,19 @@ def whole_sorts(shapes: Shapes, rule: Rule) -> dict[str, Sort]:
             assert isinstance(among, Unordered)
             found[name] = among.item
         elif not isinstance(parameter, ItemOf):
-            sort = shapes.sort(parameter.domain if isinstance(parameter, Among) else parameter)
+            sort = shapes.sort(_domain(parameter))
             found |= {} if isinstance(sort, Simple) else {name: sort}
     return found
 
 
-def values_of(types: Types, domain: Domain) -> Term:
-    """Return the values of a domain that a parameter ranges over: those of a set of members are its numbers."""
+def _domain(parameter: Domain | Among) -> Domain:
+    """Return the domain of which a parameter is a value."""
+    return parameter.domain if isinstance(parameter, Among) else parameter
+
+
+def values_of(types: Types, parameter: Domain | Among) -> Term:
+    """Return the values of the domain of a parameter: of a set of members its numbers."""
+    domain = _domain(parameter)
     if isinstance(domain, Subset):
         return Infix("..", number(0), Infix("-", Infix("^", number(2), limit(domain.members), 14), number(1), 10), RANGE)
     return types.choices(domain)
