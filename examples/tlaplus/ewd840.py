@@ -19,6 +19,7 @@ from kafka_spec import (
     including,
     invariant,
     leads_to,
+    lemma,
 )
 
 NODES = Bound("nodes", 2, 8, "nodes in a ring")
@@ -106,6 +107,12 @@ def detection_is_right(s: Ring) -> bool:
     return not is_detected(s) or is_over(s)
 
 
+def token_tells(s: Ring, k: Constants) -> bool:
+    """The nodes that the token has passed are passive, or the token is black, or will be: some node before it is black."""
+    passed = all(node <= s.token or not contains(s.active, node) for node in range(k.nodes))
+    return passed or s.token_is_black == 1 or any(node <= s.token and contains(s.black, node) for node in range(k.nodes))
+
+
 EWD840 = Spec(
     "ewd840",
     "a token detects that all nodes are passive",
@@ -122,6 +129,7 @@ EWD840 = Spec(
         invariant("DetectionIsRight", detection_is_right, "what is detected is so"),
         leads_to("IsDetected", is_over, is_detected, "termination is detected"),
     ),
+    lemmas=(lemma("TokenTells", token_tells, "Dijkstra, EWD 840"),),
     start=Rule("Begin", "ring", "the ring begins", "", (begin,), {"active": SetOf(NODES), "black": SetOf(NODES), **TOKEN}),
     final=anywhere,
     bound_sets=(BoundSet("tlc", {"nodes": 3}, "the bounds of the original"),),

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from kafka_spec.model_check.check import Expectation, Outcome
+from kafka_spec.model_check.command.accept import accept, refuse_to_accept
 from kafka_spec.model_check.command.asked import Asked
 from kafka_spec.model_check.command.find import Models
 from kafka_spec.model_check.command.grow import add_growth_options, run_grow
+from kafka_spec.model_check.command.inductive import add_inductive_option, run_inductive
 from kafka_spec.model_check.command.options import (
     AS_EXPECTED,
     INCONCLUSIVE,
@@ -37,7 +39,7 @@ from kafka_spec.model_check.command.side_by_side import cheapest_first, outcomes
 from kafka_spec.model_check.command.simulate import add_simulate_options, refuse_without_simulate, run_simulate
 from kafka_spec.model_check.engines import ENGINES
 from kafka_spec.model_check.exploration import Budget, Distribution, Exploration, Progress
-from kafka_spec.model_check.manifest import Manifest, NamedCheck, judged_without, manifest_of
+from kafka_spec.model_check.manifest import NamedCheck, judged_without, manifest_of
 from kafka_spec.model_check.report.ci import Draw, github_text, junit_text, markdown_text
 from kafka_spec.model_check.report.escape import plain
 from kafka_spec.model_check.report.plain import SCHEMA_VERSION, check_plain, result_plain
@@ -63,9 +65,10 @@ def add_check(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec], ch
     parser.add_argument("--jobs", type=threads, metavar="N", help=jobs)
     add_check_options(parser, nargs="?", const=VERIFIED[0], metavar="|".join(VERIFIED))
     parser.add_argument("--accept", action="store_true", help="write the counts of this run to the manifest's file of counts")
+    add_inductive_option(parser)
     add_simulate_options(parser)
     add_output_options(parser, CHECK_FORMATS)
-    parser.set_defaults(run=lambda options: run_check(options, models, charts))
+    parser.set_defaults(run=lambda options: _run(options, models, charts))
 
 
 def add_check_options(parser: argparse.ArgumentParser, **verify: Any) -> None:
@@ -110,15 +113,18 @@ def add_check_options(parser: argparse.ArgumentParser, **verify: Any) -> None:
     add("-v", "--verbose", action="store_true", help="for the manifest: every result in full")
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# check
+def _run(options: argparse.Namespace, models: Models, charts: Mapping[str, Draw]) -> int:
+    """Do what the options ask for, and return the exit code."""
+    _read_verify(options)
+    if options.inductive:
+        return run_inductive(options, models)
+    if (options.grow or options.cover) and not options.simulate:
+        return run_grow(options, models)
+    return run_check(options, models, charts)
 
 
 def run_check(options: argparse.Namespace, models: Models, charts: Mapping[str, Draw]) -> int:
     """Check models or the manifest, write the results, and return the exit code."""
-    _read_verify(options)
-    if (options.grow or options.cover) and not options.simulate:
-        return run_grow(options, models)
     with reading(options.seconds):
         named = named_checks(options, models)
         asked_for = [check_of(name, named, options, models) for name in options.models]
@@ -127,7 +133,7 @@ def run_check(options: argparse.Namespace, models: Models, charts: Mapping[str, 
     refuse_without_simulate(options)
     wanted = outputs(options)
     if options.accept:
-        _refuse_to_accept(options, named)
+        refuse_to_accept(options, named)
     checks = asked_for or cheapest_first(list(named.values()))
     alone = len(options.models) == 1 and options.models[0] not in named
     asked = Asked(checks)
@@ -156,7 +162,7 @@ def run_check(options: argparse.Namespace, models: Models, charts: Mapping[str, 
     if "github" in [form for form, _ in wanted]:
         report.summarise()
     if options.accept:
-        _accept(manifest_of(options.manifest), report.outcomes)
+        accept(manifest_of(options.manifest), report.outcomes)
     return report.code()
 
 
@@ -164,24 +170,6 @@ def _show(report: Report, outcome: Outcome) -> None:
     """Print one of several outcomes, at once also where the output is a file."""
     write(plain(report.text_of(outcome)), None)
     sys.stdout.flush()
-
-
-def _accept(manifest: Manifest, outcomes: Sequence[Outcome]) -> None:
-    """Write the counts of the outcomes that are as expected, and say which are new."""
-    assert manifest.counts is not None
-    changed = manifest.counts.accept(outcomes, manifest.names, manifest.with_counts)
-    warn(f"{manifest.counts.path}: {len(changed)} of {len(outcomes)} checks have new counts: {', '.join(changed) or 'none'}")
-
-
-def _refuse_to_accept(options: argparse.Namespace, named: Mapping[str, NamedCheck]) -> None:
-    """Refuse to accept the counts of searches that are not those of the manifest."""
-    if strange := [name for name in options.models if name not in named]:
-        raise SpecError(f"--accept is of named checks, and {strange[0]} is none; name one, or none for all")
-    given = {"--all": options.all, "--normal-form": options.normal_form, "--deadlock": options.deadlock is not None}
-    if changes := [option for option, value in given.items() if value]:
-        raise SpecError(f"--accept: {changes[0]} changes what is counted; leave it out")
-    if manifest_of(options.manifest).counts is None:
-        raise SpecError(f'--accept: {options.manifest} names no file of counts; add counts = "FILE" to [tool.kafka-spec]')
 
 
 def _read_verify(options: argparse.Namespace) -> None:

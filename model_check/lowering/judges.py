@@ -18,7 +18,7 @@ from kafka_spec.model_check.record.layout import RecordLayout
 from kafka_spec.spec.vocabulary.table import Property, Question
 
 
-class _Judge(Emitter):
+class JudgeEmitter(Emitter):
     """What judges ask of an instance; one of interchangeable members has several bindings."""
 
     def ask(self, question: Question, scope: dict[str, Value]) -> ir.Value:
@@ -46,7 +46,7 @@ class _Judge(Emitter):
         return self.b.load(hit)
 
 
-class StepJudge(_Judge):
+class StepJudge(JudgeEmitter):
     """The judge of steps: checks each step invariant where its antecedent holds, and counts those steps.
 
     judge_steps(before, after, number, action, counters, fault); a function, since its calls from each rule would repeat it.
@@ -106,7 +106,7 @@ class Forms(Emitter):
         self.b.ret(I64(-1))
 
 
-class StateJudge(_Judge):
+class StateJudge(JudgeEmitter):
     """The judge: finds the first state that violates each invariant, and the first that meets each goal.
 
     judge.state(state, now, first, meets) is about one state, with the number `now` among those that are judged. It fills the

@@ -117,10 +117,10 @@ def patched(spec: Spec, replaced: Mapping[Function, Function]) -> Spec:
     return _Replacing(replaced).spec(spec)
 
 
-def functions_of(spec: Spec) -> list[Function]:
-    """Return the functions of a protocol: those that rules and machines name, and what they call, each once."""
+def functions_of(spec: Spec, others: Iterable[Function] = ()) -> list[Function]:
+    """Return the functions of a protocol: those that rules and machines name, others, and what they call, each once."""
     found: dict[Function, None] = {}
-    waiting = list(_named(spec))
+    waiting = [*_named(spec), *others]
     while waiting:
         function = waiting.pop()
         if function not in found:

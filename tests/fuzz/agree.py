@@ -28,6 +28,7 @@ from kafka_spec.model_check.search import embedded, frontier, initial_states
 from kafka_spec.model_check.traces.counterexample import trace_of
 from kafka_spec.spec.vocabulary.table import Spec, SpecError
 from tests import translated
+from tests.fuzz import inductive
 from tests.fuzz.search import Independent
 
 EACH = 5
@@ -54,6 +55,9 @@ class Tally:
     translated: int = 0
     """The steps on which the translation to formulas (`kafka-spec prove`) agrees with the interpreter."""
 
+    inductive: int = 0
+    """The inductive checks that were compared with their definition."""
+
     def reported(self) -> str:
         """Return what was compared, in a sentence."""
         verdicts = ", ".join(f"{count:,} {verdict}" for verdict, count in sorted(self.verdicts.items()))
@@ -61,6 +65,7 @@ class Tally:
             f"{self.specs:,} specs of {self.seeds:,} seeds, {self.searches:,} searches by six readings, "
             f"{self.complete:,} of them complete, {self.faulty:,} of what cannot be executed; "
             f"{self.states:,} states; {self.on_spark:,} searches on Spark, too; {self.translated:,} steps of formulas; "
+            f"{self.inductive:,} inductive checks; "
             f"verdicts: {verdicts}"
         )
 
@@ -98,6 +103,11 @@ def disagreement(text: str, folder: Path, name: str, tally: Tally | None = None)
         try:
             if found := differs(version, version.bound_values(bounds), everything, tally):
                 return f"{version.name} at {dict(bounds)}, {'everything' if everything else 'to the first'}: {found}"
+            if everything:
+                tried, found = inductive.differs(version, version.bound_values(bounds))
+                tally.inductive += tried
+                if found:
+                    return f"{version.name} at {dict(bounds)}: {found}"
         except Exception:
             return f"{version.name} at {dict(bounds)}: {traceback.format_exc(limit=-4)}"
     return ""

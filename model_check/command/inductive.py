@@ -1,0 +1,52 @@
+"""`check MODEL --inductive NAME`: are invariants inductive, at these bounds?"""
+
+from __future__ import annotations
+
+import argparse
+
+from kafka_spec.model_check.command.find import Models
+from kafka_spec.model_check.command.options import AS_EXPECTED, INCONCLUSIVE, VIOLATED, asked_bounds, interruptible, outputs, write
+from kafka_spec.model_check.exploration import Budget
+from kafka_spec.model_check.report.escape import plain
+from kafka_spec.model_check.within import reading
+from kafka_spec.spec.optional_dependencies import needing
+from kafka_spec.spec.vocabulary.table import SpecError
+
+EXIT_CODES = {"violated": VIOLATED, "inconclusive": INCONCLUSIVE, "holds": AS_EXPECTED}
+FORMATS = ("text", "json")
+OF_A_SEARCH = (
+    "simulate", "grow", "cover", "engine", "master", "state_dir", "resume", "handover", "max_states", "memory", "all", "deadlock",
+    "verify", "normal_form", "without", "all_rules_fire", "all_properties_tested", "no_traces", "traces", "full", "accept",
+    "verbose", "jobs",
+)  # fmt: skip
+
+
+def add_inductive_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option that names what is to be inductive."""
+    what = "try all states, reachable or not: does each step keep this invariant? may be repeated; --property must follow"
+    parser.add_argument("--inductive", action="append", default=[], metavar="NAME", help=what)
+
+
+def run_inductive(options: argparse.Namespace, models: Models) -> int:
+    """Check one model, write the result, and return the exit code: 0, 1 or 3."""
+    if given := [name for name in OF_A_SEARCH if getattr(options, name, None)]:
+        raise SpecError(f"--{given[0].replace('_', '-')} is of a search, and --inductive makes none; take one of them")
+    if len(options.models) != 1:
+        raise SpecError("--inductive is of one model; name it")
+    wanted = outputs(options)
+    if strange := [form for form, _ in wanted if form not in FORMATS]:
+        raise SpecError(f"--inductive prints {' or '.join(FORMATS)}, not {strange[0]}")
+    with needing("check"):
+        from kafka_spec.model_check.inductive import check_inductive
+        from kafka_spec.model_check.report.inductive import inductive_text, json_text
+    with reading(options.seconds):
+        spec = models.find(options.models[0])
+        bounds = asked_bounds(options, spec)
+    budget = Budget(options.seconds)
+    with interruptible(budget):
+        result = check_inductive(
+            spec, options.inductive, bounds, implied=options.properties or (), threads=options.threads, budget=budget
+        )
+    for form, file in wanted:
+        write(json_text(result) if form == "json" else plain(inductive_text(result)), file)
+    return EXIT_CODES[result.verdict]

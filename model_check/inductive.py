@@ -1,0 +1,302 @@
+"""Inductive checks: do invariants hold in the initial states, and does every step keep them, from any state that meets them?
+
+All states of the space are tried, reachable or not. What is inductive holds in every reachable state, without a search.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+import numpy as np
+
+from kafka_spec.model_check.exploration import Budget, EngineError, Stopped, Verdict
+from kafka_spec.model_check.interpreter.interpreter import Interpreter
+from kafka_spec.model_check.llvm.machine_code import Tier
+from kafka_spec.model_check.record.layout import Layout
+from kafka_spec.model_check.search.every_state import EveryState
+from kafka_spec.model_check.search.induction import BlockFindings, InductionWorker
+from kafka_spec.model_check.search.induction_code import InductionProgram
+from kafka_spec.model_check.search.initial_states import initial_states
+from kafka_spec.model_check.search.threads import Job, Threads
+from kafka_spec.model_check.traces.counterexample import Teller
+from kafka_spec.model_check.traces.faults import explain_state
+from kafka_spec.model_check.within import limited
+from kafka_spec.spec.language import source_of
+from kafka_spec.spec.language.domain import SPENT, OutOfDomain, SpecError, show_path, show_value
+from kafka_spec.spec.vocabulary.change import functions_of
+from kafka_spec.spec.vocabulary.table import TYPE_INVARIANT, Property, Rule, Spec
+from kafka_spec.spec.vocabulary.trace import Trace
+
+BLOCK, BLOCK_BYTES = 1 << 18, 64 << 20
+"""The states that are tried at a time by a thread, and the most bytes of their records."""
+
+
+@dataclass
+class InductiveResult:
+    """What an inductive check found.
+
+    Each rule and each invariant has a count of the steps that do not keep it. A state is asked for the invariants in their order,
+    and counts for the first that it violates.
+    """
+
+    spec: Spec
+    bounds: Mapping[str, int]
+    invariants: Sequence[Property]
+    """What was checked to be inductive, all together."""
+    implied: Sequence[Property]
+    """Invariants and step invariants that were judged in every state, and on every step, that the others admit."""
+    every: int = 0
+    """The states of the space."""
+    tried: int = 0
+    """The states that were tried: all, unless the check was stopped."""
+    admitted: int = 0
+    """The states that meet the invariants."""
+    fired: Counter[str] = field(default_factory=Counter)
+    """The steps of each rule out of these."""
+    cut_by: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """The steps of each rule that only a bound prevented, by rule and name of the bound."""
+    broken: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """How often each property was violated, by rule and property; of step invariants and domains only the first counts."""
+    traces: dict[tuple[str, str], Trace] = field(default_factory=dict)
+    """The first step by which a rule violates a property, from a state that meets the invariants; without a step: such a state."""
+    stopped: str = ""
+    seconds: float = 0.0
+
+    @property
+    def initial(self) -> list[tuple[str, str]]:
+        """Every field of a state with its initial value, as a person reads it."""
+        space = self.spec.space(self.bounds)
+        return [(show_path(one.path), show_value(one.type, one.after)) for one in space.fields(space.fresh())]
+
+    @property
+    def is_inductive(self) -> bool:
+        """Whether no rule breaks one of the invariants, or leads out of the domains, as far as states were tried."""
+        needed = {TYPE_INVARIANT, *(claim.name for claim in self.invariants)}
+        return not any(claim in needed for _, claim in self.broken)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the invariants are inductive, and imply the other properties."""
+        return "violated" if self.broken else "inconclusive" if self.stopped else "holds"
+
+
+def check_inductive(
+    spec: Spec,
+    names: Sequence[str],
+    bounds: Mapping[str, int] | None = None,
+    *,
+    implied: Sequence[str] = (),
+    threads: int = 1,
+    budget: Budget | None = None,
+) -> InductiveResult:
+    """Check whether invariants are inductive at bounds.
+
+    How often rules fire is not bounded (see `unbounded`). Constraint, view and normal form are left out as well.
+
+    Args:
+        spec: the spec.
+        names: the invariants, of its properties or its lemmas. A state is asked for them in this order, so one may rely on those
+            before it, for instance that an index is in range.
+        bounds: values of bounds by name; the other bounds have the values of the spec's first bound set.
+        implied: names of invariants and step invariants that are to follow from them.
+        threads: threads of this process; the result is the same for any number.
+        budget: the limit of time.
+
+    Raises:
+        SpecError: the request or the spec is wrong, the state has too many values, or a guard, an effect or a property cannot be
+            executed in a state that the invariants admit.
+    """
+    values = spec.bound_values(bounds or {})
+    stated = {one.name: one for one in (*spec.properties, *spec.lemmas)}
+    chosen = [_named(spec, stated, name, ("invariant",)) for name in dict.fromkeys(names)]
+    further = [_named(spec, stated, name, ("invariant", "step invariant")) for name in dict.fromkeys(implied) if name not in names]
+    free = unbounded(spec, values, (*chosen, *further))
+    result = InductiveResult(free, values, free.claims_at(values, chosen), free.claims_at(values, further))
+    budget, began = budget or Budget(), time.perf_counter()
+    try:
+        with limited(budget):
+            _Check(result, threads, budget).run()
+    except Stopped as stop:
+        result.stopped = str(stop)
+    result.seconds = time.perf_counter() - began
+    return result
+
+
+def _named(spec: Spec, stated: Mapping[str, Property], name: str, kinds: Sequence[str]) -> Property:
+    """Return a property of these kinds."""
+    if (found := stated.get(name)) is None:
+        raise SpecError(f"{spec.name}: property {name!r} is unknown; there is {', '.join(stated) or 'none'}")
+    if found.kind not in kinds:
+        raise SpecError(f"{name} is of kind {found.kind}; an inductive check is of an {' or '.join(kinds)}")
+    return found
+
+
+def unbounded(spec: Spec, bounds: Mapping[str, int], claims: Sequence[Property]) -> Spec:
+    """Return a spec with these properties alone, whose rules fire any number of times, or never if a bound of `at_most` is 0.
+
+    Where a function reads how often rules have fired, that is a part of the state, and stays bounded.
+    """
+    asked = [one for claim in claims for one in (claim.predicate, claim.when) if one is not None]
+    read = any(SPENT in source_of(function).text for function in functions_of(spec, asked))
+    rules = [
+        rule if read or any(bounds[limit.name] == 0 for limit in rule.limits) else _without_limits(rule) for rule in spec.rules
+    ]
+    found = dataclasses.replace(
+        spec,
+        rules=tuple(rules),
+        properties=tuple(claims),
+        lemmas=(),
+        refines=(),
+        normal_form=(),
+        view=(),
+        constraint=None,
+        unreachable_rules=(),
+        more_bounds=tuple(spec.bounds.values()),
+    )
+    object.__setattr__(found, "declared_in", spec.declared_in)
+    return found
+
+
+def _without_limits(rule: Rule) -> Rule:
+    found = dataclasses.replace(rule, at_most=())
+    object.__setattr__(found, "declared_in", rule.declared_in)
+    return found
+
+
+def _anything(s: Any) -> None:
+    """Begin in any state."""
+
+
+class _Check:
+    """An inductive check in progress."""
+
+    def __init__(self, result: InductiveResult, threads: int, budget: Budget) -> None:
+        self.result, self.budget = result, budget
+        self.world = Interpreter(result.spec, result.bounds)
+        self.layout = Layout(self.world.space)
+        self.every = EveryState(self.layout)
+        self.once = {TYPE_INVARIANT, *(claim.name for claim in result.implied if claim.kind == "step invariant")}
+        """The properties of which only the first step that violates them is known."""
+        result.every = self.every.count
+        claims, actions = (*result.invariants, *result.implied), self.world.actions
+        leave_out = frozenset({"digest"})
+        self.program = InductionProgram(result.spec, self.layout, actions, claims, self.world.k, leave_out, tier=Tier.QUICK)
+        self.workers = [InductionWorker(self.program, actions, len(result.invariants)) for _ in range(threads)]
+        self.threads = Threads(threads)
+        anything = Rule("AnyState", "world", "a state that meets the invariants", effects=(_anything,))
+        self.teller = Teller(Interpreter(dataclasses.replace(result.spec, start=anything), result.bounds))
+
+    def run(self) -> None:
+        """Try the initial states, then every state."""
+        try:
+            self.begin()
+            size = max(1, min(BLOCK, BLOCK_BYTES // self.layout.size))
+            for begin in range(0, self.every.count, size * len(self.workers)):
+                if reason := self.budget.exhausted():
+                    self.result.stopped = reason
+                    break
+                self.try_blocks(range(begin, min(self.every.count, begin + size * len(self.workers)), size), size)
+        finally:
+            self.threads.close()
+        self.add_up()
+
+    def begin(self) -> None:
+        """Judge the initial states."""
+        records, _ = initial_states(self.world, self.layout)
+        which = np.zeros(len(records), np.int64)
+        place, code = self.program.first_violated(records, which)
+        if place >= 0:
+            self.explain(records[place].tobytes(), self.program.fault_of(code).message)
+        for number, claim in enumerate(self.result.invariants):
+            if len(those := np.flatnonzero(which == number)):
+                key = self.result.spec.start.name, claim.name
+                self.result.broken[key] = len(those)
+                self.result.traces[key] = self.told(claim.name, records[those[0]].tobytes(), None)
+
+    def try_blocks(self, begins: Sequence[int], size: int) -> None:
+        """Try some blocks of states, each with a thread, and add up what they show, in their order."""
+        ends = [min(self.every.count, begin + size) for begin in begins]
+        found: list[BlockFindings | None] = [None] * len(begins)
+
+        def trying(number: int) -> Job:
+            def job() -> None:
+                found[number] = self.workers[number].try_states(self.every.block(begins[number], ends[number]))
+
+            return job
+
+        self.threads.together([trying(number) for number in range(len(begins))])
+        for part in found:
+            assert part is not None
+            if part.fault is not None:
+                self.explain(*part.fault)
+            self.result.admitted += part.admitted
+            for (rule, claim), (record, action) in part.first.items():
+                if claim in self.once and any(claim == known for _, known in self.result.broken):
+                    continue
+                self.result.broken[rule, claim] += part.broken[rule, claim]
+                if (rule, claim) not in self.result.traces:
+                    self.result.traces[rule, claim] = self.told(claim, record, action)
+        self.result.tried = ends[-1]
+
+    def add_up(self) -> None:
+        """Add up the steps that the workers counted."""
+        program, rules = self.program, self.world.spec.rules
+        counters = np.array([worker.part.counters for worker in self.workers]).sum(axis=0)
+        fired = counters[program.fired : program.bounded].tolist()
+        self.result.fired = Counter({rule.name: times for rule, times in zip(rules, fired, strict=True)})
+        cuts = counters[program.bounded : program.met].reshape(len(rules), len(program.plan.bound_names))
+        for rule, cut in np.argwhere(cuts).tolist():
+            self.result.cut_by[rules[rule].name, program.plan.bound_names[cut]] = int(cuts[rule, cut])
+
+    def explain(self, record: bytes, otherwise: str) -> NoReturn:
+        """Raise what the interpreter says of a state in which something cannot be executed."""
+        state = self.layout.unpack(record)
+        try:
+            explain_state(self.world, self.program, otherwise, "induction", state, 0)
+        except SpecError as error:
+            named = ", ".join(claim.name for claim in self.result.invariants)
+            where = "; ".join(f"{path} = {value}" for path, value in self.differing(state)) or "every field has its initial value"
+            raise SpecError(
+                f"{error}; the state: {where}. If it is not reachable, name an invariant that excludes it before {named}"
+            ) from None
+
+    def differing(self, state: Any) -> list[tuple[str, str]]:
+        """Return the fields of a state that do not have their initial value, with what they hold, as a person reads it."""
+        changes = self.world.space.changes(self.world.space.fresh(), state)
+        return [(show_path(one.path), show_value(one.type, one.after)) for one in changes]
+
+    def told(self, claim: str, record: bytes, action: int | None) -> Trace:
+        """Return a state, and if there is an action the step out of it, as a trace; the interpreter confirms both."""
+        world, state = self.world, self.layout.unpack(record)
+        start = self.teller.step(None, (), None, state)
+        stated = next((one for one in (*self.result.invariants, *self.result.implied) if one.name == claim), None)
+        admitted = all(world.judge(one, state) for one in self.result.invariants)
+        if action is None:
+            if stated is None or world.judge(stated, state):
+                raise EngineError(f"{claim}: compiled code says that a state violates it, and the interpreter disagrees")
+            return Trace(world.spec.name, tuple(world.bounds.items()), claim, start, ())
+        rule, binding = world.actions.decode(action)
+        what = f"{claim}: {rule.name}{binding}"
+        if not admitted or not world.allows(rule, state, binding):
+            raise EngineError(f"{what}: compiled code takes a step that the interpreter does not take")
+        try:
+            after = world.apply(rule, state, binding)
+        except OutOfDomain as error:
+            if stated is not None:
+                raise EngineError(f"{what}: the interpreter says that it leaves a domain: {error}") from error
+            after, note = state, f" -- {error}"
+        else:
+            note = ""
+            kept = stated is None or (
+                world.judge_step(stated, state, after) if stated.kind == "step invariant" else world.judge(stated, after)
+            )
+            if kept:
+                raise EngineError(f"{what}: compiled code says that the step violates it, and the interpreter disagrees")
+        step = self.teller.step(rule, binding, state, after)
+        step = dataclasses.replace(step, summary=step.summary + note)
+        return Trace(world.spec.name, tuple(world.bounds.items()), claim, start, (step,))

@@ -1,0 +1,103 @@
+"""The result of an inductive check as text and JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from kafka_spec.model_check.inductive import InductiveResult
+from kafka_spec.model_check.report.traces import step_lines
+from kafka_spec.model_check.search.induction import STATES
+from kafka_spec.spec.vocabulary.trace import Trace
+
+FORMAT, VERSION = "kafka-spec-inductive", 1
+
+
+def inductive_text(result: InductiveResult) -> str:
+    """Return the result as text."""
+    return "\n".join(_lines(result))
+
+
+def _lines(result: InductiveResult) -> Iterator[str]:
+    bounds = ", ".join(f"{name}={value}" for name, value in result.bounds.items()) or "no bounds"
+    tried = f"{result.tried:,} of {result.every:,}" if result.tried < result.every else f"{result.every:,}"
+    yield f"{result.spec.name} at {bounds}"
+    yield f"  tried      {tried} states, reachable or not"
+    yield f"  admitted   {result.admitted:,} states, which meet {_named(result)}"
+    width = max(len(rule) for rule in (STATES, result.spec.start.name, *result.fired))
+    yield f"  {'rule':<{width}} {'steps':>12}  does not keep"
+    for rule in (result.spec.start.name, *result.fired, STATES):
+        broken = {claim: count for (of, claim), count in result.broken.items() if of == rule}
+        if rule in result.fired or broken:
+            steps = f"{result.fired[rule]:,}" if rule in result.fired else "-"
+            yield f"  {rule:<{width}} {steps:>12}  {', '.join(f'{claim} ({count:,})' for claim, count in broken.items()) or '-'}"
+    if result.cut_by:
+        names = ", ".join(sorted({name for _, name in result.cut_by}))
+        yield f"  cut        {sum(result.cut_by.values()):,} steps by bounds: {names}; nothing is said of where they lead"
+    for (rule, claim), trace in result.traces.items():
+        yield ""
+        yield from _counterexample(result, rule, claim, trace)
+    yield ""
+    yield _verdict(result)
+
+
+def _named(result: InductiveResult) -> str:
+    return " and ".join(claim.name for claim in result.invariants)
+
+
+def _counterexample(result: InductiveResult, rule: str, claim: str, trace: Trace) -> Iterator[str]:
+    """Print the first state or step that violates a property."""
+    if rule == STATES:
+        yield f"{claim} does not follow: this state meets the invariants, and violates it"
+    elif not trace.steps:
+        yield f"an initial state violates {claim}"
+    else:
+        yield f"{trace.steps[0].action} does not keep {claim}"
+    begin, *rest = step_lines(trace)
+    yield begin
+    initial = {path for path, _ in result.initial}
+    shown = [(path, value) for path, value in trace.start.state if (path, value) not in result.initial]
+    yield from (f"       {path} = {value}" for path, value in shown)
+    if len(shown) < len(initial):
+        yield f"       {'all other fields have' if shown else 'every field has'} the initial value"
+    yield from rest
+
+
+def _verdict(result: InductiveResult) -> str:
+    if result.verdict == "inconclusive":
+        return f"not decided: {result.stopped}"
+    if result.verdict == "violated":
+        reachable = "Whether the states above are reachable an inductive check does not say; a check of the model does."
+        if result.is_inductive:
+            return f"{_named(result)}: inductive, and too weak for what is to follow.\n{reachable}"
+        return f"not inductive. {reachable}\nIf they are not, an invariant that excludes them is missing."
+    follow = f"; {', '.join(claim.name for claim in result.implied)} follow" + ("s" * (len(result.implied) == 1))
+    within = " within these bounds" if result.cut_by else ""
+    return f"inductive{within}: {_named(result)}{follow if result.implied else ''}"
+
+
+def json_text(result: InductiveResult) -> str:
+    """Return the result as JSON."""
+    found: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "model": result.spec.name,
+        "bounds": dict(result.bounds),
+        "verdict": result.verdict,
+        "invariants": [claim.name for claim in result.invariants],
+        "implied": [claim.name for claim in result.implied],
+        "states": result.every,
+        "tried": result.tried,
+        "admitted": result.admitted,
+        "steps": dict(result.fired),
+        "cut": [{"rule": rule, "bound": bound, "steps": count} for (rule, bound), count in sorted(result.cut_by.items())],
+        "broken": [
+            {"rule": None if rule == STATES else rule, "property": claim, "count": count}
+            | {"trace": result.traces[rule, claim].to_plain()}
+            for (rule, claim), count in result.broken.items()
+        ],
+    }
+    if result.stopped:
+        found["stopped"] = result.stopped
+    return json.dumps(found, indent=2) + "\n"
