@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -32,7 +32,7 @@ from kafka_spec.spec.vocabulary.change import functions_of
 from kafka_spec.spec.vocabulary.table import TYPE_INVARIANT, Property, Rule, Spec
 from kafka_spec.spec.vocabulary.trace import Trace
 
-BLOCK, BLOCK_BYTES = 1 << 18, 64 << 20
+BLOCK, BLOCK_BYTES = 1 << 16, 64 << 20
 """The states that are tried at a time by a thread, and the most bytes of their records."""
 
 
@@ -93,6 +93,7 @@ def check_inductive(
     implied: Sequence[str] = (),
     threads: int = 1,
     budget: Budget | None = None,
+    progress: Callable[[InductiveResult], None] = lambda result: None,
 ) -> InductiveResult:
     """Check whether invariants are inductive at bounds.
 
@@ -106,25 +107,30 @@ def check_inductive(
         implied: names of invariants and step invariants that are to follow from them.
         threads: threads of this process; the result is the same for any number.
         budget: the limit of time.
+        progress: called now and then with the result so far.
 
     Raises:
         SpecError: the request or the spec is wrong, the state has too many values, or a guard, an effect or a property cannot be
             executed in a state that the invariants admit.
     """
-    values = spec.bound_values(bounds or {})
-    stated = {one.name: one for one in (*spec.properties, *spec.lemmas)}
-    chosen = [_named(spec, stated, name, ("invariant",)) for name in dict.fromkeys(names)]
-    further = [_named(spec, stated, name, ("invariant", "step invariant")) for name in dict.fromkeys(implied) if name not in names]
-    free = unbounded(spec, values, (*chosen, *further))
-    result = InductiveResult(free, values, free.claims_at(values, chosen), free.claims_at(values, further))
+    result = _asked(spec, names, spec.bound_values(bounds or {}), implied)
     budget, began = budget or Budget(), time.perf_counter()
     try:
         with limited(budget):
-            _Check(result, threads, budget).run()
+            _Check(result, threads, budget, progress).run()
     except Stopped as stop:
         result.stopped = str(stop)
     result.seconds = time.perf_counter() - began
     return result
+
+
+def _asked(spec: Spec, names: Sequence[str], bounds: Mapping[str, int], implied: Sequence[str]) -> InductiveResult:
+    """Return the empty result of a check."""
+    stated = {one.name: one for one in (*spec.properties, *spec.lemmas)}
+    chosen = [_named(spec, stated, name, ("invariant",)) for name in dict.fromkeys(names)]
+    further = [_named(spec, stated, name, ("invariant", "step invariant")) for name in dict.fromkeys(implied) if name not in names]
+    free = unbounded(spec, bounds, (*chosen, *further))
+    return InductiveResult(free, bounds, free.claims_at(bounds, chosen), free.claims_at(bounds, further))
 
 
 def _named(spec: Spec, stated: Mapping[str, Property], name: str, kinds: Sequence[str]) -> Property:
@@ -175,8 +181,8 @@ def _anything(s: Any) -> None:
 class _Check:
     """An inductive check in progress."""
 
-    def __init__(self, result: InductiveResult, threads: int, budget: Budget) -> None:
-        self.result, self.budget = result, budget
+    def __init__(self, result: InductiveResult, threads: int, budget: Budget, progress: Callable[[InductiveResult], None]) -> None:
+        self.result, self.budget, self.progress, self.began = result, budget, progress, time.perf_counter()
         self.world = Interpreter(result.spec, result.bounds)
         self.layout = Layout(self.world.space)
         self.every = EveryState(self.layout)
@@ -241,7 +247,8 @@ class _Check:
                 self.result.broken[rule, claim] += part.broken[rule, claim]
                 if (rule, claim) not in self.result.traces:
                     self.result.traces[rule, claim] = self.told(claim, record, action)
-        self.result.tried = ends[-1]
+        self.result.tried, self.result.seconds = ends[-1], time.perf_counter() - self.began
+        self.progress(self.result)
 
     def add_up(self) -> None:
         """Add up the steps that the workers counted."""

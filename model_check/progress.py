@@ -12,6 +12,7 @@ from kafka_spec.model_check.exploration import Exploration, resident_bytes
 if TYPE_CHECKING:
     from rich.live import Live
 
+    from kafka_spec.model_check.inductive import InductiveResult
     from kafka_spec.model_check.random_walks.simulation import Walked
 
 PLAIN_INTERVAL = 2.0
@@ -36,6 +37,16 @@ def walks_line(walked: Walked) -> str:
     return (
         f"{walked.found.spec.name}  walks {walked.count:>11,}  steps {walked.steps:>13,}  different {walked.different:>13,}  "
         f"{rate:>11,.0f} steps/s  {resident_bytes() / 2**20:>7,.0f} MiB"
+    )
+
+
+def tried_line(result: InductiveResult) -> str:
+    """Return how far an inductive check is, in one line."""
+    rate = result.tried / result.seconds if result.seconds else 0.0
+    percent = 100 * result.tried / result.every
+    return (
+        f"{result.spec.name}  tried {result.tried:>13,} of {result.every:,} ({percent:.0f} %)  admitted {result.admitted:>13,}  "
+        f"{rate:>11,.0f} states/s"
     )
 
 
@@ -103,6 +114,10 @@ class Display:
     def show_walks(self, walked: Walked) -> None:
         """Show how far random walks are, unless the last line is recent."""
         self._show(lambda: walks_line(walked))
+
+    def show_tried(self, result: InductiveResult) -> None:
+        """Show how far an inductive check is, unless the last line is recent."""
+        self._show(lambda: tried_line(result))
 
     def _show(self, text: Callable[[], str]) -> None:
         now = time.perf_counter()

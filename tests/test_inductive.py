@@ -13,10 +13,11 @@ import pytest
 from examples.bounded_queue import QUEUE_PROVED
 from examples.tlaplus.ewd840 import EWD840
 from kafka_spec.__main__ import main
+from kafka_spec.model_check import inductive
 from kafka_spec.model_check.exploration import Budget
 from kafka_spec.model_check.inductive import check_inductive
 from kafka_spec.model_check.record.layout import Layout
-from kafka_spec.model_check.search import every_state
+from kafka_spec.model_check.search import every_state, induction
 from kafka_spec.model_check.search.every_state import EveryState, values_in
 from kafka_spec.model_check.search.induction import STATES
 from kafka_spec.spec.language.domain import (
@@ -241,6 +242,52 @@ def test_an_inductive_check_is_what_it_says(spec: Spec, names: list[str], implie
         found = result.admitted, +result.fired, set(result.broken)
         assert known_once(spec, found) == known_once(spec, (admitted, +fired, broken))
         assert result.tried == result.every and result.traces.keys() == result.broken.keys()
+
+
+def test_the_last_state_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of one state try the last state too."""
+    monkeypatch.setattr(inductive, "BLOCK", 1)
+    result = check_inductive(QUEUE_PROVED, ["NeverTooFull"])
+    assert (result.tried, result.admitted) == (24, 16)
+
+
+@pytest.mark.parametrize(("block", "piece"), [(1, 1), (5, 2), (64, 3)])
+def test_blocks_and_pieces_of_any_size(block: int, piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many states are tried at a time, the result is the same."""
+    expected = check_inductive(EWD840, ["DetectionIsRight"])
+    monkeypatch.setattr(inductive, "BLOCK", block)
+    monkeypatch.setattr(induction, "PIECE", piece)
+    found = check_inductive(EWD840, ["DetectionIsRight"], threads=2)
+    assert (found.fired, found.broken, found.traces) == (expected.fired, expected.broken, expected.traces)
+
+
+def test_rules_fire_any_number_of_times() -> None:
+    """The number of firings is not a part of the state; a rule with a bound of 0 never fires."""
+    assert check_inductive(PAIR, ["Ordered"], {"limit": 2, "resets": 3}).every == 3 * 4 * 7
+    assert check_inductive(PAIR, ["Ordered"], {"limit": 2, "resets": 1}).fired["Reset"] == 63
+    assert check_inductive(PAIR, ["Ordered"], {"limit": 2, "resets": 0}).fired["Reset"] == 0
+
+
+def x_is_log(s: Pair, place: int) -> bool:
+    """The item at this place is set."""
+    return s.log[place] == 1
+
+
+def is_filled_to(s: Pair, place: int) -> bool:
+    """The log has an item at this place."""
+    return len(s.log) > place
+
+
+def test_antecedents_and_bindings() -> None:
+    """An invariant is asked only where its antecedent is met, and for each binding by itself."""
+    places = Bound("places", 1, 2, "places of the log")
+    stated = invariant("Set", x_is_log, "what is in the log is set", when=is_filled_to, each={"place": places})
+    spec = PAIR.replacing("places", "judged for each place", properties=(stated,), more_bounds=(places, RESETS))
+    bounds = {"limit": 1, "resets": 0, "places": 2}
+    result = check_inductive(spec, ["Set"], bounds)
+    assert result.admitted == 2 * 4 * 3
+    assert {claim for _, claim in result.broken} == {"TypeInvariant", "Set[place=0]", "Set[place=1]"}
+    assert differs(spec, bounds) == (True, "")
 
 
 def test_counts_of_broken_steps() -> None:

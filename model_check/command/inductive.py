@@ -38,14 +38,21 @@ def run_inductive(options: argparse.Namespace, models: Models) -> int:
         raise SpecError(f"--inductive prints {' or '.join(FORMATS)}, not {strange[0]}")
     with needing("check"):
         from kafka_spec.model_check.inductive import check_inductive
+        from kafka_spec.model_check.progress import Display
         from kafka_spec.model_check.report.inductive import inductive_text, json_text
     with reading(options.seconds):
         spec = models.find(options.models[0])
         bounds = asked_bounds(options, spec)
     budget = Budget(options.seconds)
-    with interruptible(budget):
+    with Display(enabled=not options.quiet) as display, interruptible(budget):
         result = check_inductive(
-            spec, options.inductive, bounds, implied=options.properties or (), threads=options.threads, budget=budget
+            spec,
+            options.inductive,
+            bounds,
+            implied=options.properties or (),
+            threads=options.threads,
+            budget=budget,
+            progress=display.show_tried,
         )
     for form, file in wanted:
         write(json_text(result) if form == "json" else plain(inductive_text(result)), file)

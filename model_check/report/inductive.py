@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -54,7 +55,7 @@ def _counterexample(result: InductiveResult, rule: str, claim: str, trace: Trace
         yield f"an initial state violates {claim}"
     else:
         yield f"{trace.steps[0].action} does not keep {claim}"
-    begin, *rest = step_lines(trace)
+    begin, *rest = step_lines(dataclasses.replace(trace, start=dataclasses.replace(trace.start, written=())))
     yield begin
     initial = {path for path, _ in result.initial}
     shown = [(path, value) for path, value in trace.start.state if (path, value) not in result.initial]

@@ -20,6 +20,8 @@ from kafka_spec.spec.language.domain import Sequence as SequenceType
 
 MOST = 1 << 24
 """The most values of a part, all of which are kept."""
+MOST_STATES = 1 << 40
+"""The most states, which take a day or more to make."""
 
 Part: TypeAlias = "tuple[int, Bytes]"
 """Where a part of a record stands, and all its values, a row each."""
@@ -29,6 +31,13 @@ class EveryState:
     """All states of a layout's space: there are `count`, in the order of their parts, of which the first counts most."""
 
     def __init__(self, layout: Layout) -> None:
+        """Write the values of the parts.
+
+        Raises:
+            SpecError: there are too many, or too many states.
+        """
+        if (count := values_in(layout.root.type)) > MOST_STATES:
+            raise SpecError(f"there are {_about(count)} states, reachable or not; take smaller bounds, for 10^12 at most")
         self.size = layout.size
         self.parts = [(at, _values(place)) for at, place in _parts(layout.root, 0, ())]
         self.count = math.prod(len(values) for _, values in self.parts)
@@ -52,8 +61,13 @@ def _parts(place: Packed, at: int, path: tuple[str | int, ...]) -> Iterator[tupl
             yield from _parts(place.item, at + index * place.item.size, (*path, index))
     else:
         if (count := values_in(place.type)) > MOST:
-            raise SpecError(f"{show_path(path)} has {count:,} values, of which there may be {MOST:,}; take smaller bounds")
+            raise SpecError(f"{show_path(path)} has {_about(count)} values, of which there may be {MOST:,}; take smaller bounds")
         yield at, place
+
+
+def _about(count: int) -> str:
+    """Return a number as a person reads it."""
+    return f"{count:,}" if count < 10**12 else f"more than 10^{len(str(count)) - 1}"
 
 
 def values_in(type_: Type) -> int:

@@ -868,5 +868,56 @@ VALUES = (
     ),
 )  # fmt: skip
 
-GROUPS = (COMPARISONS, CACHES, VERDICTS, LEVELS, STEPS, WAYS_BACK, LIVENESS, LANGUAGE, VALUES)
+EVERY, JUDGED, TAKEN = (
+    "model_check/search/every_state.py",
+    "model_check/search/induction_code.py",
+    "model_check/search/induction.py",
+)
+CHECKED, INDUCTIVE = "model_check/inductive.py", "tests/test_inductive.py::"
+INDUCTION = (
+    mutant(
+        "no-last-value", "a number never has its highest value", EVERY, "np.arange(type_.low, type_.high + 1)",
+        "np.arange(type_.low, type_.high)", INDUCTIVE + "test_every_value_once",
+    ),
+    mutant(
+        "bags-are-sets", "no element is in a bag twice", EVERY, "itertools.combinations_with_replacement if type_.repeats else itertools.combinations",
+        "itertools.combinations", INDUCTIVE + "test_every_value_once",
+    ),
+    mutant(
+        "tagged-in-order-of-tags", "sets of tagged records are not in their order, so that they are other states", EVERY,
+        "return rows[np.lexsort(_keys(place, rows)[::-1])]", "return rows", INDUCTIVE + "test_every_value_once",
+    ),
+    mutant(
+        "states-without-the-last", "the last states are not tried", CHECKED, "for begin in range(0, self.every.count, size * len(self.workers)):",
+        "for begin in range(0, self.every.count - 1, size * len(self.workers)):", INDUCTIVE + "test_the_last_state_counts",
+    ),
+    mutant(
+        "admitted-too-many", "states count as admitted that violate the last invariant", TAKEN,
+        "states, which = states[which >= self.needed], which[which >= self.needed]",
+        "states, which = states[which >= self.needed - 1], which[which >= self.needed - 1]", INDUCTIVE + "test_an_inductive_check_is_what_it_says",
+    ),
+    mutant(
+        "all-asked-at-once", "an invariant is asked of states that one before it excludes", JUDGED,
+        "self.b.cbranch(self.b.or_(violated, faulted), ended, following)", "self.b.cbranch(faulted, ended, following)",
+        INDUCTIVE + "test_an_inductive_check_is_what_it_says",
+    ),
+    mutant(
+        "asked-without-antecedent", "an invariant is asked where its antecedent is not met", JUDGED,
+        "self.b.cbranch(self.some(claim.antecedents, scope), asked, following)", "self.b.branch(asked)", INDUCTIVE + "test_antecedents_and_bindings",
+    ),
+    mutant(
+        "initial-states-untried", "initial states are not judged", CHECKED, "            self.begin()\n", "", INDUCTIVE + "test_an_inductive_check_is_what_it_says",
+    ),
+    mutant(
+        "one-piece-of-a-block", "only the first piece of a block takes its steps", TAKEN, "for begin in range(0, len(states), PIECE):",
+        "for begin in range(0, min(1, len(states)), PIECE):", INDUCTIVE + "test_blocks_and_pieces_of_any_size",
+    ),
+    mutant(
+        "limits-stay", "how often rules fire is bounded", CHECKED,
+        "rule if read or any(bounds[limit.name] == 0 for limit in rule.limits) else _without_limits(rule)", "rule",
+        INDUCTIVE + "test_rules_fire_any_number_of_times",
+    ),
+)  # fmt: skip
+
+GROUPS = (COMPARISONS, CACHES, VERDICTS, LEVELS, STEPS, WAYS_BACK, LIVENESS, LANGUAGE, VALUES, INDUCTION)
 MUTANTS: tuple[Mutant, ...] = tuple(mutant for group in GROUPS for mutant in group)
