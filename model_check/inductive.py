@@ -101,8 +101,8 @@ def check_inductive(
 
     Args:
         spec: the spec.
-        names: the invariants, of its properties or its lemmas. A state is asked for them in this order, so one may rely on those
-            before it, for instance that an index is in range.
+        names: the invariants, of its properties or its lemmas; "lemmas" and "invariants" stand for all of them. A state is asked
+            for them in this order, so one may rely on those before it, for instance that an index is in range.
         bounds: values of bounds by name; the other bounds have the values of the spec's first bound set.
         implied: names of invariants and step invariants that are to follow from them.
         threads: threads of this process; the result is the same for any number.
@@ -126,20 +126,26 @@ def check_inductive(
 
 def _asked(spec: Spec, names: Sequence[str], bounds: Mapping[str, int], implied: Sequence[str]) -> InductiveResult:
     """Return the empty result of a check."""
-    stated = {one.name: one for one in (*spec.properties, *spec.lemmas)}
-    chosen = [_named(spec, stated, name, ("invariant",)) for name in dict.fromkeys(names)]
-    further = [_named(spec, stated, name, ("invariant", "step invariant")) for name in dict.fromkeys(implied) if name not in names]
+    chosen = _named(spec, names, ("invariant",))
+    further = [one for one in _named(spec, implied, ("invariant", "step invariant")) if one not in chosen]
     free = unbounded(spec, bounds, (*chosen, *further))
     return InductiveResult(free, bounds, free.claims_at(bounds, chosen), free.claims_at(bounds, further))
 
 
-def _named(spec: Spec, stated: Mapping[str, Property], name: str, kinds: Sequence[str]) -> Property:
-    """Return a property of these kinds."""
-    if (found := stated.get(name)) is None:
-        raise SpecError(f"{spec.name}: property {name!r} is unknown; there is {', '.join(stated) or 'none'}")
-    if found.kind not in kinds:
-        raise SpecError(f"{name} is of kind {found.kind}; an inductive check is of an {' or '.join(kinds)}")
-    return found
+def _named(spec: Spec, names: Sequence[str], kinds: Sequence[str]) -> list[Property]:
+    """Return the properties and lemmas of these names, which must be of these kinds; "lemmas" and "invariants" stand for all."""
+    stated = {one.name: [one] for one in (*spec.properties, *spec.lemmas)}
+    stated |= {"lemmas": [*spec.lemmas], "invariants": [one for one in spec.properties if one.kind == "invariant"]}
+    found: dict[Property, None] = {}
+    for name in names:
+        if not stated.get(name):
+            raise SpecError(
+                f"{spec.name}: invariant {name!r} is unknown; there is {', '.join(one for one in stated if stated[one])}"
+            )
+        if wrong := [one for one in stated[name] if one.kind not in kinds]:
+            raise SpecError(f"{name} is of kind {wrong[0].kind}; an inductive check is of an {' or '.join(kinds)}")
+        found |= dict.fromkeys(stated[name])
+    return list(found)
 
 
 def unbounded(spec: Spec, bounds: Mapping[str, int], claims: Sequence[Property]) -> Spec:

@@ -66,10 +66,10 @@ class Vote:
     whom: int = field(MemberOrNone(2, "node"))
 
 
-@tagged("kind", {Kind.ASK: ("term",), Kind.TELL: ("whom",)})
+@tagged("kind", {Kind.ASK: ("whom",), Kind.TELL: ("term",)})
 @dataclass
 class Tagged:
-    """A message with a tag; a question has a term, an answer a node."""
+    """A message with a tag; a question names a node, an answer has a term. Its fields are not in the order of its tags."""
 
     whom: int = field(MemberOrNone(2, "node"))
     kind: int = field(OneOf(Kind))
@@ -333,7 +333,7 @@ def test_an_invariant_that_relies_on_none_before_it_is_refused() -> None:
 @pytest.mark.parametrize(
     ("names", "implied", "message"),
     [
-        (["Nothing"], [], r"property 'Nothing' is unknown; there is Ordered, BelowThree"),
+        (["Nothing"], [], r"invariant 'Nothing' is unknown; there is Ordered, BelowThree"),
         (["NotDown"], [], r"NotDown is of kind step invariant; an inductive check is of an invariant"),
     ],
 )
@@ -341,6 +341,16 @@ def test_properties_that_are_not_inductive_statements(names: list[str], implied:
     """Only invariants can be inductive, and only invariants and step invariants can follow from them."""
     with pytest.raises(SpecError, match=message):
         check_inductive(PAIR, names, {"limit": 1, "resets": 0}, implied=implied)
+
+
+def test_all_lemmas_by_one_word() -> None:
+    """`lemmas` and `invariants` stand for all of them."""
+    named = check_inductive(QUEUE_PROVED, ["NeverTooFull", "ConsumersRun", "ProducersRun"])
+    assert [claim.name for claim in check_inductive(QUEUE_PROVED, ["NeverTooFull", "lemmas"]).invariants] == [
+        claim.name for claim in named.invariants
+    ]
+    found = check_inductive(QUEUE_PROVED, ["lemmas"], implied=["invariants"])
+    assert [claim.name for claim in found.implied] == ["SomebodyRuns", "NeverTooFull"]
 
 
 def test_a_budget_ends_it() -> None:
@@ -355,7 +365,7 @@ def test_a_budget_ends_it() -> None:
         (["--inductive", "TokenTells", "--property", "DetectionIsRight"], 0, "inductive: TokenTells; DetectionIsRight follows"),
         (["--inductive", "DetectionIsRight"], 1, "BecomePassive(node=0) does not keep DetectionIsRight"),
         (["--inductive", "TokenTells", "--engine", "spark"], 2, "--engine is of a search, and --inductive makes none"),
-        (["--inductive", "Nothing"], 2, "property 'Nothing' is unknown"),
+        (["--inductive", "Nothing"], 2, "invariant 'Nothing' is unknown"),
         (["--inductive", "TokenTells", "--format", "junit"], 2, "--inductive prints text or json, not junit"),
     ],
 )

@@ -23,7 +23,8 @@ OF_A_SEARCH = (
 
 def add_inductive_option(parser: argparse.ArgumentParser) -> None:
     """Add the option that names what is to be inductive."""
-    what = "try all states, reachable or not: does each step keep this invariant? may be repeated; --property must follow"
+    what = "try all states, reachable or not: does each step keep this invariant (or all: lemmas, invariants)? may be repeated; "
+    what += "--property must follow"
     parser.add_argument("--inductive", action="append", default=[], metavar="NAME", help=what)
 
 

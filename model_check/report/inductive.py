@@ -13,6 +13,8 @@ from kafka_spec.model_check.search.induction import STATES
 from kafka_spec.spec.vocabulary.trace import Trace
 
 FORMAT, VERSION = "kafka-spec-inductive", 1
+FEW = 5
+"""The invariants that are named in a sentence."""
 
 
 def inductive_text(result: InductiveResult) -> str:
@@ -44,7 +46,8 @@ def _lines(result: InductiveResult) -> Iterator[str]:
 
 
 def _named(result: InductiveResult) -> str:
-    return " and ".join(claim.name for claim in result.invariants)
+    names = [claim.name for claim in result.invariants]
+    return " and ".join(names) if len(names) <= FEW else f"{names[0]}, {names[1]} and {len(names) - 2} more"
 
 
 def _counterexample(result: InductiveResult, rule: str, claim: str, trace: Trace) -> Iterator[str]:
