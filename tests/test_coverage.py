@@ -13,20 +13,25 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import element_toys
 import pytest
 import sample_specs
 from conftest import ROOT
 
 from examples.raft_election import RAFT
+from examples.tlaplus.alternating_bit import ALTERNATING_BIT
 from examples.two_phase_commit import TWO_PHASE_COMMIT
 from kafka_spec import MODELS, Spec
 from kafka_spec.command import run as kafka_spec
 from kafka_spec.diagrams.coverage import coverage_html
-from kafka_spec.model_check.coverage import Coverage, coverage_of, coverage_plain, coverage_text
+from kafka_spec.model_check.coverage import Coverage, coverage_of
 from kafka_spec.model_check.exploration import Exploration
+from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.oracle import oracle
-from kafka_spec.model_check.search import embedded
-from kafka_spec.spec.language.domain import SpecError
+from kafka_spec.model_check.report.coverage import coverage_plain, coverage_text
+from kafka_spec.model_check.search import covering, embedded
+from kafka_spec.model_check.state_graph import graph_of
+from kafka_spec.spec.language.domain import Record, Scalar, SpecError, Type, items_of
 
 SPECS: Mapping[str, tuple[Spec, Mapping[str, int]]] = {
     "two_phase_commit": (TWO_PHASE_COMMIT, {}),
@@ -38,11 +43,14 @@ SPECS: Mapping[str, tuple[Spec, Mapping[str, int]]] = {
 }
 
 
+SMALLEST: Mapping[str, Mapping[str, int]] = {"quorum/fixed": MODELS["quorum/fixed"].bound_sets[1].values}
+
+
 @functools.cache
 def covered(name: str) -> Coverage:
     """Return the coverage of a whole search."""
     spec, bounds = SPECS[name]
-    return coverage_of(embedded.explore(spec, spec.bound_values(bounds), everything=True, covering=True))
+    return coverage_of(covering.covered(spec, spec.bound_values(bounds)))
 
 
 @contextmanager
@@ -130,6 +138,33 @@ def test_a_guard_that_never_refuses_is_said() -> None:
     text = coverage_text(covered("kafka"))
     assert "ElectController: election_is_one_multi never refuses" in text
     assert "LateStopReplica:" not in text  # it never fires, so its guards are not listed above the counts
+
+
+@pytest.mark.parametrize("spec", [RAFT, element_toys.TALK, ALTERNATING_BIT, MODELS["quorum/fixed"]], ids=lambda spec: spec.name)
+def test_how_full_containers_become(spec: Spec) -> None:
+    """Of each sequence, set, bag and queue, also inside others, the most items are those of the states that plain Python finds."""
+    most = Counter[str]()
+
+    def measure(type_: Type, value: Any, path: str) -> None:
+        if isinstance(type_, Record):
+            for field, inner in type_.fields.items():
+                measure(inner, getattr(value, field), f"{path}.{field}".removeprefix("."))
+        elif not isinstance(type_, Scalar):
+            items = list(items_of(value))
+            most[path] = max(most[path], len(items))
+            for item in items:
+                measure(type_.item, item, f"{path}[]")
+
+    bounds = spec.bound_values(SMALLEST.get(spec.name, {}))
+    world = Interpreter(spec, bounds)
+    graph = graph_of(world, 10_000)
+    assert graph.complete
+    for state in graph.states:
+        measure(world.space.root, state, "")
+    containers = coverage_of(covering.covered(spec, bounds)).containers
+    found = {one.path: one.fullest for one in containers}
+    assert found and found == {path: most[path] for path in found}
+    assert all(one.fullest <= one.capacity for one in containers)
 
 
 def test_coverage_changes_no_result() -> None:

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from importlib.resources import files
 
 from kafka_spec.diagrams.chart import bounds_told
-from kafka_spec.model_check.coverage import Condition, Coverage, CoveredRow, CoveredRule, shown
+from kafka_spec.model_check.coverage import Condition, Coverage, CoveredRow, CoveredRule
+from kafka_spec.model_check.report.coverage import shown
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 STYLES = (("kafka_spec.diagrams.page", "page.css"), ("kafka_spec.diagrams.reference", "reference.css"), (__name__, "coverage.css"))
@@ -42,6 +43,11 @@ def coverage_html(found: Coverage) -> str:
             "<section><h2>Rules</h2>" + _table(("rule", "fired", "new states", "guards"), _rules(found)) + "</section>",
             "<section><h2>Rows</h2>" + _table(("row", "chosen", "conditions"), _rows(found)) + "</section>" if found.rows else "",
             "<section><h2>Properties</h2>" + _table(("property", "tested", "where"), _properties(found)) + "</section>",
+            "<section><h2>Containers</h2>"
+            + _table(("sequence, set, bag or queue", "fullest", "capacity", "bytes an item"), _containers(found))
+            + "</section>"
+            if found.containers
+            else "",
             f"<section><h2>Sources</h2><ul>{links}</ul></section>",
             *pages,
             "</body></html>",
@@ -74,6 +80,13 @@ def _properties(found: Coverage) -> Iterable[tuple[str, list[str]]]:
         often = "a goal" if claim.tested is None else f"{claim.tested:,}"
         name = f"{_text(claim.name)} <small>{_text(claim.kind)}, {_text(claim.verdict)}</small>"
         yield "never" if claim.tested == 0 else "ran", [name, often, _text(claim.antecedent or "everywhere")]
+
+
+def _containers(found: Coverage) -> Iterable[tuple[str, list[str]]]:
+    for one in found.containers:
+        capacity = f"{one.capacity:,}" + (f" <small>{_text(one.bound)}</small>" if one.bound else "")
+        style = "ran" if one.fullest == one.capacity else "partly" if one.fullest else "never"
+        yield style, [_text(one.path), f"{one.fullest:,}", capacity, f"{one.item_bytes}"]
 
 
 def _taken(part: CoveredRule | CoveredRow) -> str:

@@ -21,8 +21,9 @@ from kafka_spec.model_check.command.options import (
     positive,
     write,
 )
-from kafka_spec.model_check.coverage import Coverage, coverage_of, coverage_plain, coverage_text
+from kafka_spec.model_check.coverage import Coverage, coverage_of
 from kafka_spec.model_check.exploration import Budget
+from kafka_spec.model_check.report.coverage import coverage_plain, coverage_text
 from kafka_spec.model_check.report.escape import plain
 from kafka_spec.spec.optional_dependencies import needing
 from kafka_spec.spec.vocabulary.table import Spec
@@ -51,10 +52,10 @@ def run_coverage(options: argparse.Namespace, models: Models, pages: Mapping[str
     refuse_unlisted(spec)
     with needing("check"):
         from kafka_spec.model_check.progress import Display
-        from kafka_spec.model_check.search import embedded
+        from kafka_spec.model_check.search.covering import covered
     budget = Budget(options.seconds, None, options.max_states)
     with Display(enabled=not options.quiet) as display, interruptible(budget):
-        result = embedded.explore(spec, bounds, everything=True, budget=budget, progress=display.show, covering=True)
+        result = covered(spec, bounds, budget, display.show)
     found = coverage_of(result)
     for form, file in outputs(options):
         if form in pages:
