@@ -85,8 +85,7 @@ def _properties(found: Coverage) -> Iterable[tuple[str, list[str]]]:
 def _containers(found: Coverage) -> Iterable[tuple[str, list[str]]]:
     for one in found.containers:
         capacity = f"{one.capacity:,}" + (f" <small>{_text(one.bound)}</small>" if one.bound else "")
-        style = "ran" if one.fullest == one.capacity else "partly" if one.fullest else "never"
-        yield style, [_text(one.path), f"{one.fullest:,}", capacity, f"{one.item_bytes}"]
+        yield "ran" if one.fullest else "never", [_text(one.path), f"{one.fullest:,}", capacity, f"{one.item_bytes}"]
 
 
 def _taken(part: CoveredRule | CoveredRow) -> str:
