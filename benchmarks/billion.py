@@ -19,7 +19,8 @@ import threading
 import time
 from pathlib import Path
 
-from kafka_spec.model_check.exploration import Budget, Exploration
+from kafka_spec.model_check.budget import Budget
+from kafka_spec.model_check.exploration import Exploration
 from kafka_spec.model_check.search.embedded import explore
 from kafka_spec.spec.catalogue.models import MODELS
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from kafka_spec.model_check.exploration import peak_bytes
+from kafka_spec.model_check.budget import peak_bytes
 from kafka_spec.model_check.search.embedded import explore
 from kafka_spec.spec.catalogue.models import MODELS
 

@@ -8,7 +8,8 @@ import json
 import time
 from pathlib import Path
 
-from kafka_spec.model_check.exploration import Distribution, Exploration, peak_bytes
+from kafka_spec.model_check.budget import peak_bytes
+from kafka_spec.model_check.exploration import Distribution, Exploration
 from kafka_spec.model_check.spark.engine import explore
 from kafka_spec.spec.catalogue.models import MODELS
 

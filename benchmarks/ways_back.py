@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 
-from kafka_spec.model_check.exploration import peak_bytes, resident_bytes
+from kafka_spec.model_check.budget import peak_bytes, resident_bytes
 from kafka_spec.model_check.search.edge_log import RecordedSteps
 from kafka_spec.model_check.search.embedded import SLICE
 from kafka_spec.model_check.search.recovery import spread

@@ -92,7 +92,7 @@ def _wrong(world: Interpreter, state: Any) -> list[str]:
 def _refuse_too_many(world: Interpreter) -> None:
     """Refuse to draw a spec that has too many states."""
     with needing("check"):
-        from kafka_spec.model_check.exploration import Budget
+        from kafka_spec.model_check.budget import Budget
         from kafka_spec.model_check.search import embedded
     counted = embedded.explore(
         world.spec, world.bounds, properties=(), everything=True, traces=False, budget=Budget(max_states=STATES + 1)

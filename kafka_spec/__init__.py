@@ -20,8 +20,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from kafka_spec.model_check.budget import Budget as Budget
+    from kafka_spec.model_check.budget import interruptible as interruptible
     from kafka_spec.model_check.check import check as check
-    from kafka_spec.model_check.exploration import Budget as Budget
     from kafka_spec.model_check.exploration import Distribution as Distribution
     from kafka_spec.model_check.exploration import EngineError as EngineError
     from kafka_spec.model_check.exploration import Exploration as Exploration
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from kafka_spec.model_check.spark.states_table import states_of as states_of
     from kafka_spec.model_check.traces.counterexample import trace_of as trace_of
     from kafka_spec.model_check.traces.walk import Walk as Walk
+    from kafka_spec.notebook import load_ipython_extension as load_ipython_extension
     from kafka_spec.spec.brokers import Assignment as Assignment
     from kafka_spec.spec.brokers import Broker as Broker
     from kafka_spec.spec.brokers import BrokerOrNone as BrokerOrNone
@@ -131,7 +133,8 @@ _PLACES = {
     "model_check.check": "check",
     "model_check.traces.counterexample": "trace_of",
     "model_check.refinement": "RefinementResult judge_refinement",
-    "model_check.exploration": "Budget Distribution EngineError Exploration Finding",
+    "model_check.budget": "Budget interruptible",
+    "model_check.exploration": "Distribution EngineError Exploration Finding",
     "model_check.spark.states_table": "states_of",
     "model_check.traces.walk": "Walk",
     "spec.brokers": "Assignment Broker BrokerOrNone PerBroker",
@@ -150,6 +153,7 @@ _PLACES = {
     "Refinement Row Rule Spec Symmetric Untestable anywhere eventually eventually_always fire invariant leads_to lemma reachable "
     "recoverable step_invariant",
     "spec.vocabulary.trace": "Action FieldChange Step Trace",
+    "notebook": "load_ipython_extension",
 }
 """The public names by the module that defines them: the imports above, for use at run time."""
 

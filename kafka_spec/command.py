@@ -294,8 +294,9 @@ def _run_command(command: Command, options: argparse.Namespace) -> int:
 
 def _told(error: Exception) -> int:
     """Report an error, and return its exit code."""
+    from kafka_spec.model_check.budget import Stopped
     from kafka_spec.model_check.command.options import INCONCLUSIVE, INTERNAL, MISUSE, warn
-    from kafka_spec.model_check.exploration import EngineError, Stopped
+    from kafka_spec.model_check.exploration import EngineError
     from kafka_spec.spec.vocabulary.table import SpecError
 
     if isinstance(error, BrokenPipeError):

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.engines import Engine, SearchRequest, need, refuse_unfit
-from kafka_spec.model_check.exploration import Budget, Distribution, EngineError, Exploration, Progress, Verdict, agreed, quiet
+from kafka_spec.model_check.exploration import Distribution, EngineError, Exploration, Progress, Verdict, agreed, quiet
 from kafka_spec.model_check.record.fingerprint import VERIFY_SEED
 from kafka_spec.model_check.within import limited
 from kafka_spec.spec.optional_dependencies import needing

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from kafka_spec.model_check.exploration import Budget, Distribution, Exploration, Progress
+from kafka_spec.model_check.budget import Budget
+from kafka_spec.model_check.exploration import Distribution, Exploration, Progress
 from kafka_spec.spec.optional_dependencies import needing
 from kafka_spec.spec.vocabulary.table import Property, Spec, SpecError
 

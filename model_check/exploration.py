@@ -6,26 +6,18 @@ also counts, for each rule, the steps that a bound prevented.
 
 from __future__ import annotations
 
-import resource
-import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from kafka_spec.model_check.record.fingerprint import collision_probability
 from kafka_spec.spec.vocabulary.table import ABOUT_PATHS, DEADLOCK, TYPE_INVARIANT, Property, Spec
 
-INTERRUPTED = "interrupted"
-"""The reason of a search that Ctrl-C has stopped."""
 Verdict: TypeAlias = Literal["holds", "violated", "inconclusive"]
+SHOWN = 5
+"""The names that a line of a summary lists."""
 WORST_FIRST: tuple[Verdict, ...] = ("violated", "inconclusive", "holds")
-
-
-class Stopped(Exception):  # noqa: N818 - says what happened
-    """The budget was spent before some work was done; the text is the reason."""
 
 
 class EngineError(Exception):
@@ -65,32 +57,6 @@ class Finding:
     def searched(self) -> int:
         """How many of the actions form a shortest path: all, or those up to the state that meets the antecedent."""
         return self.met if self.met >= 0 else self.unreported + len(self.actions)
-
-
-@dataclass
-class Budget:
-    """The limits of a check; None: no limit. An engine that reaches one stops and keeps the finished levels."""
-
-    seconds: float | None = None
-    memory_bytes: int | None = None
-    max_states: int | None = None
-    interrupted: bool = False
-    """Set by a signal handler; the engine stops at its next check of the budget."""
-    interruptible: bool = False
-    """Whether a signal handler may set it."""
-    began: float = field(default_factory=time.perf_counter)
-
-    def exhausted(self, distinct: int = 0, planned_bytes: int = 0) -> str:
-        """Return the reason to stop, or "". `planned_bytes` is the memory that the engine is about to allocate."""
-        if self.interrupted:
-            return INTERRUPTED
-        if self.seconds is not None and time.perf_counter() - self.began > self.seconds:
-            return f"the time budget of {self.seconds:g} s is spent"
-        if self.max_states is not None and distinct >= self.max_states:
-            return f"the budget of {self.max_states:,} states is spent"
-        if self.memory_bytes is not None and resident_bytes() + planned_bytes > self.memory_bytes:
-            return f"the memory budget of {self.memory_bytes / 2**20:,.0f} MiB is spent"
-        return ""
 
 
 @dataclass
@@ -150,6 +116,26 @@ class Exploration:
     """The peak memory, in bytes, of the process that made the search, if that has ended."""
     exchanged_bytes: int = 0
     """The bytes that the tasks of a distributed search sent to each other."""
+
+    def __str__(self) -> str:
+        """Return a summary of some ten lines; `trace_of` returns the trace of what is violated."""
+        bounds = ", ".join(f"{name}={value}" for name, value in self.bounds.items() if value) or "no bounds"
+        zero = ", all others 0" if 0 in self.bounds.values() else ""
+        lines = [f"{self.spec.name} at {bounds}{zero}: {self.verdict}" + (f", stopped: {self.stopped}" if self.stopped else "")]
+        lines.append(f"  {self.distinct:,} states, {self.generated:,} steps, {self.depth} levels, {self.search_seconds:.2f} s")
+        found = [name for name in self.violated if name in self.findings]
+        lines += [f"  {name} is violated: the trace has {self.findings[name].states} states" for name in found[:SHOWN]]
+        for what, names in (
+            ("violated, too", found[SHOWN:]),
+            ("goals that are never reached", [name for name in self.violated if name not in self.findings]),
+            ("properties that were never tested", self.untested if self.complete else []),
+            ("rules that never fire", self.dead_rules if self.complete else []),
+            ("rules that a bound prevented", list(self.bounded)),
+        ):
+            if names:
+                more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+                lines.append(f"  {what}: {', '.join(names[:SHOWN])}{more}")
+        return "\n".join(lines)
 
     @property
     def distinct(self) -> int:
@@ -335,17 +321,3 @@ Progress: TypeAlias = Callable[[Exploration, float], None]
 
 def quiet(result: Exploration, seconds: float) -> None:
     """Show no progress."""
-
-
-def resident_bytes() -> int:
-    """Return the bytes of memory that this process holds (the peak, if the system does not report the current value)."""
-    try:
-        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize()
-    except OSError:
-        return peak_bytes()
-
-
-def peak_bytes() -> int:
-    """Return the peak memory of this process in bytes."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024

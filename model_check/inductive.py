@@ -14,7 +14,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from kafka_spec.model_check.exploration import Budget, EngineError, Stopped, Verdict
+from kafka_spec.model_check.budget import Budget, Stopped
+from kafka_spec.model_check.exploration import EngineError, Verdict
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.llvm.machine_code import Tier
 from kafka_spec.model_check.record.layout import Layout

@@ -13,9 +13,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.check import Expectation, check, judged_by_spec
 from kafka_spec.model_check.engines import ENGINES, Engine
-from kafka_spec.model_check.exploration import Budget, Distribution, Exploration, Progress, quiet
+from kafka_spec.model_check.exploration import Distribution, Exploration, Progress, quiet
 from kafka_spec.model_check.golden_counts import COUNTS, GoldenCounts, read_counts
 from kafka_spec.model_check.home import at_home, home_folder
 from kafka_spec.model_check.loading import load_object
@@ -416,7 +417,6 @@ def named_bounds(spec: Spec, bounds: str | Mapping[str, Any]) -> Mapping[str, in
         if wrong := [name for name, value in bounds.items() if not isinstance(value, int) or isinstance(value, bool)]:
             raise SpecError(f"bound {wrong[0]} is not an integer")
         return bounds
-    sets = {bound_set.name: bound_set.values for bound_set in spec.bound_sets}
-    if bounds not in sets:
+    if bounds not in (sets := {bound_set.name: bound_set.values for bound_set in spec.bound_sets}):
         raise SpecError(f"{spec.name} has no bound set {bounds!r}; it has {', '.join(sets) or 'none'}")
     return sets[bounds]

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.engines import need
-from kafka_spec.model_check.exploration import Budget, Finding, Progress, quiet
+from kafka_spec.model_check.exploration import Finding, Progress, quiet
 from kafka_spec.model_check.search import embedded
 from kafka_spec.model_check.search.frontier import path_to
 from kafka_spec.spec.vocabulary.table import Spec, SpecError

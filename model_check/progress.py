@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO
 
-from kafka_spec.model_check.exploration import Exploration, resident_bytes
+from kafka_spec.model_check.budget import resident_bytes
+from kafka_spec.model_check.exploration import Exploration
 
 if TYPE_CHECKING:
     from rich.live import Live

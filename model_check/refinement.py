@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from kafka_spec.model_check.abstract_states import AbstractStates, rules_on_path
-from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding, Stopped, Verdict
+from kafka_spec.model_check.budget import Budget, Stopped
+from kafka_spec.model_check.exploration import EngineError, Exploration, Finding, Verdict
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.search.edge_log import RecordedSteps
 from kafka_spec.model_check.search.embedded import Search, explore

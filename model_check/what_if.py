@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.check import check
-from kafka_spec.model_check.exploration import Budget, Exploration
+from kafka_spec.model_check.exploration import Exploration
 from kafka_spec.model_check.grow import Growth
 from kafka_spec.spec.vocabulary.table import Spec
 

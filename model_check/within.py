@@ -17,7 +17,8 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
-from kafka_spec.model_check.exploration import Budget, EngineError, Stopped
+from kafka_spec.model_check.budget import Budget, Stopped
+from kafka_spec.model_check.exploration import EngineError
 
 Result = TypeVar("Result")
 LOOK = 0.05

@@ -22,7 +22,8 @@ from kafka_spec.conformance.replay.projection import Projection
 from kafka_spec.conformance.replay.rules import STEPS
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.zookeeper.cluster import Cluster
-from kafka_spec.model_check.exploration import Budget, Exploration
+from kafka_spec.model_check.budget import Budget
+from kafka_spec.model_check.exploration import Exploration
 from kafka_spec.model_check.interpreter.interpreter import Interpreter as Model
 from kafka_spec.model_check.record.layout import Layout, Packed, get
 from kafka_spec.model_check.search import embedded

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from conftest import Command
 
+from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.check import Expectation, check, compare
 from kafka_spec.model_check.code import compiled
-from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding
+from kafka_spec.model_check.exploration import EngineError, Exploration, Finding
 from kafka_spec.model_check.llvm.machine_code import CodeText, Tier
 from kafka_spec.model_check.oracle import oracle
 from kafka_spec.model_check.record.fingerprint import DEFAULT_SEED

@@ -15,8 +15,8 @@ import yaml
 from conftest import ROOT, Command
 from lxml import etree
 
+from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.check import Expectation, Outcome, check
-from kafka_spec.model_check.exploration import Budget
 from kafka_spec.model_check.report.ci import github_text, junit_text, markdown_text
 from kafka_spec.model_check.report.junit import Problem, ReportedCase, junit_xml
 from kafka_spec.spec.catalogue.models import MODELS

@@ -16,7 +16,7 @@ from conftest import ROOT, Command
 
 from kafka_spec.__main__ import main
 from kafka_spec.command import run as run_command
-from kafka_spec.model_check.exploration import Budget
+from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.manifest import read_manifest
 from kafka_spec.spec.catalogue.models import MODELS
 from kafka_spec.spec.vocabulary.table import Spec

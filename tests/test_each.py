@@ -16,8 +16,9 @@ from test_tla import agree, by_tlc
 
 from kafka_spec import MODELS
 from kafka_spec.diagrams.tla.module import goal_name
+from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.check import Expectation, check
-from kafka_spec.model_check.exploration import Budget, Exploration
+from kafka_spec.model_check.exploration import Exploration
 from kafka_spec.model_check.oracle import oracle
 from kafka_spec.model_check.report.plain import result_plain
 from kafka_spec.model_check.report.text import properties_lines

@@ -21,7 +21,7 @@ from kafka_spec.command import run as kafka_spec
 from kafka_spec.diagrams.explore.server import LARGEST, Explorer
 from kafka_spec.diagrams.explore.session import ExploreSession
 from kafka_spec.diagrams.explore.terminal import Terminal
-from kafka_spec.model_check.exploration import Budget
+from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.oracle import oracle
 from kafka_spec.model_check.path_to_state import path_to_state
 from kafka_spec.spec.language.domain import SpecError

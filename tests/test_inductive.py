@@ -14,7 +14,7 @@ from examples.bounded_queue import QUEUE_PROVED
 from examples.tlaplus.ewd840 import EWD840
 from kafka_spec.__main__ import main
 from kafka_spec.model_check import inductive
-from kafka_spec.model_check.exploration import Budget
+from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.inductive import check_inductive
 from kafka_spec.model_check.record.layout import Layout
 from kafka_spec.model_check.search import every_state, induction

@@ -23,9 +23,10 @@ from kafka_spec.diagrams.mermaid import chart_mermaid
 from kafka_spec.diagrams.sequence import chart_svg
 from kafka_spec.diagrams.tla.fairness import FAIR_SPEC
 from kafka_spec.diagrams.tla.files import spec_files
+from kafka_spec.model_check.budget import Budget, resident_bytes
 from kafka_spec.model_check.check import Expectation, check
 from kafka_spec.model_check.code.graph_code import Components, Numbering
-from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding, resident_bytes
+from kafka_spec.model_check.exploration import EngineError, Exploration, Finding
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.oracle import oracle
 from kafka_spec.model_check.report.plain import model_plain, result_plain

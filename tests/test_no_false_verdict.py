@@ -26,9 +26,10 @@ from typing import Any
 import pytest
 from conftest import ROOT, Command
 
+from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.check import check
 from kafka_spec.model_check.code.program import Program
-from kafka_spec.model_check.exploration import Budget, EngineError, Exploration
+from kafka_spec.model_check.exploration import EngineError, Exploration
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.llvm.machine_code import Tier
 from kafka_spec.model_check.oracle import oracle

@@ -13,10 +13,11 @@ from conftest import ENGINES, Command, Explore, named_checks
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.check import check
 from kafka_spec.model_check.code.arrays import address
 from kafka_spec.model_check.code.program import Program
-from kafka_spec.model_check.exploration import Budget, EngineError
+from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.manifest import NamedCheck
 from kafka_spec.model_check.record.layout import Layout

@@ -14,8 +14,8 @@ from sample_specs import bounds_of
 from benchmarks.walks import bounds_for
 from kafka_spec import MODELS
 from kafka_spec.command import run as kafka_spec
+from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.check import simulate
-from kafka_spec.model_check.exploration import Budget
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.random_walks.batches import LENGTH, POLICIES, Met, Walks
 from kafka_spec.model_check.random_walks.shorten import Shortener

@@ -15,8 +15,9 @@ from conftest import Command, Explore
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kafka_spec.model_check.budget import Budget, resident_bytes
 from kafka_spec.model_check.check import Expectation, check, compare
-from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding, resident_bytes
+from kafka_spec.model_check.exploration import EngineError, Exploration, Finding
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.oracle import oracle
 from kafka_spec.model_check.report.plain import model_plain, result_plain

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from examples.two_phase_commit import HASTY, TRANSACTION_COMMIT, TWO_PHASE_COMMIT, Outcome, Transaction, Vote
 from kafka_spec.__main__ import main
-from kafka_spec.model_check.exploration import Budget, Verdict
+from kafka_spec.model_check.budget import Budget
+from kafka_spec.model_check.exploration import Verdict
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.refinement import RefinementResult, abstract_bounds, judge_refinement
 from kafka_spec.model_check.state_graph import graph_of

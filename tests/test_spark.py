@@ -32,7 +32,8 @@ from conftest import ROOT, Command
 from pyspark.sql import SparkSession
 from test_normal_form import LAMP
 
-from kafka_spec.model_check.exploration import Budget, Distribution, Exploration, agreed
+from kafka_spec.model_check.budget import Budget
+from kafka_spec.model_check.exploration import Distribution, Exploration, agreed
 from kafka_spec.model_check.llvm import machine_code
 from kafka_spec.model_check.report.text import verdict_text
 from kafka_spec.model_check.search import embedded

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kafka_spec.model_check.exploration import Budget
+from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.oracle import oracle
 from kafka_spec.model_check.report.plain import model_plain
 from kafka_spec.model_check.report.text import model_text, result_text

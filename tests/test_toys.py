@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from conftest import ENGINES, Explore
 
-from kafka_spec.model_check.exploration import Budget, Exploration
+from kafka_spec.model_check.budget import Budget
+from kafka_spec.model_check.exploration import Exploration
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.oracle import oracle
 from kafka_spec.model_check.search import embedded

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, Command
 
+from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.check import check
-from kafka_spec.model_check.exploration import Budget
 from kafka_spec.model_check.loading import module_of
 from kafka_spec.model_check.what_if import ChangeComparison, WhatIf
 from kafka_spec.spec.catalogue.models import MODELS

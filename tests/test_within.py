@@ -14,8 +14,9 @@ from threading import Timer
 import pytest
 from conftest import ROOT
 
+from kafka_spec.model_check.budget import Budget, Stopped
 from kafka_spec.model_check.check import check, simulate
-from kafka_spec.model_check.exploration import Budget, EngineError, Stopped
+from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.within import limited, within
 from kafka_spec.spec.catalogue.models import MODELS
 from kafka_spec.spec.vocabulary.table import SpecError

@@ -17,8 +17,9 @@ from typing import Literal, TypeAlias
 from kafka_spec.conformance.advise.plans import OperatorPlan
 from kafka_spec.conformance.advise.situations import Alike, Bounds, touched_by, waiting_for
 from kafka_spec.conformance.metadata.cluster import ClusterAtEnd
+from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.check import check
-from kafka_spec.model_check.exploration import Budget, Exploration
+from kafka_spec.model_check.exploration import Exploration
 from kafka_spec.spec.kraft.planned import WANTED, Wait, planned
 from kafka_spec.spec.vocabulary.table import TYPE_INVARIANT, Name, Spec
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kafka_spec.conformance.metadata.bootstrap import add_bootstrap, reachable_log
+from kafka_spec.model_check.budget import Budget, interruptible
 from kafka_spec.model_check.command.options import (
     AS_EXPECTED,
     INCONCLUSIVE,
@@ -15,12 +16,10 @@ from kafka_spec.model_check.command.options import (
     add_output_options,
     cores,
     duration,
-    interruptible,
     outputs,
     threads,
     write,
 )
-from kafka_spec.model_check.exploration import Budget
 from kafka_spec.model_check.report.escape import plain
 from kafka_spec.spec.optional_dependencies import needing
 from kafka_spec.spec.vocabulary.table import SpecError

@@ -26,8 +26,8 @@ from kafka_spec.conformance.metadata.timelines import Timelines
 from kafka_spec.conformance.metadata.validation import MetadataOutcome, Validation
 from kafka_spec.conformance.metadata.view import image_plain, image_text, why_text
 from kafka_spec.conformance.outcome.violations import Violation
-from kafka_spec.model_check.command.options import AS_EXPECTED, INCONCLUSIVE, VIOLATED, Output, interruptible, outputs, write
-from kafka_spec.model_check.exploration import Budget
+from kafka_spec.model_check.budget import Budget, interruptible
+from kafka_spec.model_check.command.options import AS_EXPECTED, INCONCLUSIVE, VIOLATED, Output, outputs, write
 from kafka_spec.model_check.report.escape import plain
 from kafka_spec.spec.optional_dependencies import needing
 from kafka_spec.spec.vocabulary.table import SpecError

@@ -13,6 +13,7 @@ from pathlib import Path
 from kafka_spec.diagrams.explore.server import Explorer
 from kafka_spec.diagrams.explore.session import ExploreSession
 from kafka_spec.diagrams.explore.terminal import Terminal
+from kafka_spec.model_check.budget import Budget, interruptible
 from kafka_spec.model_check.command.find import Models
 from kafka_spec.model_check.command.options import (
     AS_EXPECTED,
@@ -21,9 +22,7 @@ from kafka_spec.model_check.command.options import (
     chosen_model,
     cores,
     duration,
-    interruptible,
 )
-from kafka_spec.model_check.exploration import Budget
 from kafka_spec.model_check.traces.walk import Walk
 from kafka_spec.spec.optional_dependencies import needing
 from kafka_spec.spec.vocabulary.table import Spec, SpecError

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from kafka_spec.model_check.budget import Budget, interruptible
 from kafka_spec.model_check.check import Expectation, Outcome
 from kafka_spec.model_check.command.accept import accept, refuse_to_accept
 from kafka_spec.model_check.command.asked import Asked
@@ -28,7 +29,6 @@ from kafka_spec.model_check.command.options import (
     check_names,
     cores,
     duration,
-    interruptible,
     outputs,
     positive,
     threads,
@@ -38,7 +38,7 @@ from kafka_spec.model_check.command.options import (
 from kafka_spec.model_check.command.side_by_side import cheapest_first, outcomes
 from kafka_spec.model_check.command.simulate import add_simulate_options, refuse_without_simulate, run_simulate
 from kafka_spec.model_check.engines import ENGINES
-from kafka_spec.model_check.exploration import Budget, Distribution, Exploration, Progress
+from kafka_spec.model_check.exploration import Distribution, Exploration, Progress
 from kafka_spec.model_check.manifest import NamedCheck, judged_without, manifest_of
 from kafka_spec.model_check.report.ci import Draw, github_text, junit_text, markdown_text
 from kafka_spec.model_check.report.escape import plain

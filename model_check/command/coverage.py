@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from kafka_spec.model_check.budget import Budget, interruptible
 from kafka_spec.model_check.command.find import Models
 from kafka_spec.model_check.command.options import (
     AS_EXPECTED,
@@ -16,13 +17,11 @@ from kafka_spec.model_check.command.options import (
     add_output_options,
     chosen_model,
     duration,
-    interruptible,
     outputs,
     positive,
     write,
 )
 from kafka_spec.model_check.coverage import Coverage, coverage_of
-from kafka_spec.model_check.exploration import Budget
 from kafka_spec.model_check.report.coverage import coverage_plain, coverage_text
 from kafka_spec.model_check.report.escape import plain
 from kafka_spec.spec.optional_dependencies import needing

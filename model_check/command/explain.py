@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kafka_spec.model_check.budget import Budget, Stopped, interruptible
 from kafka_spec.model_check.command.find import Models
 from kafka_spec.model_check.command.options import (
     AS_EXPECTED,
@@ -18,12 +19,10 @@ from kafka_spec.model_check.command.options import (
     add_output_options,
     asked_bounds,
     duration,
-    interruptible,
     outputs,
     positive,
     write,
 )
-from kafka_spec.model_check.exploration import Budget, Stopped
 from kafka_spec.model_check.report.ci import Draw
 from kafka_spec.model_check.report.escape import plain
 from kafka_spec.model_check.within import limited, reading

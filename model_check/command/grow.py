@@ -6,10 +6,11 @@ import argparse
 import time
 from collections.abc import Callable, Iterator, Mapping
 
+from kafka_spec.model_check.budget import Budget, resident_bytes
 from kafka_spec.model_check.check import check
 from kafka_spec.model_check.command.find import Models
 from kafka_spec.model_check.command.options import AS_EXPECTED, INCONCLUSIVE, VIOLATED, asked_bounds, positive
-from kafka_spec.model_check.exploration import Budget, Exploration, resident_bytes
+from kafka_spec.model_check.exploration import Exploration
 from kafka_spec.model_check.grow import Grown, Growth, Search, least_bounds
 from kafka_spec.model_check.manifest import judged_without
 from kafka_spec.model_check.report.text import reservations

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
+from kafka_spec.model_check.budget import Budget, interruptible
 from kafka_spec.model_check.command.find import Models
-from kafka_spec.model_check.command.options import AS_EXPECTED, INCONCLUSIVE, VIOLATED, asked_bounds, interruptible, outputs, write
-from kafka_spec.model_check.exploration import Budget
+from kafka_spec.model_check.command.options import AS_EXPECTED, INCONCLUSIVE, VIOLATED, asked_bounds, outputs, write
 from kafka_spec.model_check.report.escape import plain
 from kafka_spec.model_check.within import reading
 from kafka_spec.spec.optional_dependencies import needing

@@ -5,16 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
-import signal
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TextIO
 
 from kafka_spec.model_check.command.find import Models
-from kafka_spec.model_check.exploration import Budget
 from kafka_spec.model_check.manifest import manifest_of, named_bounds, read_manifest
 from kafka_spec.model_check.report.escape import plain, visible
 from kafka_spec.model_check.report.fold import folded
@@ -177,20 +174,3 @@ def detach(stream: TextIO) -> None:
     """Let what is written to a stream go nowhere from now on, since nobody reads it: the exit code still reports the verdict."""
     with Path(os.devnull).open("wb") as nowhere:
         os.dup2(nowhere.fileno(), stream.fileno())
-
-
-@contextmanager
-def interruptible(budget: Budget) -> Iterator[None]:
-    """Let Ctrl-C stop the search, so that the result so far is reported. A second Ctrl-C ends the program."""
-
-    def interrupt(number: int, frame: object) -> None:
-        if budget.interrupted:
-            raise KeyboardInterrupt
-        budget.interrupted = True
-
-    before = signal.signal(signal.SIGINT, interrupt)
-    budget.interruptible = True
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from kafka_spec.model_check.budget import Budget, interruptible
 from kafka_spec.model_check.command.find import Models
 from kafka_spec.model_check.command.options import (
     AS_EXPECTED,
@@ -15,12 +16,10 @@ from kafka_spec.model_check.command.options import (
     add_output_options,
     asked_bounds,
     duration,
-    interruptible,
     outputs,
     positive,
     write,
 )
-from kafka_spec.model_check.exploration import Budget
 from kafka_spec.model_check.report.escape import plain
 from kafka_spec.model_check.within import limited, reading
 from kafka_spec.spec.language.domain import plain_value

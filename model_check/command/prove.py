@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kafka_spec.model_check.budget import Budget, interruptible
 from kafka_spec.model_check.check import check
 from kafka_spec.model_check.command.find import Models
 from kafka_spec.model_check.command.options import (
@@ -19,12 +20,11 @@ from kafka_spec.model_check.command.options import (
     asked_bounds,
     cores,
     duration,
-    interruptible,
     outputs,
     threads,
     write,
 )
-from kafka_spec.model_check.exploration import Budget, EngineError, Exploration
+from kafka_spec.model_check.exploration import EngineError, Exploration
 from kafka_spec.model_check.report.escape import plain
 from kafka_spec.model_check.within import reading
 from kafka_spec.spec.optional_dependencies import needing

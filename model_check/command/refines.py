@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 
+from kafka_spec.model_check.budget import Budget, interruptible
 from kafka_spec.model_check.command.find import Models
 from kafka_spec.model_check.command.options import (
     AS_EXPECTED,
@@ -15,13 +16,11 @@ from kafka_spec.model_check.command.options import (
     asked_bounds,
     cores,
     duration,
-    interruptible,
     outputs,
     positive,
     threads,
     write,
 )
-from kafka_spec.model_check.exploration import Budget
 from kafka_spec.model_check.report.escape import plain
 from kafka_spec.model_check.within import reading
 from kafka_spec.spec.optional_dependencies import needing

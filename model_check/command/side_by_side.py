@@ -17,9 +17,10 @@ from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from kafka_spec.model_check.budget import INTERRUPTED, peak_bytes
 from kafka_spec.model_check.check import Outcome
 from kafka_spec.model_check.command.asked import not_run
-from kafka_spec.model_check.exploration import INTERRUPTED, EngineError, Exploration, peak_bytes
+from kafka_spec.model_check.exploration import EngineError, Exploration
 from kafka_spec.model_check.manifest import NamedCheck
 from kafka_spec.model_check.within import end_with
 from kafka_spec.spec.language.domain import form

@@ -6,9 +6,9 @@ import argparse
 import json
 from collections.abc import Sequence
 
+from kafka_spec.model_check.budget import Budget, interruptible
 from kafka_spec.model_check.check import simulate
-from kafka_spec.model_check.command.options import INCONCLUSIVE, VIOLATED, interruptible, outputs, positive, write
-from kafka_spec.model_check.exploration import Budget
+from kafka_spec.model_check.command.options import INCONCLUSIVE, VIOLATED, outputs, positive, write
 from kafka_spec.model_check.manifest import NamedCheck
 from kafka_spec.model_check.report.escape import plain
 from kafka_spec.spec.optional_dependencies import needing

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kafka_spec.model_check.budget import Budget, interruptible
 from kafka_spec.model_check.command.find import Models
 from kafka_spec.model_check.command.options import (
     AS_EXPECTED,
@@ -20,14 +21,12 @@ from kafka_spec.model_check.command.options import (
     asked_bounds,
     cores,
     duration,
-    interruptible,
     outputs,
     positive,
     threads,
     warn,
     write,
 )
-from kafka_spec.model_check.exploration import Budget
 from kafka_spec.model_check.loading import module_of
 from kafka_spec.model_check.report.ci import Draw
 from kafka_spec.model_check.report.escape import plain

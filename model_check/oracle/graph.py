@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from kafka_spec.model_check.exploration import Budget
+from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.graph.lasso import Fair, Step, fair_parts, lasso
 from kafka_spec.model_check.record.actions import Actions
 from kafka_spec.spec.vocabulary.table import ABOUT_PATHS, Property

@@ -10,7 +10,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kafka_spec.model_check.exploration import Budget, Exploration, Finding, Progress, Stopped, check_sums, quiet
+from kafka_spec.model_check.budget import Budget, Stopped
+from kafka_spec.model_check.exploration import Exploration, Finding, Progress, check_sums, quiet
 from kafka_spec.model_check.interpreter.interpreter import Interpreter, Key
 from kafka_spec.model_check.interpreter.symmetry_check import compare_level, refuse_properties
 from kafka_spec.model_check.level_order import orders_by_fingerprint

@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.code.arrays import Words, address
-from kafka_spec.model_check.exploration import Budget
 from kafka_spec.model_check.random_walks.batches import WalkProperties
 from kafka_spec.model_check.random_walks.simulation import Simulation, Walked
 from kafka_spec.model_check.record import counted

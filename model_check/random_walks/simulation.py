@@ -19,8 +19,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.code.arrays import Words
-from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding
+from kafka_spec.model_check.exploration import EngineError, Exploration, Finding
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.random_walks.batches import Met, WalkBatch, Walker, WalkProperties, Walks
 from kafka_spec.model_check.random_walks.walk_code import WalkProgram, rows_of

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kafka_spec.model_check.budget import peak_bytes
 from kafka_spec.model_check.check import Expectation
-from kafka_spec.model_check.exploration import Exploration, peak_bytes
+from kafka_spec.model_check.exploration import Exploration
 from kafka_spec.model_check.report.files import of_user
 from kafka_spec.model_check.report.traces import trace_text
 from kafka_spec.spec.vocabulary.table import (

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kafka_spec.model_check.exploration import peak_bytes
+from kafka_spec.model_check.budget import peak_bytes
 from kafka_spec.model_check.random_walks.simulation import Walked
 from kafka_spec.model_check.report.plain import SCHEMA_VERSION
 from kafka_spec.model_check.report.traces import trace_text

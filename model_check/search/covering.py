@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kafka_spec.model_check.exploration import Budget, Exploration, Progress, quiet
+from kafka_spec.model_check.budget import Budget
+from kafka_spec.model_check.exploration import Exploration, Progress, quiet
 from kafka_spec.model_check.record.layout import Packed
 from kafka_spec.model_check.search import embedded
 from kafka_spec.model_check.search.level_judge import PIECE_BYTES

@@ -23,10 +23,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kafka_spec.model_check.budget import Budget, Stopped
 from kafka_spec.model_check.code.arrays import Bytes, Numbers, memory
 from kafka_spec.model_check.code.program import Program
 from kafka_spec.model_check.code.row_codec import Codec
-from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Finding, Progress, Stopped, check_sums, quiet
+from kafka_spec.model_check.exploration import EngineError, Exploration, Finding, Progress, check_sums, quiet
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.interpreter.symmetry_check import refuse_properties
 from kafka_spec.model_check.level_order import orders_by_fingerprint
@@ -207,9 +208,8 @@ class Search:
         """Load faster code if searches with the quick code have become large together; return the seconds that this took."""
         if not self.waits or self.searched_before + self.distinct < self.fast_from:
             return 0.0
-        began = time.perf_counter()
+        self.waits, began = False, time.perf_counter()
         self.program.load(self.fresh, Tier.FIXED)
-        self.waits = False
         self.result.compile_seconds += (spent := time.perf_counter() - began)
         return spent
 

@@ -23,9 +23,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.code.arrays import Words, address
 from kafka_spec.model_check.code.program import Program
-from kafka_spec.model_check.exploration import Budget, EngineError, Exploration, Progress, quiet
+from kafka_spec.model_check.exploration import EngineError, Exploration, Progress, quiet
 from kafka_spec.model_check.search.embedded import Search, explore
 from kafka_spec.model_check.search.slices import Slice
 from kafka_spec.spec.vocabulary.table import Property, Spec

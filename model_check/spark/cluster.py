@@ -29,7 +29,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.serializers import CPickleSerializer
 from pyspark.sql import SparkSession
 
-from kafka_spec.model_check.exploration import Stopped
+from kafka_spec.model_check.budget import Stopped
 from kafka_spec.model_check.spark.package import expected, guarded, send_package
 from kafka_spec.model_check.spark.task import SCRATCH, Task
 from kafka_spec.model_check.store.digest_json import Damaged

@@ -23,9 +23,10 @@ from typing import Any
 
 import numpy as np
 
+from kafka_spec.model_check.budget import Budget, Stopped
 from kafka_spec.model_check.code.columns import columns_of
 from kafka_spec.model_check.code.program import Program
-from kafka_spec.model_check.exploration import Budget, Distribution, Exploration, Finding, Progress, Stopped, check_sums, quiet
+from kafka_spec.model_check.exploration import Distribution, Exploration, Finding, Progress, check_sums, quiet
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.interpreter.symmetry_check import refuse_properties
 from kafka_spec.model_check.llvm.machine_code import Tier, digest_of
@@ -383,8 +384,7 @@ class Run:
         """Commit a level that the tasks have written, and record the findings that they report."""
         result = self.result
         files = [r["file"] for r in reports]
-        total = sum(reported["rows"] for reported in files)
-        if total:
+        if total := sum(reported["rows"] for reported in files):
             result.levels.append(total)
             counts = np.sum([r["actions"] for r in reports], axis=0)
             first = self.world.actions.first

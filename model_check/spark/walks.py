@@ -10,7 +10,7 @@ import dataclasses
 import itertools
 from typing import Any
 
-from kafka_spec.model_check.exploration import Budget, Stopped
+from kafka_spec.model_check.budget import Budget, Stopped
 from kafka_spec.model_check.random_walks.simulation import Progress, Simulation
 from kafka_spec.model_check.spark.cluster import JobFailed, SparkCluster
 from kafka_spec.model_check.spark.walk_task import of_plain

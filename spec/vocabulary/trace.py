@@ -110,6 +110,14 @@ class Trace:
     lasso: Lasso | None = None
     shortest: bool = True
 
+    def __str__(self) -> str:
+        """Return the behaviour as numbered steps, each with the fields that it changes."""
+        lines = [f"{self.shows} in {self.spec}: {self.states} states", f"  1. {self.start.summary}"]
+        for number, step in enumerate(self.steps, 2):
+            lines.append(f"{number:>3}. {step.summary}")
+            lines += [f"       {change.path}: {change.shown[0]} -> {change.shown[1]}" for change in step.changed]
+        return "\n".join(lines)
+
     @property
     def cycle(self) -> int:
         """The number of steps in the cycle, 0 where there is none."""

@@ -29,8 +29,9 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.code.program import Program
-from kafka_spec.model_check.exploration import Budget, EngineError, Exploration
+from kafka_spec.model_check.exploration import EngineError, Exploration
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.llvm.machine_code import KNOWN, Tier
 from kafka_spec.model_check.record.actions import Actions

@@ -209,7 +209,7 @@ VERDICTS = (
         BACK + "test_an_interrupt_while_ways_are_looked_for",
     ),
     mutant(
-        "budget-of-states", "the budget of states is not looked at", EXPLORATION,
+        "budget-of-states", "the budget of states is not looked at", "model_check/budget.py",
         "distinct >= self.max_states:", "distinct < 0:", COMPARED + "test_a_budget_of_states",
     ),
 )  # fmt: skip
