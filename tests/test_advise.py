@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -10,6 +11,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from benchmarks.metadata_log import Writer
+from kafka_spec.conformance.advise.advising import KEEPS, Adviser, judged
 from kafka_spec.conformance.advise.plans import stopping
 from kafka_spec.conformance.advise.situations import touched_by
 from kafka_spec.conformance.metadata import image as keys
@@ -17,6 +19,7 @@ from kafka_spec.conformance.metadata.batches import LogBatch, batches_of
 from kafka_spec.conformance.metadata.cluster import cluster_of
 from kafka_spec.conformance.metadata.settings import StaticSettings
 from kafka_spec.conformance.metadata.shapes import LOST_DIRECTORY
+from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.check import check
 from kafka_spec.spec.kraft.fixed import FIXED
 from kafka_spec.spec.kraft.planned import Wait, planned
@@ -276,6 +279,35 @@ def test_a_mistake_is_one_line(
     advised = inside("advise", folder, *arguments)
     assert advised.returncode == 2 and advised.stdout == ""
     assert cure in advised.stderr and advised.stderr.count("\n") == 1
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Several processes
+
+SEVERAL = ([0, 1, 2], [0, 1, 2]), ([0, 4, 3], [0, 4]), ([0], [0]), ([0, 1], [0, 1]), ([3, 0, 2], [0])
+
+
+def test_several_processes_give_the_same_advice(cluster: Cluster, inside: Command) -> None:
+    """Situations that are searched in several processes have the same advice, with the same counts, stories and cures."""
+    asked = ["advise", cluster(*SEVERAL), "--stop", "0", "--format", "json", "-q"]
+    alone, together = (inside(*asked, "--threads", threads) for threads in ("1", "3"))
+    assert (together.returncode, together.stdout) == (alone.returncode, alone.stdout)
+    assert len(json.loads(alone.stdout)["situations"]) == 5
+
+
+def test_an_interrupt_ends_all_processes(cluster: Cluster) -> None:
+    """After Ctrl-C no process searches on, and what was not searched is not decided."""
+    found = cluster_of([Path(cluster(*SEVERAL))], StaticSettings())
+    budget = Budget()
+    adviser = Adviser(found.model, 1, 0, list(KEEPS.values()), budget, 2)
+
+    def interrupt(done: int, of: int) -> None:
+        budget.interrupted = True
+
+    advised = judged(found, stopping(found.judge.image, [0], Wait.NOTHING), adviser, interrupt)
+    assert len(advised.advices) == 5 and advised.advices[0].undecided == ""
+    assert advised.advices[-1].undecided == "interrupted"
+    assert multiprocessing.active_children() == []
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -8,11 +8,12 @@ min.insync.replicas by itself. Where it does harm, the same is searched with som
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations_with_replacement
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from kafka_spec.conformance.advise.plans import OperatorPlan
 from kafka_spec.conformance.advise.situations import Alike, Bounds, touched_by, waiting_for
@@ -20,6 +21,8 @@ from kafka_spec.conformance.metadata.cluster import ClusterAtEnd
 from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.check import check
 from kafka_spec.model_check.exploration import Exploration
+from kafka_spec.model_check.in_processes import in_processes
+from kafka_spec.model_check.sent_results import received, sent
 from kafka_spec.spec.kraft.planned import WANTED, Wait, planned
 from kafka_spec.spec.vocabulary.table import TYPE_INVARIANT, Name, Spec
 
@@ -63,6 +66,11 @@ class Margin:
         """Whether it is known if a property is violated by some faults."""
         return (name, faults) in self.kept or self.falls(name, faults)
 
+    def with_results(self, change: Callable[[Any], Any]) -> Margin:
+        """Return the same with other results."""
+        changed = {name: {faults: change(result) for faults, result in found.items()} for name, found in self.violated.items()}
+        return dataclasses.replace(self, violated=changed)
+
     def least(self, name: Name) -> tuple[Faults, Exploration] | None:
         """Return the fewest faults that violate a property, and the search that shows it."""
         return next(iter(self.violated.get(name, {}).items()), None)
@@ -97,6 +105,28 @@ class Advice:
     def verdict(self) -> AdviceVerdict:
         """Whether the plan does harm here."""
         return "unsafe" if self.harm else "undecided" if self.undecided else "safe"
+
+
+@dataclass(frozen=True)
+class SentAdvice:
+    """An advice that another process sends, without what both have."""
+
+    wait: Wait
+    margins: tuple[Margin, Margin]
+    """Without the plan and with it; their results are sent ones."""
+    undecided: str
+    cure: SentAdvice | None
+
+    @staticmethod
+    def of(advice: Advice) -> SentAdvice:
+        """Return what is sent of an advice."""
+        margins = advice.before.with_results(sent), advice.planned.with_results(sent)
+        return SentAdvice(advice.wait, margins, advice.undecided, SentAdvice.of(advice.cure) if advice.cure else None)
+
+    def received(self, alike: Alike, spec: Spec) -> Advice:
+        """Return the advice."""
+        before, after = (margin.with_results(lambda result: received(result, spec)) for margin in self.margins)
+        return Advice(alike, self.wait, before, after, self.undecided, self.cure.received(alike, spec) if self.cure else None)
 
 
 def counts(name: Name, faults: Faults) -> bool:
@@ -215,13 +245,32 @@ def judged(
     )
     if plan.one_by_one:
         advised.order = waiting_for(plan, cluster.judge.image)
-    for place, alike in enumerate(touched.alike):
-        shown(place, len(touched.alike))
-        advice = adviser.advise(alike, plan.wait)
+    for advice in _advices(adviser, plan, touched.alike):
         advised.advices.append(advice)
+        shown(len(advised.advices), len(touched.alike))
+    return advised
+
+
+def _advices(adviser: Adviser, plan: OperatorPlan, alike: Sequence[Alike]) -> Iterator[Advice]:
+    """Yield the advice for each situation, in order: the first is judged here, and compiles; the others in several processes."""
+
+    def judge(number: int) -> Advice:
+        advice = adviser.advise(alike[number], plan.wait)
         if advice.harm:
             advice.cure = adviser.cure(advice, plan.waits)
-    return advised
+        return advice
+
+    def judge_there(number: int) -> SentAdvice:
+        adviser.threads = 1
+        return SentAdvice.of(judge(number))
+
+    processes = min(adviser.threads, len(alike) - 1)
+    if processes < 2:
+        yield from map(judge, range(len(alike)))
+        return
+    yield judge(0)
+    for place, found in enumerate(in_processes(judge_there, range(1, len(alike)), processes, adviser.budget), 1):
+        yield found.received(alike[place], adviser.spec)
 
 
 def left_open(result: Exploration) -> str:

@@ -17,11 +17,12 @@ from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from kafka_spec.model_check.budget import INTERRUPTED, peak_bytes
+from kafka_spec.model_check.budget import INTERRUPTED
 from kafka_spec.model_check.check import Outcome
 from kafka_spec.model_check.command.asked import not_run
 from kafka_spec.model_check.exploration import EngineError, Exploration
 from kafka_spec.model_check.manifest import NamedCheck
+from kafka_spec.model_check.sent_results import received, sent
 from kafka_spec.model_check.within import end_with
 from kafka_spec.spec.language.domain import form
 from kafka_spec.spec.optional_dependencies import needing
@@ -77,11 +78,9 @@ def _work(pipe: Connection, outer: Connection, parent: int, checks: Sequence[Nam
         except EOFError:
             return
         try:
-            result = run(checks[index])
-            reported = {**vars(result), "spec": None, "properties": None, "peak": peak_bytes()}
-            pipe.send((index, reported, (result.spec.reduced, [claim.name for claim in result.properties]), None))
+            pipe.send((index, sent(run(checks[index])), None))
         except Exception as error:
-            pipe.send((index, None, None, error))
+            pipe.send((index, None, error))
 
 
 class _Crew:
@@ -126,17 +125,13 @@ class _Crew:
     def receive(self, worker: _Worker) -> None:
         """Take the result of a process, and give it the next check."""
         try:
-            index, reported, which, error = worker.pipe.recv()
+            index, result, error = worker.pipe.recv()
         except (EOFError, ConnectionError):
             worker.process.join()
             raise EngineError(f"a process that ran checks ended by itself (exit code {worker.process.exitcode})") from None
         if error is not None:
             raise error
-        reduced, names = which
-        check = self.checks[index]
-        spec = check.spec.in_normal_form() if reduced else check.spec
-        properties = spec.claims_at(reported["bounds"], [spec.property(name) for name in names])
-        self.done[index] = Exploration(**{**reported, "spec": spec, "properties": properties})
+        self.done[index] = received(result, self.checks[index].spec)
         self.give(worker)
 
     def interrupt(self, number: int, frame: object) -> None:

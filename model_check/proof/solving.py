@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import multiprocessing
+import functools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,9 @@ from typing import Any, Literal, TypeAlias
 
 import z3
 
+from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.exploration import EngineError
+from kafka_spec.model_check.in_processes import in_processes
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.proof.obligations import EXECUTED, STATES, Induction, Obligation, shown_binding
 from kafka_spec.model_check.proof.states import fill, plain
@@ -153,22 +155,13 @@ class Work:
     smtlib: Path | None
 
 
-_work: list[Work] = []
-"""What forked processes work on."""
-
-
 def _decided(work: Work, threads: int) -> Iterator[list[Decided]]:
-    _work[:] = [work]
-    numbers = range(len(work.tasks))
-    if threads == 1:
-        yield from map(_decide, numbers)
-        return
-    with multiprocessing.get_context("fork").Pool(threads) as pool:  # formulas cannot be sent to a process; a fork has them
-        yield from pool.imap_unordered(_decide, numbers, chunksize=1)
+    """Yield what was found of each task; formulas cannot be sent to a process, but a fork has them."""
+    numbers, decide_one = range(len(work.tasks)), functools.partial(_decide, work)
+    yield from map(decide_one, numbers) if threads == 1 else in_processes(decide_one, numbers, threads, Budget())
 
 
-def _decide(number: int) -> list[Decided]:
-    (work,) = _work
+def _decide(work: Work, number: int) -> list[Decided]:
     found: list[Decided] = []
     for place, obligation in enumerate(work.tasks[number]()):
         began = time.perf_counter()
