@@ -14,11 +14,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from kafka_spec.model_check.budget import Budget, Stopped
-from kafka_spec.model_check.exploration import EngineError, Verdict
+from kafka_spec.model_check.budget import INTERRUPTED, Budget, Stopped
+from kafka_spec.model_check.exploration import EngineError, Exploration, Verdict
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.llvm.machine_code import Tier
 from kafka_spec.model_check.record.layout import Layout
+from kafka_spec.model_check.search.embedded import explore
 from kafka_spec.model_check.search.every_state import EveryState
 from kafka_spec.model_check.search.induction import BlockFindings, InductionWorker
 from kafka_spec.model_check.search.induction_code import InductionProgram
@@ -27,12 +28,13 @@ from kafka_spec.model_check.search.threads import Job, Threads
 from kafka_spec.model_check.traces.counterexample import Teller
 from kafka_spec.model_check.traces.faults import explain_state
 from kafka_spec.model_check.within import limited
-from kafka_spec.spec.language import source_of
-from kafka_spec.spec.language.domain import SPENT, OutOfDomain, SpecError, show_path, show_value
-from kafka_spec.spec.vocabulary.change import functions_of
+from kafka_spec.spec.language.domain import OutOfDomain, SpecError, show_path, show_value
 from kafka_spec.spec.vocabulary.table import TYPE_INVARIANT, Property, Rule, Spec
 from kafka_spec.spec.vocabulary.trace import Trace
+from kafka_spec.spec.vocabulary.unlimited import unlimited
 
+SEARCH_SECONDS = 20.0
+"""The time of the search for reachable states that violate an invariant, unless the check has a limit of its own."""
 BLOCK, BLOCK_BYTES = 1 << 16, 64 << 20
 """The states that are tried at a time by a thread, and the most bytes of their records."""
 
@@ -65,6 +67,8 @@ class InductiveResult:
     """How often each property was violated, by rule and property; of step invariants and domains only the first counts."""
     traces: dict[tuple[str, str], Trace] = field(default_factory=dict)
     """The first step by which a rule violates a property, from a state that meets the invariants; without a step: such a state."""
+    searched: Exploration | None = None
+    """If something is violated: a search of the spec for the same, to say whether such a state is reachable."""
     stopped: str = ""
     seconds: float = 0.0
 
@@ -73,6 +77,17 @@ class InductiveResult:
         """Every field of a state with its initial value, as a person reads it."""
         space = self.spec.space(self.bounds)
         return [(show_path(one.path), show_value(one.type, one.after)) for one in space.fields(space.fresh())]
+
+    @property
+    def searched_less(self) -> str:
+        """Why states may be reachable though the search, which has ended, violates nothing; "" if they are not."""
+        assert self.searched is not None
+        spec = self.searched.spec
+        if free := [bound.name for bound in spec.counted if bound not in self.spec.counted]:
+            return "the search bounds how often rules fire: " + ", ".join(f"{name}={self.bounds[name]}" for name in free)
+        if self.searched.left_constraint:
+            return "the search does not follow steps that leave the constraint"
+        return "the search takes states with the same view for one" if spec.view else ""
 
     @property
     def is_inductive(self) -> bool:
@@ -98,7 +113,7 @@ def check_inductive(
 ) -> InductiveResult:
     """Check whether invariants are inductive at bounds.
 
-    How often rules fire is not bounded (see `unbounded`). Constraint, view and normal form are left out as well.
+    How often rules fire is not bounded (see `unlimited`). Constraint, view and normal form are left out as well.
 
     Args:
         spec: the spec.
@@ -122,14 +137,24 @@ def check_inductive(
     except Stopped as stop:
         result.stopped = str(stop)
     result.seconds = time.perf_counter() - began
+    if result.broken and result.stopped != INTERRUPTED:
+        result.searched = _searched(spec, result, threads, Budget(SEARCH_SECONDS) if budget.seconds is None else budget)
     return result
+
+
+def _searched(spec: Spec, result: InductiveResult, threads: int, budget: Budget) -> Exploration:
+    """Search for a reachable state, or a step out of one, that violates one of the properties."""
+    names = {claim.stated for claim in (*result.invariants, *result.implied)}
+    stated = tuple(one for one in (*spec.properties, *spec.lemmas) if one.name in names)
+    judged = dataclasses.replace(spec, properties=stated, lemmas=())
+    return explore(judged, result.bounds, threads=threads, budget=budget)
 
 
 def _asked(spec: Spec, names: Sequence[str], bounds: Mapping[str, int], implied: Sequence[str]) -> InductiveResult:
     """Return the empty result of a check."""
     chosen = _named(spec, names, ("invariant",))
     further = [one for one in _named(spec, implied, ("invariant", "step invariant")) if one not in chosen]
-    free = unbounded(spec, bounds, (*chosen, *further))
+    free = unlimited(spec, bounds, (*chosen, *further))
     return InductiveResult(free, bounds, free.claims_at(bounds, chosen), free.claims_at(bounds, further))
 
 
@@ -147,38 +172,6 @@ def _named(spec: Spec, names: Sequence[str], kinds: Sequence[str]) -> list[Prope
             raise SpecError(f"{name} is of kind {wrong[0].kind}; an inductive check is of an {' or '.join(kinds)}")
         found |= dict.fromkeys(stated[name])
     return list(found)
-
-
-def unbounded(spec: Spec, bounds: Mapping[str, int], claims: Sequence[Property]) -> Spec:
-    """Return a spec with these properties alone, whose rules fire any number of times, or never if a bound of `at_most` is 0.
-
-    Where a function reads how often rules have fired, that is a part of the state, and stays bounded.
-    """
-    asked = [one for claim in claims for one in (claim.predicate, claim.when) if one is not None]
-    read = any(SPENT in source_of(function).text for function in functions_of(spec, asked))
-    rules = [
-        rule if read or any(bounds[limit.name] == 0 for limit in rule.limits) else _without_limits(rule) for rule in spec.rules
-    ]
-    found = dataclasses.replace(
-        spec,
-        rules=tuple(rules),
-        properties=tuple(claims),
-        lemmas=(),
-        refines=(),
-        normal_form=(),
-        view=(),
-        constraint=None,
-        unreachable_rules=(),
-        more_bounds=tuple(spec.bounds.values()),
-    )
-    object.__setattr__(found, "declared_in", spec.declared_in)
-    return found
-
-
-def _without_limits(rule: Rule) -> Rule:
-    found = dataclasses.replace(rule, at_most=())
-    object.__setattr__(found, "declared_in", rule.declared_in)
-    return found
 
 
 def _anything(s: Any) -> None:

@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
-from examples.bounded_queue import QUEUE_PROVED
+from examples.bounded_queue import QUEUE, QUEUE_PROVED
 from examples.tlaplus.ewd840 import EWD840
 from kafka_spec.__main__ import main
 from kafka_spec.model_check import inductive
 from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.inductive import check_inductive
 from kafka_spec.model_check.record.layout import Layout
+from kafka_spec.model_check.report.inductive import inductive_text
 from kafka_spec.model_check.search import every_state, induction
 from kafka_spec.model_check.search.every_state import EveryState, values_in
 from kafka_spec.model_check.search.induction import STATES
@@ -310,6 +311,55 @@ def test_random_specs(seed: int, tmp_path: Path) -> None:
     """Of a random spec, with machines and fields of all kinds, the check is as defined, or both say that it cannot be executed."""
     spec: Spec = load(text_of(seed), tmp_path, f"inductive_{seed}").SPEC
     assert differs(spec, spec.bound_values(spec.bound_sets[0].values))[1] == ""
+
+
+def test_whether_states_are_reachable_is_searched() -> None:
+    """A search says that no state is reachable, or shows a trace; where it covers less, it is open."""
+    text = inductive_text(check_inductive(EWD840, ["DetectionIsRight"]))
+    assert text.endswith(
+        "not inductive\n"
+        "None of the states above is reachable at these bounds, says a search of all 302 states that are.\n"
+        "An invariant that excludes them is missing."
+    )
+    text = inductive_text(check_inductive(QUEUE, ["SomebodyRuns"]))
+    assert "A search from the initial states violates it, too:\n\nSomebodyRuns in bounded_queue: 8 states" in text
+    text = inductive_text(check_inductive(QUEUE, ["NeverTooFull"], implied=["SomebodyRuns"]))
+    assert "too weak for what is to follow" in text and "SomebodyRuns in bounded_queue: 8 states" in text
+
+
+@dataclass
+class Down:
+    """How many are down."""
+
+    count: int = field(Range(0, 3))
+
+
+CRASHES = Bound("crashes", 0, 3, "crashes")
+
+
+def is_any_up(s: Down) -> bool:
+    """One is up."""
+    return s.count < 3
+
+
+def crash(s: Down) -> None:
+    """Another is down."""
+    s.count += 1
+
+
+def at_most_one_is_down(s: Down) -> bool:
+    """At most one is down."""
+    return s.count <= 1
+
+
+def test_a_search_with_limits_leaves_it_open() -> None:
+    """A state from which a second crash does harm is reachable though a search with one crash violates nothing."""
+    fall = Rule("Crash", "world", "crash", effects=(crash,), guards=(is_any_up,), kind="fault", at_most=CRASHES)
+    spec = Spec("down", "nodes that crash", Down, (fall,), (invariant("One", at_most_one_is_down, "at most one"),), final=anywhere)
+    result = check_inductive(spec, ["One"], {"crashes": 1})
+    assert result.broken == {("Crash", "One"): 1} and result.searched is not None and result.searched.verdict == "holds"
+    text = inductive_text(result)
+    assert text.endswith("Whether the states above are reachable is open: the search bounds how often rules fire: crashes=1.")
 
 
 def test_the_states_of_machines_are_tried() -> None:

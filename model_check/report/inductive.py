@@ -10,6 +10,7 @@ from typing import Any
 from kafka_spec.model_check.inductive import InductiveResult
 from kafka_spec.model_check.report.traces import step_lines
 from kafka_spec.model_check.search.induction import STATES
+from kafka_spec.model_check.traces.counterexample import trace_of
 from kafka_spec.spec.vocabulary.trace import Trace
 
 FORMAT, VERSION = "kafka-spec-inductive", 1
@@ -72,13 +73,26 @@ def _verdict(result: InductiveResult) -> str:
     if result.verdict == "inconclusive":
         return f"not decided: {result.stopped}"
     if result.verdict == "violated":
-        reachable = "Whether the states above are reachable an inductive check does not say; a check of the model does."
-        if result.is_inductive:
-            return f"{_named(result)}: inductive, and too weak for what is to follow.\n{reachable}"
-        return f"not inductive. {reachable}\nIf they are not, an invariant that excludes them is missing."
+        weak = f"{_named(result)}: inductive, and too weak for what is to follow"
+        return "\n".join([weak if result.is_inductive else "not inductive", *_reachable_lines(result)])
     follow = f"; {', '.join(claim.name for claim in result.implied)} follow" + ("s" * (len(result.implied) == 1))
     within = " within these bounds" if result.cut_by else ""
     return f"inductive{within}: {_named(result)}{follow if result.implied else ''}"
+
+
+def _reachable_lines(result: InductiveResult) -> Iterator[str]:
+    """Say whether the states are reachable in which counterexamples begin."""
+    searched = result.searched
+    if searched is not None and (violated := searched.violated):
+        yield "A search from the initial states violates it, too:"
+        yield ""
+        yield str(trace_of(searched, violated[0]))
+    elif searched is not None and searched.complete and not result.searched_less:
+        yield f"None of the states above is reachable at these bounds, says a search of all {searched.distinct:,} states that are."
+        yield "An invariant that excludes them is missing."
+    else:
+        why = "" if searched is None else f": {searched.stopped or result.searched_less}"
+        yield f"Whether the states above are reachable is open{why}."
 
 
 def json_text(result: InductiveResult) -> str:
@@ -102,6 +116,9 @@ def json_text(result: InductiveResult) -> str:
             for (rule, claim), count in result.broken.items()
         ],
     }
+    if result.searched is not None:
+        searched = result.searched
+        found["search"] = {"states": searched.distinct, "complete": searched.complete, "violated": searched.violated}
     if result.stopped:
         found["stopped"] = result.stopped
     return json.dumps(found, indent=2) + "\n"

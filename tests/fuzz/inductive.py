@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kafka_spec.model_check.inductive import check_inductive, unbounded
+from kafka_spec.model_check.inductive import check_inductive
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.search.every_state import values_in
 from kafka_spec.model_check.search.induction import STATES
@@ -15,6 +15,7 @@ from kafka_spec.spec.language.domain import Array, Collection, OutOfBound, OutOf
 from kafka_spec.spec.language.domain import Sequence as SequenceType
 from kafka_spec.spec.language.domain.types import order
 from kafka_spec.spec.vocabulary.table import Spec, SpecError
+from kafka_spec.spec.vocabulary.unlimited import unlimited
 
 MOST = 2000
 """The most states of a space of which plain Python takes every step."""
@@ -58,7 +59,7 @@ def by_definition(
 ) -> tuple[int, Counter[str], set[Any]]:
     """Return how many states are admitted, the steps of each rule, and what breaks what: in plain Python, from the words alone."""
     stated = {one.name: one for one in (*spec.properties, *spec.lemmas)}
-    free = unbounded(spec, spec.bound_values(bounds), [stated[name] for name in (*names, *implied)])
+    free = unlimited(spec, spec.bound_values(bounds), [stated[name] for name in (*names, *implied)])
     world = Interpreter(free, spec.bound_values(bounds))
     of = {name: free.claims_at(world.bounds, [stated[name]]) for name in (*names, *implied)}
 
@@ -100,7 +101,7 @@ def known_once(spec: Spec, found: tuple[int, Counter[str], set[tuple[str, str]]]
 
 def differs(spec: Spec, bounds: Mapping[str, int]) -> tuple[bool, str]:
     """Return whether the space of a spec is small enough, and in what an inductive check differs from its definition."""
-    space = unbounded(spec, bounds, ()).space(bounds)
+    space = unlimited(spec, bounds, ()).space(bounds)
     claims = [claim for claim in spec.properties if claim.kind in ("invariant", "step invariant")]
     names = [claim.name for claim in claims if claim.kind == "invariant"][:2]
     if not names or values_in(space.root) > MOST:
