@@ -164,10 +164,11 @@ def _named(spec: Spec, names: Sequence[str], kinds: Sequence[str]) -> list[Prope
     stated |= {"lemmas": [*spec.lemmas], "invariants": [one for one in spec.properties if one.kind == "invariant"]}
     found: dict[Property, None] = {}
     for name in names:
-        if not stated.get(name):
-            raise SpecError(
-                f"{spec.name}: invariant {name!r} is unknown; there is {', '.join(one for one in stated if stated[one])}"
-            )
+        if name in stated and not stated[name]:
+            raise SpecError(f"{spec.name}: it states no {name}; declare one with {name[:-1]}(...)")
+        if name not in stated:
+            known = [one for one, those in stated.items() if those and those[0].kind in kinds]
+            raise SpecError(f"{spec.name}: {kinds[0]} {name!r} is unknown; there is {', '.join(known) or 'none'}")
         if wrong := [one for one in stated[name] if one.kind not in kinds]:
             raise SpecError(f"{name} is of kind {wrong[0].kind}; an inductive check is of an {' or '.join(kinds)}")
         found |= dict.fromkeys(stated[name])

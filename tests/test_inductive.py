@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from dataclasses import dataclass
 from enum import IntEnum
@@ -384,6 +385,7 @@ def test_an_invariant_that_relies_on_none_before_it_is_refused() -> None:
     ("names", "implied", "message"),
     [
         (["Nothing"], [], r"invariant 'Nothing' is unknown; there is Ordered, BelowThree"),
+        (["Ordered"], ["Nothing"], r"invariant 'Nothing' is unknown; there is .*NotDown"),
         (["NotDown"], [], r"NotDown is of kind step invariant; an inductive check is of an invariant"),
     ],
 )
@@ -401,6 +403,14 @@ def test_all_lemmas_by_one_word() -> None:
     ]
     found = check_inductive(QUEUE_PROVED, ["lemmas"], implied=["invariants"])
     assert [claim.name for claim in found.implied] == ["SomebodyRuns", "NeverTooFull"]
+
+
+def test_a_spec_without_invariants() -> None:
+    """Where there is nothing that could be inductive, the message says how to declare it."""
+    bare = dataclasses.replace(PAIR, properties=PAIR.properties[-1:], lemmas=())
+    for word, cure in (("invariants", r"invariant\(...\)"), ("lemmas", r"lemma\(...\)")):
+        with pytest.raises(SpecError, match=f"pair: it states no {word}; declare one with {cure}"):
+            check_inductive(bare, [word], {"limit": 1, "resets": 0})
 
 
 def test_a_budget_ends_it() -> None:
