@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from kafka_spec.model_check.exploration import EngineError as EngineError
     from kafka_spec.model_check.exploration import Exploration as Exploration
     from kafka_spec.model_check.exploration import Finding as Finding
+    from kafka_spec.model_check.inductive import InductiveResult as InductiveResult
+    from kafka_spec.model_check.inductive import check_inductive as check_inductive
     from kafka_spec.model_check.refinement import RefinementResult as RefinementResult
     from kafka_spec.model_check.refinement import judge_refinement as judge_refinement
     from kafka_spec.model_check.spark.states_table import states_of as states_of
@@ -134,6 +136,7 @@ _PLACES = {
     "model_check.traces.counterexample": "trace_of",
     "model_check.refinement": "RefinementResult judge_refinement",
     "model_check.budget": "Budget interruptible",
+    "model_check.inductive": "InductiveResult check_inductive",
     "model_check.exploration": "Distribution EngineError Exploration Finding",
     "model_check.spark.states_table": "states_of",
     "model_check.traces.walk": "Walk",

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 from kafka_spec.diagrams.chart import chart_of, claim_of
 from kafka_spec.diagrams.sequence import chart_svg
 from kafka_spec.model_check.exploration import Exploration
+from kafka_spec.model_check.inductive import InductiveResult
 from kafka_spec.model_check.report.escape import plain
+from kafka_spec.model_check.report.inductive import inductive_text
 from kafka_spec.model_check.report.text import result_text
 from kafka_spec.model_check.report.traces import trace_text
 from kafka_spec.model_check.traces.counterexample import trace_of
@@ -28,6 +30,7 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     formatters: Any = getattr(shell.display_formatter, "formatters", {})
     formatters["text/html"].for_type(Exploration, exploration_html)
     formatters["text/html"].for_type(Trace, trace_html)
+    formatters["text/html"].for_type(InductiveResult, lambda result: _text(inductive_text(result)))
     for kind in (Exploration, Trace):
         formatters["text/plain"].for_type(kind, lambda value, printer, _: printer.text(plain(str(value))))
 

@@ -76,6 +76,14 @@ def test_a_notebook_shows_a_trace(shell: InteractiveShell) -> None:
     assert bundle["text/html"].count("<img") == 1 and bundle["text/plain"].startswith("SomebodyRuns in")
 
 
+def test_a_notebook_shows_an_inductive_check(shell: InteractiveShell) -> None:
+    """An inductive check is shown as the command prints it."""
+    cell = (
+        "from kafka_spec import check_inductive\nfrom examples.bounded_queue import QUEUE\ncheck_inductive(QUEUE, ['NeverTooFull'])"
+    )
+    assert "inductive: NeverTooFull" in shown(shell, cell)["text/html"]
+
+
 def test_an_interrupt_leaves_the_result() -> None:
     """The first Ctrl-C stops a search, and the result so far is returned; then Ctrl-C is handled as before."""
     before = signal.getsignal(signal.SIGINT)
