@@ -269,9 +269,8 @@ class _Check:
         except SpecError as error:
             named = ", ".join(claim.name for claim in self.result.invariants)
             where = "; ".join(f"{path} = {value}" for path, value in self.differing(state)) or "every field has its initial value"
-            raise SpecError(
-                f"{error}; the state: {where}. If it is not reachable, name an invariant that excludes it before {named}"
-            ) from None
+            cure = f"If it is not reachable, name an invariant that excludes it before {named}"
+            raise SpecError(f"{error.__cause__ or error}; the state: {where}. {cure}") from None
 
     def differing(self, state: Any) -> list[tuple[str, str]]:
         """Return the fields of a state that do not have their initial value, with what they hold, as a person reads it."""
