@@ -72,7 +72,7 @@ class Inputs:
 
 def at_run_time(spec: SeenSpec, constants: Iterable[str]) -> frozenset[str]:
     """Return the bounds that code reads when it runs. The number of members that a search renames is compiled in."""
-    return frozenset(constants) - {part.of.name for part in (*spec.forms, *spec.view) if isinstance(part, Symmetric)}
+    return frozenset(constants) - {name for part in (*spec.forms, *spec.view) if isinstance(part, Symmetric) for name in part.names}
 
 
 def seen(place: Packed, constants: frozenset[str]) -> Packed:

@@ -23,8 +23,8 @@ from kafka_spec.model_check.lowering.exports import Export, Tallied
 from kafka_spec.model_check.lowering.judges import Forms, JudgeOfMany, StateJudge, StepJudge
 from kafka_spec.model_check.lowering.light_rows import Lighten, LightRows, Restore
 from kafka_spec.model_check.lowering.normal_form import Former
+from kafka_spec.model_check.lowering.renaming import Renamer
 from kafka_spec.model_check.lowering.successors import Successors, name_bounds
-from kafka_spec.model_check.lowering.symmetry import Renamer
 from kafka_spec.model_check.lowering.unit import Tally
 from kafka_spec.model_check.lowering.values import I64, Fault
 from kafka_spec.model_check.record.actions import ActionNumbers, Actions
@@ -85,8 +85,8 @@ class Program(Code):
         """Load the machine code, and use it from now on; the arguments are those of `machine_code.load`."""
         super().load(fresh, tier)
         integer, pointer = ctypes.c_int64, ctypes.c_void_p
-        renames = self.plan.spec.symmetry is not None
-        self.rename = self._entry("rename_members", None, [pointer, integer, integer, pointer]) if renames else None
+        named = self.plan.spec.symmetry.names if self.plan.spec.symmetry is not None else ()
+        self.renames = {members: self._entry(f"rename {members}", None, [pointer, integer, integer, pointer]) for members in named}
 
     def _compile(
         self,
@@ -134,7 +134,8 @@ class Program(Code):
             Lighten(compiler, layout, light)
             Restore(compiler, layout, light)
         if spec.symmetry is not None:
-            Renamer(compiler, layout.root, spec.symmetry)
+            for members in spec.symmetry.names:
+                Renamer(compiler, layout.root, members)
         cls.emit_more(plan, compiler, layout, actions)
         name_bounds(plan, compiler)
         for function, shapes in cls.functions(options.action_bits, options.light).items():

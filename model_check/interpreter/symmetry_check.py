@@ -13,9 +13,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
-from kafka_spec.spec.language.domain import OutOfBound, OutOfDomain, show_value
-from kafka_spec.spec.vocabulary.table import EVENTUAL, Property, Rule, Spec, SpecError
-from kafka_spec.spec.vocabulary.table.symmetry import Renaming, number_of_members, renamed
+from kafka_spec.spec.language.domain import OutOfBound, OutOfDomain, Record, show_value
+from kafka_spec.spec.vocabulary.table import EVENTUAL, Property, Rule, Spec, SpecError, Symmetric
+from kafka_spec.spec.vocabulary.table.symmetry import Renaming, check_orders, number_of_members, renamed
 
 MOST_RENAMINGS = 24
 """Of more renamings some are compared: exchanges of two members, of which all others are made, and so many at random."""
@@ -23,8 +23,14 @@ NARROW = 64
 """The most states of a level that the oracle compares with all of these, not with one each."""
 
 
+def all_renamings(root: Record, part: Symmetric, level: int) -> list[tuple[str, Renaming]]:
+    """Return the renamings to compare the states of a level with, each of one set: where they are many, others on each level."""
+    check_orders(root, part.names)
+    return [(members, to) for members in part.names for to in renamings(number_of_members(root, members), level)]
+
+
 def renamings(count: int, level: int) -> list[Renaming]:
-    """Return the renamings of so many members to compare the states of a level with: where they are many, others on each level."""
+    """Return the renamings of so many members with which the states of a level are compared."""
     if math.factorial(count) <= MOST_RENAMINGS:
         return list(itertools.permutations(range(count)))[1:]
     found: list[Renaming] = []
@@ -44,16 +50,16 @@ def refuse_properties(spec: Spec, claims: Iterable[Property]) -> None:
     """
     if spec.symmetry is None:
         return
+    alike = f"each of the {' and '.join(spec.symmetry.names)}, and a search that takes them as interchangeable cannot tell"
     for claim in claims:
         if claim.kind in EVENTUAL:
             raise SpecError(
-                f"{spec.name}: {claim.name} asks what is fair to each of the {spec.symmetry.of.name}, and a search that takes them "
-                "as interchangeable cannot tell them apart; leave the property out, or search all states"
+                f"{spec.name}: {claim.name} asks what is fair to {alike} them apart; leave the property out, or search all states"
             )
         if claim.kind == "recoverable" and len(claim.bindings) > 1:
             raise SpecError(
-                f"{spec.name}: {claim.name} asks for a path of each of the {spec.symmetry.of.name}, and a search that takes them "
-                "as interchangeable cannot tell which of them is at its end; leave the property out, or search all states"
+                f"{spec.name}: {claim.name} asks for a path of {alike} which of them is at its end; leave the property out, or "
+                "search all states"
             )
 
 
@@ -62,21 +68,20 @@ def compare_level(world: Interpreter, claims: Sequence[Property], level: int, st
     part = world.spec.symmetry
     if part is None:
         return
-    several = renamings(number_of_members(world.space.root, part.of.name), level)
+    several = all_renamings(world.space.root, part, level)
     pairs = itertools.product(states, several) if len(states) <= NARROW else zip(states, itertools.cycle(several), strict=False)
-    for state, to in pairs:
-        refuse_difference(world, claims, state, to)
+    for state, (members, to) in pairs:
+        refuse_difference(world, claims, state, members, to)
 
 
-def refuse_difference(world: Interpreter, claims: Sequence[Property], state: Any, to: Renaming) -> None:
-    """Raise SpecError if a state can do something else under other names of its members, or if a property says otherwise of it."""
-    part, root = world.spec.symmetry, world.space.root
-    assert part is not None
-    other = renamed(root, state, part.of.name, to)
+def refuse_difference(world: Interpreter, claims: Sequence[Property], state: Any, members: str, to: Renaming) -> None:
+    """Raise SpecError if a state can do something else under other names of some members, or if a property says otherwise of it."""
+    root = world.space.root
+    other = renamed(root, state, members, to)
     if what := _difference(world, claims, state, other):
         names = ", ".join(f"{old} is called {new}" for old, new in enumerate(to) if old != new)
         raise SpecError(
-            f"{world.spec.name}: the {part.of.name} are not interchangeable: {what}, in this state and where {names}: "
+            f"{world.spec.name}: the {members} are not interchangeable: {what}, in this state and where {names}: "
             f"{show_value(root, state)}; search all states, or fix what distinguishes them"
         )
 

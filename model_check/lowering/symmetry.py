@@ -8,18 +8,19 @@ differ, and other numberings are tried only where signatures are equal and an ex
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from llvmlite import ir
 
-from kafka_spec.model_check.lowering.emit import Emitter
+from kafka_spec.model_check.lowering.renaming import MembersEmitter, rename_function
 from kafka_spec.model_check.lowering.unit import Unit
-from kafka_spec.model_check.lowering.values import I1, I8, I32, I64, ONE, POINTER, WORD, ZERO, Compiled, Ref
+from kafka_spec.model_check.lowering.values import I1, I32, I64, ONE, ZERO, Compiled, Ref
 from kafka_spec.model_check.record.layout import Packed
 from kafka_spec.spec.language.domain import NONE, Array, Collection, Record, Scalar
 from kafka_spec.spec.vocabulary.table import Symmetric
 from kafka_spec.spec.vocabulary.table.symmetry import WORD as WORD_MASK
-from kafka_spec.spec.vocabulary.table.symmetry import add_signs, exchange, names_members, number_of_members, weight
+from kafka_spec.spec.vocabulary.table.symmetry import add_signs, check_orders, exchange, names_members, weight
 
 UNROLLED = 8
 """The largest capacity of a sequence whose items are summed without a loop."""
@@ -29,118 +30,15 @@ TABLED = 4
 
 def form_function(unit: Unit, root: Packed, part: Symmetric) -> Compiled:
     """Return the function that renames the members in a state so that it is the normal form of its renamings."""
-    compiled = unit.declare(f"symmetric {part.of.name}", (root,), results=0, inline=False)
-    _Forming(unit, compiled, root, part)
-    return compiled
-
-
-def rename_function(unit: Unit, root: Packed, part: Symmetric) -> Compiled:
-    """Return the function rename(target, source, to): target, a copy of source, gets new names, to[m] for m; to[-1] is -1."""
-    name = f"rename {part.of.name}"
-    if name not in unit.emitted:
-        compiled = unit.emitted[name] = unit.declare(name, (root, root, 64), results=0, inline=False)
-        _Renaming(unit, compiled, root, part)
-    return unit.emitted[name]
-
-
-class _Members(Emitter):
-    """What the functions share: the members' bound and number, and local states and numberings."""
-
-    def __init__(self, unit: Unit, compiled: Compiled, root: Packed, part: Symmetric) -> None:
-        super().__init__(unit, compiled.code, compiled.code.args[-1])
-        self.root, self.members = root, part.of.name
-        assert isinstance(root.type, Record)
-        self.count = number_of_members(root.type, self.members)
-
-    def numbering(self) -> ir.Value:
-        """Return a local numbering of the members; NONE keeps its number."""
-        words = self.b.bitcast(self.slot(ir.ArrayType(I64, self.count + 1)), I64.as_pointer())
-        self.b.store(I64(-1), words)
-        return self.b.gep(words, [ONE])
-
-    def state(self) -> ir.Value:
-        """Return the address of a local state."""
-        return self.b.bitcast(self.slot(ir.ArrayType(I8, self.root.size)), POINTER)
-
-    def rename(self, target: ir.Value, source: ir.Value, to: ir.Value, function: Compiled) -> None:
-        """Write a state into another one under other names."""
-        self.copy(target, source, self.root.size)
-        self.rename_copy(target, source, to, function)
-
-    def rename_copy(self, target: ir.Value, source: ir.Value, to: ir.Value, function: Compiled) -> None:
-        """Write the names of a state into its copy under other names."""
-        self.b.call(function.code, [target, source, to, self.fault])
-
-
-class _Renaming(_Members):
-    """Writes again, in a copy of the state, what names members."""
-
-    def __init__(self, unit: Unit, compiled: Compiled, root: Packed, part: Symmetric) -> None:
-        super().__init__(unit, compiled, root, part)
-        target, source, self.to = compiled.code.args[:3]
-        target.add_attribute("noalias")
-        self.put(root, target, source)
-        self.b.ret_void()
-
-    def new_number(self, member: ir.Value) -> ir.Value:
-        return self.b.load(self.b.gep(self.to, [member]))
-
-    def put(self, packed: Packed, target: ir.Value, source: ir.Value) -> None:
-        """Emit the renaming of a value whose bytes the target has already."""
-        type_ = packed.type
-        if not names_members(type_, self.members):
-            return
-        if packed.fields is not None:
-            for offset, field in packed.fields.values():
-                self.put(field, self.at(target, offset), self.at(source, offset))
-        elif isinstance(type_, Scalar):
-            narrow = self.b.trunc(self.number(type_, self.load(packed, source)), ir.IntType(8 * packed.size))
-            self.b.store(narrow, self.b.bitcast(target, narrow.type.as_pointer())).align = 1
-        elif isinstance(type_, Collection):
-            self.loop(ZERO, self.length(Ref(packed, source)), lambda now: self.put_element(packed, target, source, now))
-        elif isinstance(type_, Array) and type_.members == self.members:
-            for index in range(self.count):
-                self.put_item(packed, target, source, I64(index), self.new_number(I64(index)))
-        else:
-            self.loop(ZERO, self.length(Ref(packed, source)), lambda now: self.put_item(packed, target, source, now, now))
-
-    def number(self, type_: Scalar, value: ir.Value) -> ir.Value:
-        """Return a member, or a set of members, under the new numbers."""
-        if not type_.many:
-            return self.new_number(value)
-        renamed: ir.Value = ZERO
-        for member in range(self.count):
-            bit = self.b.and_(self.b.lshr(value, I64(member)), ONE)
-            renamed = self.b.or_(renamed, self.b.shl(bit, self.new_number(I64(member))))
-        return renamed
-
-    def put_item(self, packed: Packed, target: ir.Value, source: ir.Value, index: ir.Value, there: ir.Value) -> None:
-        """Emit the renaming of an item; its index is `there` then."""
-        assert packed.item is not None
-        old, new = self.item(Ref(packed, source), index).pointer, self.item(Ref(packed, target), there).pointer
-        if there is not index:
-            self.copy(new, old, packed.item.size)
-        self.put(packed.item, new, old)
-
-    def put_element(self, packed: Packed, target: ir.Value, source: ir.Value, index: ir.Value) -> None:
-        """Emit the renaming of an element of a set or bag, which is put among those before it by its content."""
-        item = packed.item
-        assert item is not None
-        element = self.b.bitcast(self.slot(ir.ArrayType(I8, item.size)), POINTER)
-        old = self.item(Ref(packed, source), index).pointer
-        self.copy(element, old, item.size)
-        self.put(item, element, old)
-        place = self.slot(I64, ZERO)
-
-        def compare(now: ir.Value) -> None:
-            before = self.b.icmp_signed("<", self.order(item, self.item(Ref(packed, target), now).pointer, element), ZERO)
-            self.b.store(self.b.add(self.b.load(place), self.b.zext(before, I64)), place)
-
-        self.loop(ZERO, index, compare)
-        at = self.item(Ref(packed, target), self.b.load(place)).pointer
-        behind = self.b.mul(self.b.sub(index, self.b.load(place)), I64(item.size))
-        self.move(self.at(at, item.size), at, behind)
-        self.copy(at, element, item.size)
+    check_orders(root.type, part.names)
+    inner: Compiled | None = None
+    for place in reversed(range(len(part.names))):
+        members, others = part.names[place], part.names[place + 1 :]
+        compiled = unit.declare(f"symmetric {members}", (root,), results=0, inline=False)
+        _Forming(unit, compiled, root, members, others, inner)
+        inner = compiled
+    assert inner is not None
+    return inner
 
 
 @dataclass(frozen=True)
@@ -160,17 +58,20 @@ class _Place:
         return replace(self, path=(*self.path, name))
 
 
-class _Forming(_Members):
-    """Signatures, the numbering that they tell, and the state under it."""
+class _Forming(MembersEmitter):
+    """Signatures, the numbering that they tell, and the state under it; `inner` brings that into the form of the `others`."""
 
-    def __init__(self, unit: Unit, compiled: Compiled, root: Packed, part: Symmetric) -> None:
-        super().__init__(unit, compiled, root, part)
+    def __init__(
+        self, unit: Unit, compiled: Compiled, root: Packed, members: str, others: Sequence[str], inner: Compiled | None
+    ) -> None:
+        super().__init__(unit, compiled, root, members)
+        self.others = others
         state = compiled.code.args[0]
         self.lanes = ir.VectorType(I64, 1 << (self.count - 1).bit_length())
         self.rows, self.sums = self.slot(self.lanes, self.lanes(None)), [self.slot(I64, ZERO) for _ in range(self.count)]
         """The sums of rows of tables, and of all else."""
         self.add(Ref(root, state), _Place())
-        rename, ties = rename_function(unit, root, part), _ties_function(unit, root, part)
+        rename, ties = rename_function(unit, root, members), _ties_function(unit, root, members, inner)
         named = self.b.load(self.rows)
         signed = [
             self.b.add(self.b.load(cell), self.b.extract_element(named, I32(member))) for member, cell in enumerate(self.sums)
@@ -195,6 +96,9 @@ class _Forming(_Members):
             self.rename_copy(state, before, to, rename)
             with self.b.if_then(tied):
                 self.b.call(ties.code, [state, before, sums, self.fault])
+        if inner is not None:
+            with self.b.if_then(self.b.not_(tied)):
+                self.b.call(inner.code, [state, self.fault])
         self.b.ret_void()
 
     def bump(self, member: int, amount: ir.Value) -> None:
@@ -220,10 +124,11 @@ class _Forming(_Members):
         """Emit the sums of the items of a sequence, or of an array that has no item for each member."""
         type_, length = ref.packed.type, self.length(ref)
         assert not isinstance(type_, Record | Scalar)
+        unordered = isinstance(type_, Collection) or (isinstance(type_, Array) and type_.members in self.others)
 
         def one(index: ir.Value, there: ir.Value) -> None:
             item = self.item(ref, index)
-            factor = at.factor if isinstance(type_, Collection) else self.times(at.factor, self.odd(index))
+            factor = at.factor if unordered else self.times(at.factor, self.odd(index))
             self.add(item, replace(at.field("[]"), factor=factor, there=there))
 
         most = type_.length if isinstance(type_, Array) else type_.capacity
@@ -247,6 +152,9 @@ class _Forming(_Members):
 
     def add_number(self, type_: Scalar, value: ir.Value, at: _Place) -> None:
         """Emit the sums of a number, of a member, or of a set of members; behind the end of a sequence all bytes are 0."""
+        if type_.members in self.others:
+            present = self.b.zext(self.b.and_(at.there, self.b.icmp_signed("!=", value, I64(NONE))), I64)
+            value = self.b.ctpop(value) if type_.many else present
         if type_.members != self.members:
             for depth, owner in enumerate(at.owners):
                 weighed = self.times(at.factor, weight((*at.path, str(depth))))
@@ -279,22 +187,22 @@ class _Forming(_Members):
             self.bump(member, self.b.mul(self.b.extract_element(row, I32(member)), factor))
 
 
-def _ties_function(unit: Unit, root: Packed, part: Symmetric) -> Compiled:
+def _ties_function(unit: Unit, root: Packed, members: str, inner: Compiled | None) -> Compiled:
     """Return the function ties(form, state, sums): the form becomes the least renaming of the state that the sums allow."""
-    compiled = unit.declare(f"ties {part.of.name}", (root, root, 64), results=0, inline=False)
+    compiled = unit.declare(f"ties {members}", (root, root, 64), results=0, inline=False)
     compiled.code.attributes.discard("inlinehint")
     compiled.code.attributes.add("noinline")
-    _Ties(unit, compiled, root, part)
+    _Ties(unit, compiled, root, members, inner)
     return compiled
 
 
-class _Ties(_Members):
+class _Ties(MembersEmitter):
     """Members whose signatures are equal: nothing is to do if each may be exchanged with the next, else all orders are tried."""
 
-    def __init__(self, unit: Unit, compiled: Compiled, root: Packed, part: Symmetric) -> None:
-        super().__init__(unit, compiled, root, part)
+    def __init__(self, unit: Unit, compiled: Compiled, root: Packed, members: str, inner: Compiled | None) -> None:
+        super().__init__(unit, compiled, root, members)
         form, state, sums = compiled.code.args[:3]
-        rename = rename_function(unit, root, part)
+        rename = rename_function(unit, root, members)
         signed = [self.b.load(self.b.gep(sums, [I64(member)])) for member in range(self.count)]
         other, to = self.state(), self.numbering()
         differ = self.slot(I1, I1(0))
@@ -306,10 +214,15 @@ class _Ties(_Members):
                 unlike = self.b.icmp_signed("!=", self.order(root, other, form), ZERO)
                 self.b.store(self.b.or_(self.b.load(differ), unlike), differ)
 
+        if inner is not None:
+            self.b.call(inner.code, [form, self.fault])
+
         def try_(number: ir.Value) -> None:
             self.number_members(to, number)
             with self.b.if_then(self.keeps_order(signed, to)):
                 self.rename(other, state, to, rename)
+                if inner is not None:
+                    self.b.call(inner.code, [other, self.fault])
                 with self.b.if_then(self.b.icmp_signed("<", self.order(root, other, form), ZERO)):
                     self.copy(form, other, root.size)
 
@@ -352,24 +265,3 @@ class _Ties(_Members):
                     before = self.b.icmp_signed("<", numbers[one], numbers[other])
                     keeps = self.b.and_(keeps, self.b.or_(before, self.b.icmp_unsigned("<=", its, mine)))
         return keeps
-
-
-class Renamer(_Members):
-    """Exports rename_members(states, count, size, to): renames the members in each of some states, of so many bytes, in place."""
-
-    def __init__(self, unit: Unit, root: Packed, part: Symmetric) -> None:
-        code = ir.Function(unit.module, ir.FunctionType(ir.VoidType(), [POINTER, I64, I64, WORD]), "rename_members")
-        super().__init__(unit, Compiled(code, 0), root, part)
-        states, count, size, numbers = code.args
-        self.fault = self.slot(I64, ZERO)
-        to, copy, rename = self.numbering(), self.state(), rename_function(unit, root, part)
-        for member in range(self.count):
-            self.b.store(self.b.load(self.b.gep(numbers, [I64(member)])), self.b.gep(to, [I64(member)]))
-
-        def one(now: ir.Value) -> None:
-            state = self.at(states, self.b.mul(now, size))
-            self.rename(copy, state, to, rename)
-            self.copy(state, copy, root.size)
-
-        self.loop(ZERO, count, one)
-        self.b.ret_void()

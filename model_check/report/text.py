@@ -134,7 +134,7 @@ def _named(parts: tuple[Any, ...]) -> str:
     """Return the names of the parts of a view or a normal form."""
     named = (
         f"ranks of {part.of}" if isinstance(part, Ranks)
-        else f"interchangeable {part.of.name}" if isinstance(part, Symmetric)
+        else f"interchangeable {' and '.join(part.names)}" if isinstance(part, Symmetric)
         else part.__name__
         for part in parts
     )  # fmt: skip

@@ -17,13 +17,13 @@ from kafka_spec.model_check.code.arrays import Bytes, Words, address, some_of
 from kafka_spec.model_check.code.program import Program
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
-from kafka_spec.model_check.interpreter.symmetry_check import refuse_difference, renamings
+from kafka_spec.model_check.interpreter.symmetry_check import all_renamings, refuse_difference
 from kafka_spec.model_check.record.counted import HEADER, STUCK, UNTYPED
 from kafka_spec.model_check.record.layout import Layout
 from kafka_spec.model_check.search.frontier import Frontier
 from kafka_spec.model_check.search.slices import Slice
 from kafka_spec.spec.vocabulary.table import Symmetric
-from kafka_spec.spec.vocabulary.table.symmetry import Renaming, number_of_members
+from kafka_spec.spec.vocabulary.table.symmetry import Renaming
 
 ALL = 4096
 """Up to so many states of a search, all are compared."""
@@ -38,7 +38,6 @@ class Renamings:
 
     def __init__(self, world: Interpreter, program: Program, layout: Layout, part: Symmetric) -> None:
         self.world, self.program, self.layout, self.part = world, program, layout, part
-        self.members = number_of_members(world.space.root, part.of.name)
         rules = np.arange(1, len(world.spec.rules) + 1, dtype=np.uint64)
         self.sign_of_rule: Words = rules * np.uint64(0x9E3779B97F4A7C15)
         """A number for each rule."""
@@ -65,15 +64,14 @@ class Renamings:
     def compare(self, level: int, states: Bytes, marks: Words) -> None:
         """Compare some states of a level, at most a group; `judge` says what it raises."""
         plain = self.account(states, marks)
-        for to in renamings(self.members, level):
-            if self.account(self.renamed(states, to), marks) != plain:
-                self.explain(states, to)
+        for members, to in all_renamings(self.world.space.root, self.part, level):
+            if self.account(self.renamed(states, members, to), marks) != plain:
+                self.explain(states, members, to)
 
-    def renamed(self, states: npt.NDArray[np.uint8], to: Renaming) -> npt.NDArray[np.uint8]:
-        """Return states under other names of their members."""
+    def renamed(self, states: npt.NDArray[np.uint8], members: str, to: Renaming) -> npt.NDArray[np.uint8]:
+        """Return states under other names of some members."""
         other, numbers = states.copy(), np.array(to, np.int64)
-        assert self.program.rename is not None
-        self.program.rename(address(other), len(other), self.layout.size, address(numbers))
+        self.program.renames[members](address(other), len(other), self.layout.size, address(numbers))
         return other
 
     def account(self, states: npt.NDArray[np.uint8], marks: Words) -> tuple[Any, ...]:
@@ -98,12 +96,12 @@ class Renamings:
         faulted = program.judge(address(states), len(states), address(firsts), address(meets))
         return part.count, *counted, steps.tobytes(), faulted, firsts.tobytes(), meets.tobytes()
 
-    def explain(self, states: npt.NDArray[np.uint8], to: Renaming) -> None:
+    def explain(self, states: npt.NDArray[np.uint8], members: str, to: Renaming) -> None:
         """Raise the reason why some of the states differ from their renamings."""
         claims = list(dict.fromkeys([*self.program.plan.states, *self.program.plan.on_graph, *self.program.plan.steps]))
         for record in states:
-            refuse_difference(self.world, claims, self.layout.unpack(record.tobytes()), to)
-        raise EngineError(f"{self.world.spec.name}: compiled code reports its {self.part.of.name} apart, and the oracle does not")
+            refuse_difference(self.world, claims, self.layout.unpack(record.tobytes()), members, to)
+        raise EngineError(f"{self.world.spec.name}: compiled code reports its {members} apart, and the oracle does not")
 
 
 def whole(frontier: Frontier, width: int) -> Iterator[tuple[Bytes, Words]]:

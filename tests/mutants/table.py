@@ -121,7 +121,7 @@ CACHES = (
     ),
     mutant(
         "members-at-run-time", "the number of members that a search renames is left out of the key", INPUTS,
-        "return frozenset(constants) - {part", "return frozenset(constants) or {part", KNOWN_CODE + "test_code_for_other_numbers_of_members_is_other_code",
+        "return frozenset(constants) - {name", "return frozenset(constants) or {name", KNOWN_CODE + "test_code_for_other_numbers_of_members_is_other_code",
     ),
     mutant(
         "the-unseen-is-told", "what the key leaves out can be read", INPUTS,
@@ -327,6 +327,19 @@ LEVELS = (
     mutant(
         "signs-of-the-first-members", "a set of many members adds to signatures what its first ones would", LOWERING + "symmetry.py",
         "some << first", "some", "tests/test_symmetry.py::test_forms_of_many_members",
+    ),
+    mutant(
+        "signs-by-other-numbers", "signatures of one set count the numbers of the members of another", LOWERING + "symmetry.py",
+        "if type_.members in self.others:", "if False:", "tests/test_symmetry.py::test_one_form_for_all_names_of_two_sets",
+    ),
+    mutant(
+        "one-set-in-order", "where members look alike, the others keep their numbers", LOWERING + "symmetry.py",
+        "                    self.b.call(inner.code, [other, self.fault])\n", "                    pass\n",
+        "tests/test_symmetry.py::test_one_form_for_all_names_of_two_sets", "tests/test_symmetry.py::test_a_search_keeps_one_state_of_each_orbit",
+    ),
+    mutant(
+        "only-the-first-set", "that members are interchangeable is judged of the first set only", "model_check/interpreter/symmetry_check.py",
+        "for members in part.names for to", "for members in part.names[:1] for to", "tests/test_symmetry.py::test_each_of_two_sets_is_judged",
     ),
     mutant(
         "only-exchanges", "states are compared with exchanges of two members only", "model_check/interpreter/symmetry_check.py",

@@ -180,7 +180,9 @@ def check_normal_form(parts: tuple[Part, ...], space: Space, where: str) -> None
     if not isinstance(parts, tuple):
         raise SpecError(f"{where}: it is not a tuple of parts; write (one,)")
     if len([part for part in parts if isinstance(part, Symmetric)]) > 1:
-        raise SpecError(f"{where}: two sets of interchangeable members would have to be renamed at once; name one")
+        raise SpecError(
+            f"{where}: sets of interchangeable members are renamed together; name them in one, Symmetric(CLIENTS, SERVERS)"
+        )
     for part in parts:
         if isinstance(part, Ranks):
             _check_ranks(part, space.root, where)

@@ -186,7 +186,7 @@ class Spec:
 
     def claims_at(self, bounds: Mapping[str, int], properties: Iterable[Property] | None = None) -> tuple[Property, ...]:
         """Return what a search at these bounds judges of some properties, or of all: one instance for each binding of each."""
-        alike = (self.symmetry.of,) if self.symmetry is not None else ()
+        alike = self.symmetry.sets if self.symmetry is not None else ()
         asked = self.properties if properties is None else properties
         return tuple(claim for stated in asked for claim in stated.at(bounds, alike))
 

@@ -4,6 +4,9 @@ The normal form of a state is one of its renamings. Each member has a *signature
 member's number occurs. Members are numbered in the order of their signatures. Where signatures are equal all such numberings are
 tried, and that with the least state wins. So the form depends on the signatures, and whether it is one for all renamings does not.
 
+Several sets are renamed one inside the other: for each numbering of the first set that its signatures allow, the form under the
+others. A signature of the first set says nothing of the numbers in the others, which are not fixed yet.
+
 That members are interchangeable is an assertion about rules and properties. A search judges it in states that it visits
 (model_check/interpreter/symmetry_check.py), and `check --verify normal_form` compares it with the search of all states.
 """
@@ -11,6 +14,7 @@ That members are interchangeable is an assertion about rules and properties. A s
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,15 +30,23 @@ Renaming = tuple[int, ...]
 """The new number of each member."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Symmetric:
-    """The members that the bound `of` counts are interchangeable: `Symmetric(REPLICAS)`.
+    """The members that a bound counts are interchangeable: `Symmetric(REPLICAS)`, and `Symmetric(CLIENTS, REPLICAS)` of several.
 
     It reads from the domains where they are named: `Member(REPLICAS)`, `MemberOrNone(REPLICAS)`, `SetOf(REPLICAS)`, and as the
-    indices of an `Each(..., REPLICAS)`.
+    indices of an `ArrayOf(..., REPLICAS)`.
     """
 
-    of: Bound
+    sets: tuple[Bound, ...]
+
+    def __init__(self, *sets: Bound) -> None:
+        object.__setattr__(self, "sets", sets)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the bounds."""
+        return tuple(bound.name for bound in self.sets)
 
 
 def names_members(type_: Type, members: str) -> bool:
@@ -59,6 +71,20 @@ def number_of_members(type_: Type, members: str) -> int:
             "states, or ask for fewer"
         )
     return count
+
+
+def check_orders(type_: Type, sets: Sequence[str]) -> None:
+    """Refuse sets of members that have more orders than a search tries.
+
+    Raises:
+        SpecError: there are too many.
+    """
+    orders = math.prod(math.factorial(number_of_members(type_, members)) for members in sets)
+    if orders > (most := math.factorial(MOST_MEMBERS)):
+        raise SpecError(
+            f"the {' and '.join(sets)} have {orders:,} orders together, and a search tries at most {most:,}; search all states, or "
+            "ask for fewer members"
+        )
 
 
 def _counts(type_: Type, members: str) -> Iterator[int]:
@@ -106,21 +132,30 @@ def weight(path: Sequence[str]) -> int:
     return number >> 16 | 1
 
 
-def signatures(type_: Type, value: Any, members: str) -> list[int]:
-    """Return the signature of each member in a state."""
+def signatures(type_: Type, value: Any, members: str, others: Sequence[str] = ()) -> list[int]:
+    """Return the signature of each member in a state, in which the members of `others` have no numbers."""
     found = [0] * number_of_members(type_, members)
-    add_signs(type_, value, members, (), 1, (), found)
+    add_signs(type_, value, members, (), 1, (), found, others)
     return [sum_ & WORD for sum_ in found]
 
 
 def add_signs(
-    type_: Type, value: Any, members: str, path: tuple[str, ...], factor: int, owners: tuple[int, ...], found: list[int]
+    type_: Type,
+    value: Any,
+    members: str,
+    path: tuple[str, ...],
+    factor: int,
+    owners: tuple[int, ...],
+    found: list[int],
+    others: Sequence[str] = (),
 ) -> None:
     """Add what a value says of members; it is in the items of the `owners`, and `factor` is that of its place in sequences."""
     if isinstance(type_, Record):
         for name, field in type_.fields.items():
-            add_signs(field, getattr(value, name), members, (*path, name), factor, owners, found)
+            add_signs(field, getattr(value, name), members, (*path, name), factor, owners, found, others)
     elif isinstance(type_, Scalar):
+        if type_.members in others:
+            value = int(value).bit_count() if type_.many else int(value != NONE)
         if type_.members != members:
             for depth, owner in enumerate(owners):
                 found[owner] += value * factor * weight((*path, str(depth)))
@@ -132,29 +167,32 @@ def add_signs(
                 found[owner] += factor * weight((*path, str(depth), "itself" if owner == member else "another"))
     else:
         own = isinstance(type_, Array) and type_.members == members
+        unordered = own or isinstance(type_, Collection) or (isinstance(type_, Array) and type_.members in others)
         for index, item in enumerate(items_of(value)):
-            place = factor if own or isinstance(type_, Collection) else factor * (2 * index + 3) & WORD
-            add_signs(type_.item, item, members, (*path, "[]"), place, (*owners, index) if own else owners, found)
+            place = factor if unordered else factor * (2 * index + 3) & WORD
+            add_signs(type_.item, item, members, (*path, "[]"), place, (*owners, index) if own else owners, found, others)
 
 
 def rename_to_form(part: Symmetric, root: Record, s: Any) -> None:
     """Rename the members in a state so that it is the normal form of all its renamings."""
-    members = part.of.name
-    form = least(root, s, members)
-    s.__dict__.update(form.__dict__)
+    s.__dict__.update(least(root, s, part.names).__dict__)
 
 
-def least(root: Record, s: Any, members: str) -> Any:
-    """Return the normal form of a state's renamings."""
-    signed = signatures(root, s, members)
+def least(root: Record, s: Any, sets: Sequence[str]) -> Any:
+    """Return the normal form of a state's renamings of the members of some sets."""
+    if not sets:
+        return s
+    members, *others = sets
+    signed = signatures(root, s, members, others)
     ranked = sorted(range(len(signed)), key=lambda member: signed[member])
     first = renamed(root, s, members, inverse(ranked))
     tied = [place for place, (one, other) in enumerate(itertools.pairwise(ranked)) if signed[one] == signed[other]]
     key = order(root, first)
     if all(order(root, renamed(root, first, members, exchange(len(signed), place))) == key for place in tied):
-        return first
+        return least(root, first, others)
     numberings = (to for to in itertools.permutations(range(len(signed))) if keeps_order(signed, to))
-    return min((renamed(root, s, members, to) for to in numberings), key=lambda form: order(root, form))
+    forms = (least(root, renamed(root, s, members, to), others) for to in numberings)
+    return min(forms, key=lambda form: order(root, form))
 
 
 def inverse(ranked: Sequence[int]) -> Renaming:
@@ -173,11 +211,15 @@ def keeps_order(signed: Sequence[int], to: Renaming) -> bool:
 
 
 def check_symmetric(part: Symmetric, root: Record, where: str) -> None:
-    """Refuse members that the state does not name, and those that would leave the order of something that is in order."""
-    if not isinstance(part.of, Bound):
-        raise SpecError(f"{where}: Symmetric({part.of!r}): name the bound that counts the members, as in Member(REPLICAS)")
-    if not names_members(root, part.of.name):
-        raise SpecError(
-            f"{where}: no field names one of the {part.of.name}; declare them Member({part.of.name.upper()}), MemberOrNone, SetOf "
-            f"or Each(..., {part.of.name.upper()})"
-        )
+    """Refuse members that the state does not name, and the same members twice."""
+    if not part.sets or (wrong := [one for one in part.sets if not isinstance(one, Bound)]):
+        shown = ", ".join(map(repr, wrong)) if part.sets else ""
+        raise SpecError(f"{where}: Symmetric({shown}): name the bound that counts the members, as in Member(REPLICAS)")
+    if len(set(part.sets)) < len(part.sets):
+        raise SpecError(f"{where}: Symmetric({', '.join(part.names)}): a set of members is named twice; name it once")
+    for name in part.names:
+        if not names_members(root, name):
+            raise SpecError(
+                f"{where}: no field names one of the {name}; declare them Member({name.upper()}), MemberOrNone, SetOf "
+                f"or ArrayOf(..., {name.upper()})"
+            )
