@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kafka_spec import NO_MEMBERS, ArrayOf, Bound, BoundSet, Constants, Member, Rule, SetOf, Spec, field, invariant
+from kafka_spec import NO_MEMBERS, ArrayOf, Bound, BoundSet, Constants, Member, Rule, SetOf, Spec, Symmetric, field, invariant
 
 CLIENTS = Bound("clients", 1, 4, "clients")
 RESOURCES = Bound("resources", 1, 4, "resources")
@@ -68,5 +68,6 @@ ALLOCATOR = Spec(
         Rule("Return", "{client}", "{client} returns {some}", "", (give_back,), SOME, (is_some, are_held)),
     ),
     (invariant("NobodyShares", nobody_shares, "no resource is with two clients"),),
+    normal_form=(Symmetric(CLIENTS, RESOURCES),),
     bound_sets=(BoundSet("tlc", {"clients": 3, "resources": 2}, "the bounds of the original"),),
 )
