@@ -17,6 +17,7 @@ from kafka_spec.__main__ import main
 from kafka_spec.model_check import inductive
 from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.inductive import check_inductive
+from kafka_spec.model_check.record import layout
 from kafka_spec.model_check.record.layout import Layout
 from kafka_spec.model_check.report.inductive import inductive_text
 from kafka_spec.model_check.search import every_state, induction
@@ -103,23 +104,23 @@ def test_every_value_once(name: str) -> None:
     class One:
         one: Any = field(Everything.__dataclass_fields__[name].metadata["domain"])
 
-    layout = Layout(Space(One, {}))
-    every = EveryState(layout)
+    form = Layout(Space(One, {}))
+    every = EveryState(form)
     records = [row.tobytes() for row in every.block(0, every.count)]
-    expected = [layout.pack(state) for state in values(layout.space.root)]
-    assert every.count == len(records) == values_in(layout.space.root)
+    expected = [form.pack(state) for state in values(form.space.root)]
+    assert every.count == len(records) == values_in(form.space.root)
     assert sorted(records) == sorted(expected) and len(set(records)) == len(records)
 
 
 def test_every_combination() -> None:
     """Blocks of states together are every combination of the values of the fields."""
-    layout = Layout(Space(Everything, {}))
-    every = EveryState(layout)
-    assert every.count == values_in(layout.space.root) == 3 * 22 * 28 * 22 * 6 * 7 * 10 * 3 * 9 * 4 * 6
+    form = Layout(Space(Everything, {}))
+    every = EveryState(form)
+    assert every.count == values_in(form.space.root) == 3 * 22 * 28 * 22 * 6 * 7 * 10 * 3 * 9 * 4 * 6
     begin, end = every.count // 3, every.count // 3 + 5000
     rows = [row.tobytes() for cut in range(begin, end, 999) for row in every.block(cut, min(end, cut + 999))]
     assert len(set(rows)) == 5000 == len(rows)
-    assert all(layout.pack(layout.unpack(row)) == row for row in rows)
+    assert all(form.pack(form.unpack(row)) == row for row in rows)
 
 
 def test_a_part_with_too_many_values_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -307,9 +308,16 @@ def test_a_trace_has_two_states() -> None:
     assert dict(trace.start.state)["active"] == "{0, 1}"
 
 
+@pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize("seed", range(0, 60, 2))
-def test_random_specs(seed: int, tmp_path: Path) -> None:
-    """Of a random spec, with machines and fields of all kinds, the check is as defined, or both say that it cannot be executed."""
+def test_random_specs(seed: int, wide: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a random spec, with machines and fields of all kinds, the check is as defined, or both say that it cannot be executed.
+
+    So it is also where states are kept without the room for items that are not there.
+    """
+    if wide:
+        monkeypatch.setattr(layout, "WIDE", 1)
+        monkeypatch.setattr(layout, "ROOM", 1)
     spec: Spec = load(text_of(seed), tmp_path, f"inductive_{seed}").SPEC
     assert differs(spec, spec.bound_values(spec.bound_sets[0].values))[1] == ""
 

@@ -32,6 +32,7 @@ from conftest import ROOT, Command
 from pyspark.sql import SparkSession
 from test_normal_form import LAMP
 
+from examples.tlaplus.allocator import ALLOCATOR
 from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.exploration import Distribution, Exploration, agreed
 from kafka_spec.model_check.llvm import machine_code
@@ -921,13 +922,20 @@ def test_spark_submit(cluster: str, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "states" / "level-00017.json").read_text())["by"] == "spark"
 
 
-@pytest.mark.parametrize("model", ["kip_320", "kip_101"])
-def test_normal_forms(on_spark: Callable[..., Exploration], model: str) -> None:
-    """A search of normal forms has the results of the embedded engine: here of states in which replicas are interchangeable."""
-    spec = MODELS[f"replication/{model}"].in_normal_form()
-    found, expected = on_spark(spec, SMALL, everything=True), embedded.explore(spec, SMALL, everything=True)
+SHOP = {"clients": 3, "resources": 3}
+
+
+@pytest.mark.parametrize(
+    ("whole", "bounds"),
+    [(MODELS["replication/kip_320"], SMALL), (MODELS["replication/kip_101"], SMALL), (ALLOCATOR, SHOP)],
+    ids=["kip_320", "kip_101", "two sets"],
+)
+def test_normal_forms(on_spark: Callable[..., Exploration], whole: Spec, bounds: dict[str, int]) -> None:
+    """A search of normal forms has the results of the embedded engine: here of states in which members are interchangeable."""
+    spec = whole.in_normal_form()
+    found, expected = on_spark(spec, bounds, everything=True), embedded.explore(spec, bounds, everything=True)
 
     same(found, expected)
-    assert found.distinct < embedded.explore(MODELS[spec.name], SMALL, everything=True).distinct
+    assert found.distinct < embedded.explore(whole, bounds, everything=True).distinct
     for name in found.findings:
         assert trace_of(found, name) is not None
