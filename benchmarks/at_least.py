@@ -27,8 +27,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.normal_forms import families, measured, together  # noqa: E402 - the project's folder comes first
+from kafka_spec.model_check.budget import Budget  # noqa: E402
 from kafka_spec.model_check.check import check, simulate  # noqa: E402 - the project's folder comes first
-from kafka_spec.model_check.exploration import Budget  # noqa: E402
 from kafka_spec.model_check.manifest import judged_without  # noqa: E402
 from kafka_spec.model_check.search.embedded import explore  # noqa: E402
 from kafka_spec.spec.catalogue.models import MODELS  # noqa: E402

@@ -15,8 +15,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from kafka_spec.model_check.budget import Budget  # noqa: E402
 from kafka_spec.model_check.check import simulate  # noqa: E402 - the project's folder comes first
-from kafka_spec.model_check.exploration import Budget  # noqa: E402
 from kafka_spec.model_check.manifest import manifest_of  # noqa: E402
 from kafka_spec.model_check.random_walks.batches import Walks  # noqa: E402
 from kafka_spec.model_check.random_walks.simulation import JUDGED, Walked  # noqa: E402
