@@ -444,6 +444,20 @@ def test_the_command(arguments: list[str], code: int, expected: str, capsys: pyt
     assert expected in out + err
 
 
+def test_a_named_check_has_its_bounds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A check of the manifest is checked at its bounds; what is not known is refused with what there is."""
+    manifest = tmp_path / "pyproject.toml"
+    named = 'name = "ring"\nmodel = "examples.tlaplus.ewd840:EWD840"\nverdict = "holds"\nbounds = { nodes = 4 }\n'
+    manifest.write_text(f"[[tool.kafka-spec.checks]]\n{named}", encoding="utf-8")
+    asked = ["check", "ring", "--manifest", str(manifest), "--inductive", "TokenTells"]
+    assert main(asked) == 0
+    assert "ewd840 at nodes=4\n" in capsys.readouterr().out
+    assert main([*asked, "--bound", "nodes=3"]) == 2
+    assert "has its own bounds" in capsys.readouterr().err
+    assert main(["check", "rng", *asked[2:]]) == 2
+    assert "ring" in capsys.readouterr().err
+
+
 def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     """JSON holds the counts, and each broken property with a trace of two states."""
     assert main(["check", "examples.tlaplus.ewd840:EWD840", "--inductive", "DetectionIsRight", "--format", "json"]) == 1

@@ -6,7 +6,7 @@ import argparse
 
 from kafka_spec.model_check.budget import Budget, interruptible
 from kafka_spec.model_check.command.find import Models
-from kafka_spec.model_check.command.options import AS_EXPECTED, INCONCLUSIVE, VIOLATED, asked_bounds, outputs, write
+from kafka_spec.model_check.command.options import AS_EXPECTED, INCONCLUSIVE, VIOLATED, chosen_model, outputs, write
 from kafka_spec.model_check.report.escape import plain
 from kafka_spec.model_check.within import reading
 from kafka_spec.spec.optional_dependencies import needing
@@ -42,8 +42,8 @@ def run_inductive(options: argparse.Namespace, models: Models) -> int:
         from kafka_spec.model_check.progress import Display
         from kafka_spec.model_check.report.inductive import inductive_text, json_text
     with reading(options.seconds):
-        spec = models.find(options.models[0])
-        bounds = asked_bounds(options, spec)
+        (options.model,) = options.models
+        spec, bounds = chosen_model(options, models)
     budget = Budget(options.seconds)
     with Display(enabled=not options.quiet) as display, interruptible(budget):
         result = check_inductive(
