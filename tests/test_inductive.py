@@ -123,6 +123,20 @@ def test_every_combination() -> None:
     assert all(form.pack(form.unpack(row)) == row for row in rows)
 
 
+def test_many_parts_with_one_value() -> None:
+    """Parts that have only one value are no combinations; there may be any number of them."""
+
+    @dataclass
+    class Still:
+        fixed: list[int] = field(ArrayOf(Range(3, 3), 100))
+        moves: list[int] = field(ArrayOf(Flag(), 3))
+
+    form = Layout(Space(Still, {}))
+    every = EveryState(form)
+    assert [row.tobytes() for row in every.block(0, every.count)] == [form.pack(state) for state in values(form.space.root)]
+    assert every.count == 8
+
+
 def test_a_part_with_too_many_values_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """The message names the field and how many values it has."""
     monkeypatch.setattr(every_state, "MOST", 27)

@@ -18,8 +18,8 @@ from kafka_spec.model_check.record.layout import Layout, Packed, put_initial
 from kafka_spec.spec.language.domain import Array, Collection, Record, Scalar, SpecError, Type, show_path
 from kafka_spec.spec.language.domain import Sequence as SequenceType
 
-MOST = 1 << 24
-"""The most values of a part, all of which are kept."""
+MOST, MOST_BYTES = 1 << 24, 1 << 30
+"""The most values of a part, all of which are kept, and their bytes."""
 MOST_STATES = 1 << 40
 """The most states, which take a day or more to make."""
 
@@ -60,8 +60,9 @@ def _parts(place: Packed, at: int, path: tuple[str | int, ...]) -> Iterator[tupl
         for index in range(place.type.length):
             yield from _parts(place.item, at + index * place.item.size, (*path, index))
     else:
-        if (count := values_in(place.type)) > MOST:
-            raise SpecError(f"{show_path(path)} has {_about(count)} values, of which there may be {MOST:,}; take smaller bounds")
+        most = min(MOST, MOST_BYTES // max(1, place.size))
+        if (count := values_in(place.type)) > most:
+            raise SpecError(f"{show_path(path)} has {_about(count)} values, of which there may be {most:,}; take smaller bounds")
         yield at, place
 
 
@@ -101,11 +102,15 @@ def _kinds(type_: Record, tag: str, members: Iterable[int]) -> list[int]:
 
 def _combined(parts: Sequence[Part], size: int, begin: int = 0, end: int | None = None) -> Bytes:
     """Return rows of so many bytes, one for each combination of values of some parts: all, or begin..end-1."""
-    counts = [len(values) for _, values in parts]
+    several = [(at, values) for at, values in parts if len(values) > 1]
+    counts = [len(values) for _, values in several]
     last = math.prod(counts) if end is None else end
     rows = np.zeros((last - begin, size), np.uint8)
+    for at, values in parts:
+        if len(values) == 1:
+            rows[:, at : at + values.shape[1]] = values
     chosen = np.unravel_index(np.arange(begin, last), counts) if counts else ()
-    for (at, values), numbers in zip(parts, chosen, strict=True):
+    for (at, values), numbers in zip(several, chosen, strict=True):
         rows[:, at : at + values.shape[1]] = values[numbers]
     return rows
 
