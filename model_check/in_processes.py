@@ -10,6 +10,7 @@ from multiprocessing.synchronize import Event
 from typing import Any, TypeVar
 
 from kafka_spec.model_check.budget import Budget
+from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.within import end_with
 
 Result = TypeVar("Result")
@@ -24,11 +25,15 @@ def in_processes(work: Callable[[int], Result], numbers: Sequence[int], processe
     """Yield what the work returns for each number, in their order; the results and errors can be pickled.
 
     The budget's copies limit the work in the processes; when it is interrupted here, they are, too.
+
+    Raises:
+        EngineError: a process ended by itself.
     """
     context = multiprocessing.get_context("fork")
     _shared[:] = [(work, budget)]
-    stop = context.Event()
+    stop, others = context.Event(), _children()
     with context.Pool(processes, _begin, (os.getpid(), stop)) as pool:
+        crew = _children() - others
         found = pool.imap(_do, numbers, chunksize=1)
         for _ in numbers:
             while True:
@@ -38,7 +43,14 @@ def in_processes(work: Callable[[int], Result], numbers: Sequence[int], processe
                 except multiprocessing.TimeoutError:
                     if budget.interrupted:
                         stop.set()
+                    if not crew <= _children():  # its work would never come
+                        raise EngineError("a process ended by itself; perhaps the memory was too small") from None
             yield result
+
+
+def _children() -> set[int | None]:
+    """Return the living processes that this one has started."""
+    return {child.pid for child in multiprocessing.active_children()}
 
 
 def _begin(parent: int, stop: Event) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import time
 
 import pytest
 
 from kafka_spec.model_check.budget import Budget
+from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.in_processes import in_processes
 from kafka_spec.spec.vocabulary.table import SpecError
 
@@ -31,6 +33,20 @@ def test_an_error_is_raised() -> None:
     assert (next(results), next(results)) == (0, 1)
     with pytest.raises(SpecError, match="the second is wrong"):
         next(results)
+
+
+def test_a_process_that_ends_is_noticed() -> None:
+    """Where a process is killed, its work is not waited for; the others are ended."""
+
+    def work(number: int) -> int:
+        if number == 1:
+            os._exit(9)
+        return number
+
+    results = in_processes(work, range(4), 2, Budget())
+    with pytest.raises(EngineError, match="a process ended by itself"):
+        list(results)
+    assert multiprocessing.active_children() == []
 
 
 def test_an_interrupt_reaches_every_process() -> None:
