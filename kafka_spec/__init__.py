@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from kafka_spec.model_check.spark.states_table import states_of as states_of
     from kafka_spec.model_check.traces.counterexample import trace_of as trace_of
     from kafka_spec.model_check.traces.walk import Walk as Walk
-    from kafka_spec.notebook import load_ipython_extension as load_ipython_extension
     from kafka_spec.spec.brokers import Assignment as Assignment
     from kafka_spec.spec.brokers import Broker as Broker
     from kafka_spec.spec.brokers import BrokerOrNone as BrokerOrNone
@@ -162,7 +161,7 @@ _PLACES = {
 
 _PLACE_OF = {name: f"{__name__}.{module}" for module, names in _PLACES.items() for name in names.split()}
 
-__all__ = sorted(_PLACE_OF)
+__all__ = sorted(_PLACE_OF.keys() - {"load_ipython_extension"})
 
 _FORMER = {"Bounded": "SequenceOf", "Each": "ArrayOf", "holds": "field", "only": "singleton"}
 """Names up to 0.1, for one release."""

@@ -72,6 +72,23 @@ class InductiveResult:
     stopped: str = ""
     seconds: float = 0.0
 
+    def __str__(self) -> str:
+        """Return a summary of a few lines."""
+        bounds = ", ".join(f"{name}={value}" for name, value in self.bounds.items()) or "no bounds"
+        lines = [f"{self.spec.name} at {bounds}: {self.verdict}" + (f", stopped: {self.stopped}" if self.stopped else "")]
+        lines.append(f"  {self.admitted:,} of {self.tried:,} states meet {' and '.join(claim.name for claim in self.invariants)}")
+        lines += [
+            f"  {rule} does not keep {claim}: {count:,} step{'s' * (count != 1)}"
+            for (rule, claim), count in self.broken.items()
+            if rule in self.fired
+        ]
+        lines += [
+            f"  {claim} is violated in {count:,} state{'s' * (count != 1)}"
+            for (rule, claim), count in self.broken.items()
+            if rule not in self.fired
+        ]
+        return "\n".join(lines)
+
     @property
     def initial(self) -> list[tuple[str, str]]:
         """Every field of a state with its initial value, as a person reads it."""

@@ -458,6 +458,18 @@ def test_the_command(arguments: list[str], code: int, expected: str, capsys: pyt
     assert expected in out + err
 
 
+def test_a_result_prints_as_a_summary() -> None:
+    """The verdict, the counts, and what breaks what."""
+    assert str(check_inductive(QUEUE_PROVED, ["SomebodyRuns", "NeverTooFull"])) == (
+        "bounded_queue_proved at threads=3, producers=1, capacity=1: violated\n"
+        "  14 of 24 states meet SomebodyRuns and NeverTooFull\n"
+        "  PutWaits does not keep SomebodyRuns: 1 step\n"
+        "  TakeWaits does not keep SomebodyRuns: 2 steps"
+    )
+    weak = check_inductive(QUEUE_PROVED, ["NeverTooFull"], implied=["SomebodyRuns"])
+    assert str(weak).endswith("  SomebodyRuns is violated in 2 states")
+
+
 def test_a_named_check_has_its_bounds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A check of the manifest is checked at its bounds; what is not known is refused with what there is."""
     manifest = tmp_path / "pyproject.toml"
