@@ -25,10 +25,10 @@ from kafka_spec.model_check.search.induction import BlockFindings, InductionWork
 from kafka_spec.model_check.search.induction_code import InductionProgram
 from kafka_spec.model_check.search.initial_states import initial_states
 from kafka_spec.model_check.search.threads import Job, Threads
-from kafka_spec.model_check.traces.counterexample import Teller
+from kafka_spec.model_check.traces.counterexample import Replay
 from kafka_spec.model_check.traces.faults import explain_state
 from kafka_spec.model_check.within import limited
-from kafka_spec.spec.language.domain import OutOfDomain, SpecError, show_path, show_value
+from kafka_spec.spec.language.domain import SpecError, show_path, show_value
 from kafka_spec.spec.vocabulary.table import TYPE_INVARIANT, Property, Rule, Spec
 from kafka_spec.spec.vocabulary.trace import Trace
 from kafka_spec.spec.vocabulary.unlimited import unlimited
@@ -53,6 +53,8 @@ class InductiveResult:
     """What was checked to be inductive, all together."""
     implied: Sequence[Property]
     """Invariants and step invariants that were judged in every state, and on every step, that the others admit."""
+    free: Sequence[str] = ()
+    """The bounds of `at_most` that are left out: their rules fire any number of times."""
     every: int = 0
     """The states of the space."""
     tried: int = 0
@@ -99,12 +101,11 @@ class InductiveResult:
     def searched_less(self) -> str:
         """Why states may be reachable though the search, which has ended, violates nothing; "" if they are not."""
         assert self.searched is not None
-        spec = self.searched.spec
-        if free := [bound.name for bound in spec.counted if bound not in self.spec.counted]:
-            return "the search bounds how often rules fire: " + ", ".join(f"{name}={self.bounds[name]}" for name in free)
+        if self.free:
+            return "the search bounds how often rules fire: " + ", ".join(f"{name}={self.bounds[name]}" for name in self.free)
         if self.searched.left_constraint:
             return "the search does not follow steps that leave the constraint"
-        return "the search takes states with the same view for one" if spec.view else ""
+        return "the search takes states with the same view for one" if self.searched.spec.view else ""
 
     @property
     def is_inductive(self) -> bool:
@@ -171,8 +172,9 @@ def _asked(spec: Spec, names: Sequence[str], bounds: Mapping[str, int], implied:
     """Return the empty result of a check."""
     chosen = _named(spec, names, ("invariant",))
     further = [one for one in _named(spec, implied, ("invariant", "step invariant")) if one not in chosen]
-    free = unlimited(spec, bounds, (*chosen, *further))
-    return InductiveResult(free, bounds, free.claims_at(bounds, chosen), free.claims_at(bounds, further))
+    judged = unlimited(spec, bounds, (*chosen, *further))
+    free = [bound.name for bound in spec.counted if bound not in judged.counted]
+    return InductiveResult(judged, bounds, judged.claims_at(bounds, chosen), judged.claims_at(bounds, further), free)
 
 
 def _named(spec: Spec, names: Sequence[str], kinds: Sequence[str]) -> list[Property]:
@@ -212,8 +214,9 @@ class _Check:
         self.program = InductionProgram(result.spec, self.layout, actions, claims, self.world.k, leave_out, tier=Tier.QUICK)
         self.workers = [InductionWorker(self.program, actions, len(result.invariants)) for _ in range(threads)]
         self.threads = Threads(threads)
-        anything = Rule("AnyState", "world", "a state that meets the invariants", effects=(_anything,))
-        self.teller = Teller(Interpreter(dataclasses.replace(result.spec, start=anything), result.bounds))
+        anywhere = dataclasses.replace(result.spec, start=Rule("AnyState", "world", "any state", effects=(_anything,)))
+        told = Exploration(anywhere, dict(result.bounds), "embedded", threads, tuple(claims))
+        self.replay = Replay(Interpreter(anywhere, result.bounds), told)
 
     def run(self) -> None:
         """Try the initial states, then every state."""
@@ -240,7 +243,7 @@ class _Check:
             if len(those := np.flatnonzero(which == number)):
                 key = self.result.spec.start.name, claim.name
                 self.result.broken[key] = len(those)
-                self.result.traces[key] = self.told(claim.name, records[those[0]].tobytes(), None)
+                self.result.traces[key] = self.told(claim.name, records[those[0]].tobytes(), None, "an initial state")
 
     def try_blocks(self, begins: Sequence[int], size: int) -> None:
         """Try some blocks of states, each with a thread, and add up what they show, in their order."""
@@ -294,33 +297,22 @@ class _Check:
         changes = self.world.space.changes(self.world.space.fresh(), state)
         return [(show_path(one.path), show_value(one.type, one.after)) for one in changes]
 
-    def told(self, claim: str, record: bytes, action: int | None) -> Trace:
-        """Return a state, and if there is an action the step out of it, as a trace; the interpreter confirms both."""
-        world, state = self.world, self.layout.unpack(record)
-        start = self.teller.step(None, (), None, state)
-        stated = next((one for one in (*self.result.invariants, *self.result.implied) if one.name == claim), None)
-        admitted = all(world.judge(one, state) for one in self.result.invariants)
+    def told(self, claim: str, record: bytes, action: int | None, begins: str = "a state that meets the invariants") -> Trace:
+        """Return a state, and if there is an action the step out of it, as a trace; the interpreter confirms both.
+
+        Raises:
+            EngineError: it disagrees.
+        """
+        world, state = self.replay.world, self.layout.unpack(record)
+        start = dataclasses.replace(self.replay.teller.step(None, (), None, state), summary=begins)
         if action is None:
-            if stated is None or world.judge(stated, state):
-                raise EngineError(f"{claim}: compiled code says that a state violates it, and the interpreter disagrees")
+            self.replay.confirm(claim, None, state)
             return Trace(world.spec.name, tuple(world.bounds.items()), claim, start, ())
+        if not all(world.judge(one, state) for one in self.result.invariants):
+            raise EngineError(f"{claim}: compiled code takes a step out of a state that the interpreter does not admit")
         rule, binding = world.actions.decode(action)
-        what = f"{claim}: {rule.name}{binding}"
-        if not admitted or not world.allows(rule, state, binding):
-            raise EngineError(f"{what}: compiled code takes a step that the interpreter does not take")
-        try:
-            after = world.apply(rule, state, binding)
-        except OutOfDomain as error:
-            if stated is not None:
-                raise EngineError(f"{what}: the interpreter says that it leaves a domain: {error}") from error
-            after, note = state, f" -- {error}"
-        else:
-            note = ""
-            kept = stated is None or (
-                world.judge_step(stated, state, after) if stated.kind == "step invariant" else world.judge(stated, after)
-            )
-            if kept:
-                raise EngineError(f"{what}: compiled code says that the step violates it, and the interpreter disagrees")
-        step = self.teller.step(rule, binding, state, after)
-        step = dataclasses.replace(step, summary=step.summary + note)
-        return Trace(world.spec.name, tuple(world.bounds.items()), claim, start, (step,))
+        after, note = self.replay.follow(claim, rule, binding, state, True)
+        self.replay.confirm(claim, state, after)
+        step = self.replay.teller.step(rule, binding, state, after)
+        told = dataclasses.replace(step, summary=step.summary + note)
+        return Trace(world.spec.name, tuple(world.bounds.items()), claim, start, (told,))

@@ -22,7 +22,7 @@ from kafka_spec.model_check.record.layout import Layout
 from kafka_spec.model_check.report.inductive import inductive_text
 from kafka_spec.model_check.search import every_state, induction
 from kafka_spec.model_check.search.every_state import EveryState, values_in
-from kafka_spec.model_check.search.induction import STATES
+from kafka_spec.model_check.search.induction import NO_STEP
 from kafka_spec.spec.language.domain import (
     ArrayOf,
     BagOf,
@@ -312,7 +312,7 @@ def test_counts_of_broken_steps() -> None:
     result = check_inductive(QUEUE_PROVED, ["SomebodyRuns", "NeverTooFull"])
     assert result.broken == {("PutWaits", "SomebodyRuns"): 1, ("TakeWaits", "SomebodyRuns"): 2}
     result = check_inductive(QUEUE_PROVED, ["NeverTooFull"], implied=["SomebodyRuns"])
-    assert result.broken == {(STATES, "SomebodyRuns"): 2} and result.is_inductive
+    assert result.broken == {(NO_STEP, "SomebodyRuns"): 2} and result.is_inductive
 
 
 def test_a_trace_has_two_states() -> None:
@@ -350,6 +350,11 @@ def test_whether_states_are_reachable_is_searched() -> None:
     assert "too weak for what is to follow" in text and "SomebodyRuns in bounded_queue: 8 states" in text
 
 
+def nothing_yet(s: Pair) -> bool:
+    """The second is 0; the counters of what was spent are not read."""
+    return s.y == 0
+
+
 @dataclass
 class Down:
     """How many are down."""
@@ -382,7 +387,15 @@ def test_a_search_with_limits_leaves_it_open() -> None:
     result = check_inductive(spec, ["One"], {"crashes": 1})
     assert result.broken == {("Crash", "One"): 1} and result.searched is not None and result.searched.verdict == "holds"
     text = inductive_text(result)
+    assert "  unlimited  crashes: how often these rules fire is not bounded\n" in text
     assert text.endswith("Whether the states above are reachable is open: the search bounds how often rules fire: crashes=1.")
+
+
+def test_an_initial_state_that_violates_it() -> None:
+    """An initial state is called one; nothing is said of the invariants that it meets."""
+    spec = PAIR.replacing("late", "an invariant begins late", properties=(invariant("Down", nothing_yet, "the second is 0"),))
+    text = inductive_text(check_inductive(spec, ["Down"], {"limit": 1, "resets": 0}))
+    assert "an initial state violates Down\n  1. an initial state\n       y = 1\n" in text
 
 
 def test_the_states_of_machines_are_tried() -> None:
@@ -447,6 +460,8 @@ def test_a_budget_ends_it() -> None:
         (["--inductive", "TokenTells", "--property", "DetectionIsRight"], 0, "inductive: TokenTells; DetectionIsRight follows"),
         (["--inductive", "DetectionIsRight"], 1, "BecomePassive(node=0) does not keep DetectionIsRight"),
         (["--inductive", "TokenTells", "--engine", "spark"], 2, "--engine is of a search, and --inductive makes none"),
+        (["--inductive", "TokenTells", "--seed", "3"], 2, "--seed is for --simulate"),
+        (["--inductive", "TokenTells", "--jobs", "3"], 2, "--jobs is of a search, and --inductive makes none"),
         (["--inductive", "Nothing"], 2, "invariant 'Nothing' is unknown"),
         (["--inductive", "TokenTells", "--format", "junit"], 2, "--inductive prints text or json, not junit"),
     ],

@@ -27,7 +27,7 @@ from kafka_spec.conformance.metadata.validation import MetadataOutcome, Validati
 from kafka_spec.conformance.metadata.view import image_plain, image_text, why_text
 from kafka_spec.conformance.outcome.violations import Violation
 from kafka_spec.model_check.budget import Budget, interruptible
-from kafka_spec.model_check.command.options import AS_EXPECTED, INCONCLUSIVE, VIOLATED, Output, outputs, write
+from kafka_spec.model_check.command.options import AS_EXPECTED, EXIT_CODES, Output, outputs, write
 from kafka_spec.model_check.report.escape import plain
 from kafka_spec.spec.optional_dependencies import needing
 from kafka_spec.spec.vocabulary.table import SpecError
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from kafka_spec.conformance.metadata.metrics import LogMetrics
     from kafka_spec.conformance.metadata.observer import ObservedLog
 
-EXIT = {"holds": AS_EXPECTED, "violated": VIOLATED, "inconclusive": INCONCLUSIVE}
 EVENT_WIDTH = 30
 """The characters of an event's name in a line of `--follow`."""
 EVERY = 0.5
@@ -71,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
                 continue
             answer = asked.answer(form, judge) or _as(form, outcome, timelines)
             write(copied.named(answer) if copied is not None and isinstance(answer, str) else answer, file)
-    return AS_EXPECTED if asked.only_looks else EXIT[outcome.verdict]
+    return AS_EXPECTED if asked.only_looks else EXIT_CODES[outcome.verdict]
 
 
 def check_following(sources: Sources, wanted: Sequence[Output], explaining: Explaining | None, asked: Questions) -> None:

@@ -21,11 +21,10 @@ from kafka_spec.conformance.validate.files import Source, find_sources
 from kafka_spec.conformance.validate.once import readable_again
 from kafka_spec.conformance.validate.outcome import Outcome, put_together
 from kafka_spec.conformance.validate.pattern import layout_of
-from kafka_spec.model_check.command.options import AS_EXPECTED, INCONCLUSIVE, VIOLATED, Output, add_output_options, outputs, write
+from kafka_spec.model_check.command.options import EXIT_CODES, Output, add_output_options, outputs, write
 from kafka_spec.spec.optional_dependencies import needing
 from kafka_spec.spec.vocabulary.table import SpecError
 
-EXIT = {"holds": AS_EXPECTED, "violated": VIOLATED, "inconclusive": INCONCLUSIVE}
 FORMATS = ("text", "json", "junit", "html", "checkpoint", "prometheus")
 ERAS = {"0.10": "0.10", "2.8": "2.8", "3.9": "2.8"}
 ENGINES = ("embedded", "spark")
@@ -135,7 +134,7 @@ def _run(options: argparse.Namespace, names: Mapping[str, str]) -> int:
     outcome = put_together(results, files, era, options.level, _foreign(sources, files))
     for form, file in wanted:
         write(_as(form, outcome), file)
-    return EXIT[outcome.verdict]
+    return EXIT_CODES[outcome.verdict]
 
 
 def _foreign(sources: Sequence[Source], files: Sequence[str]) -> list[str]:
@@ -165,7 +164,7 @@ def _replay(
     found = replay(sources, files, era, options.partition, lambda name: sys.stderr.write(f"{name}\n") if shows else None)
     for form, file in wanted:
         write(json.dumps(plain_of(found), indent=1) if form == "json" else text_of(found), file)
-    return EXIT[found.verdict]
+    return EXIT_CODES[found.verdict]
 
 
 def _results(options: argparse.Namespace, sources: Sequence[Source], era: str | None, keeps_moments: bool) -> Results:

@@ -20,6 +20,7 @@ from kafka_spec.model_check.command.grow import add_growth_options, run_grow
 from kafka_spec.model_check.command.inductive import add_inductive_option, run_inductive
 from kafka_spec.model_check.command.options import (
     AS_EXPECTED,
+    EXIT_CODES,
     INCONCLUSIVE,
     MANIFEST,
     VIOLATED,
@@ -246,9 +247,7 @@ class Report:
         """Return the exit code; of several checks a violation counts for more than a search that did not end."""
         if self.alone:
             (outcome,) = self.outcomes
-            if outcome.result.verdict == "holds" and outcome.unmet:
-                return VIOLATED
-            return {"holds": AS_EXPECTED, "violated": VIOLATED, "inconclusive": INCONCLUSIVE}[outcome.result.verdict]
+            return VIOLATED if outcome.unmet and outcome.result.verdict == "holds" else EXIT_CODES[outcome.result.verdict]
         codes = [INCONCLUSIVE if o.result.verdict == "inconclusive" else VIOLATED for o in self.outcomes if o.unmet]
         return min(codes, default=AS_EXPECTED)
 

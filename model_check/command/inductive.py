@@ -6,19 +6,19 @@ import argparse
 
 from kafka_spec.model_check.budget import Budget, interruptible
 from kafka_spec.model_check.command.find import Models
-from kafka_spec.model_check.command.options import AS_EXPECTED, INCONCLUSIVE, VIOLATED, chosen_model, outputs, write
+from kafka_spec.model_check.command.options import EXIT_CODES, chosen_model, outputs, write
+from kafka_spec.model_check.command.simulate import refuse_search_options, refuse_without_simulate
 from kafka_spec.model_check.report.escape import plain
 from kafka_spec.model_check.within import reading
 from kafka_spec.spec.optional_dependencies import needing
 from kafka_spec.spec.vocabulary.table import SpecError
 
-EXIT_CODES = {"violated": VIOLATED, "inconclusive": INCONCLUSIVE, "holds": AS_EXPECTED}
 FORMATS = ("text", "json")
-OF_A_SEARCH = (
-    "simulate", "grow", "cover", "engine", "master", "state_dir", "resume", "handover", "max_states", "memory", "all", "deadlock",
-    "verify", "normal_form", "without", "all_rules_fire", "all_properties_tested", "no_traces", "traces", "full", "accept",
-    "verbose", "jobs",
+NOT_OF_IT = (
+    "simulate", "cover", "engine", "master", "memory", "all", "deadlock", "without", "all_properties_tested", "traces", "full",
+    "accept", "verbose", "jobs",
 )  # fmt: skip
+"""The options of a check that an inductive one does not have, besides those that random walks do not have either."""
 
 
 def add_inductive_option(parser: argparse.ArgumentParser) -> None:
@@ -30,8 +30,8 @@ def add_inductive_option(parser: argparse.ArgumentParser) -> None:
 
 def run_inductive(options: argparse.Namespace, models: Models) -> int:
     """Check one model, write the result, and return the exit code: 0, 1 or 3."""
-    if given := [name for name in OF_A_SEARCH if getattr(options, name, None)]:
-        raise SpecError(f"--{given[0].replace('_', '-')} is of a search, and --inductive makes none; take one of them")
+    refuse_without_simulate(options)
+    refuse_search_options(options, "--inductive", *NOT_OF_IT)
     if len(options.models) != 1:
         raise SpecError("--inductive is of one model; name it")
     wanted = outputs(options)

@@ -20,6 +20,8 @@ from kafka_spec.spec.vocabulary.table import Spec, SpecError
 MANIFEST = Path("pyproject.toml")
 MOST_THREADS = 64
 AS_EXPECTED, VIOLATED, MISUSE, INCONCLUSIVE, INTERNAL = range(5)
+EXIT_CODES = {"violated": VIOLATED, "inconclusive": INCONCLUSIVE, "holds": AS_EXPECTED}
+"""The exit code of each verdict, the worst first."""
 Output = tuple[str, Path | None]
 """A format and the file it is written to; None is stdout."""
 

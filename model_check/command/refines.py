@@ -8,9 +8,7 @@ from collections.abc import Mapping
 from kafka_spec.model_check.budget import Budget, interruptible
 from kafka_spec.model_check.command.find import Models
 from kafka_spec.model_check.command.options import (
-    AS_EXPECTED,
-    INCONCLUSIVE,
-    VIOLATED,
+    EXIT_CODES,
     add_bound_options,
     add_output_options,
     asked_bounds,
@@ -25,8 +23,6 @@ from kafka_spec.model_check.report.escape import plain
 from kafka_spec.model_check.within import reading
 from kafka_spec.spec.optional_dependencies import needing
 from kafka_spec.spec.vocabulary.table import Refinement, Spec, SpecError
-
-EXIT_CODES = {"violated": VIOLATED, "inconclusive": INCONCLUSIVE, "holds": AS_EXPECTED}
 
 
 def add_refines(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec]) -> None:

@@ -48,10 +48,10 @@ def refuse_without_simulate(options: argparse.Namespace) -> None:
         raise SpecError(f"--{given[0].replace('_', '-')} is for --simulate")
 
 
-def refuse_search_options(options: argparse.Namespace, walks: str, *others: str) -> None:
-    """Refuse options of a search, and others, where `walks` asks for random walks."""
+def refuse_search_options(options: argparse.Namespace, instead: str, *others: str) -> None:
+    """Refuse options of a search, and others, where an option asks for something else `instead`."""
     if given := [name for name in (*OF_A_SEARCH, *others) if getattr(options, name, None)]:
-        raise SpecError(f"--{given[0].replace('_', '-')} is of a search, and {walks} makes none; take one of them")
+        raise SpecError(f"--{given[0].replace('_', '-')} is of a search, and {instead} makes none; take one of them")
 
 
 def run_simulate(options: argparse.Namespace, asked_for: Sequence[NamedCheck]) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 from kafka_spec.model_check.inductive import InductiveResult
 from kafka_spec.model_check.report.traces import step_lines
-from kafka_spec.model_check.search.induction import STATES
+from kafka_spec.model_check.search.induction import NO_STEP
 from kafka_spec.model_check.traces.counterexample import trace_of
 from kafka_spec.spec.vocabulary.trace import Trace
 
@@ -29,9 +29,11 @@ def _lines(result: InductiveResult) -> Iterator[str]:
     yield f"{result.spec.name} at {bounds}"
     yield f"  tried      {tried} states, reachable or not"
     yield f"  admitted   {result.admitted:,} states, which meet {_named(result)}"
-    width = max(len(rule) for rule in (STATES, result.spec.start.name, *result.fired))
+    if result.free:
+        yield f"  unlimited  {', '.join(result.free)}: how often these rules fire is not bounded"
+    width = max(len(rule) for rule in (NO_STEP, result.spec.start.name, *result.fired))
     yield f"  {'rule':<{width}} {'steps':>12}  does not keep"
-    for rule in (result.spec.start.name, *result.fired, STATES):
+    for rule in (result.spec.start.name, *result.fired, NO_STEP):
         broken = {claim: count for (of, claim), count in result.broken.items() if of == rule}
         if rule in result.fired or broken:
             steps = f"{result.fired[rule]:,}" if rule in result.fired else "-"
@@ -53,7 +55,7 @@ def _named(result: InductiveResult) -> str:
 
 def _counterexample(result: InductiveResult, rule: str, claim: str, trace: Trace) -> Iterator[str]:
     """Print the first state or step that violates a property."""
-    if rule == STATES:
+    if rule == NO_STEP:
         yield f"{claim} does not follow: this state meets the invariants, and violates it"
     elif not trace.steps:
         yield f"an initial state violates {claim}"
@@ -61,8 +63,8 @@ def _counterexample(result: InductiveResult, rule: str, claim: str, trace: Trace
         yield f"{trace.steps[0].action} does not keep {claim}"
     begin, *rest = step_lines(dataclasses.replace(trace, start=dataclasses.replace(trace.start, written=())))
     yield begin
-    initial = {path for path, _ in result.initial}
-    shown = [(path, value) for path, value in trace.start.state if (path, value) not in result.initial]
+    initial = dict(result.initial)
+    shown = [(path, value) for path, value in trace.start.state if value != initial[path]]
     yield from (f"       {path} = {value}" for path, value in shown)
     if len(shown) < len(initial):
         yield f"       {'all other fields have' if shown else 'every field has'} the initial value"
@@ -105,13 +107,14 @@ def json_text(result: InductiveResult) -> str:
         "verdict": result.verdict,
         "invariants": [claim.name for claim in result.invariants],
         "implied": [claim.name for claim in result.implied],
+        "unlimited": list(result.free),
         "states": result.every,
         "tried": result.tried,
         "admitted": result.admitted,
         "steps": dict(result.fired),
         "cut": [{"rule": rule, "bound": bound, "steps": count} for (rule, bound), count in sorted(result.cut_by.items())],
         "broken": [
-            {"rule": None if rule == STATES else rule, "property": claim, "count": count}
+            {"rule": None if rule == NO_STEP else rule, "property": claim, "count": count}
             | {"trace": result.traces[rule, claim].to_plain()}
             for (rule, claim), count in result.broken.items()
         ],

@@ -53,7 +53,7 @@ def _parts(place: Packed, at: int, path: tuple[str | int, ...]) -> Iterator[tupl
     Raises:
         SpecError: a part has too many values.
     """
-    if place.fields is not None and _tags(place) is None:
+    if place.fields is not None and not _is_tagged(place):
         for name, (offset, field) in place.fields.items():
             yield from _parts(field, at + offset, (*path, name))
     elif isinstance(place.type, Array) and place.item is not None:
@@ -88,9 +88,8 @@ def values_in(type_: Type) -> int:
     return sum(math.perm(items, length) if type_.distinct else items**length for length in range(type_.capacity + 1))
 
 
-def _tags(place: Packed) -> tuple[str, dict[int, tuple[str, ...]]] | None:
-    assert isinstance(place.type, Record)
-    return None if place.type.tags is None else (place.type.tags[0], dict(place.type.tags[1]))
+def _is_tagged(place: Packed) -> bool:
+    return isinstance(place.type, Record) and place.type.tags is not None
 
 
 def _kinds(type_: Record, tag: str, members: Iterable[int]) -> list[int]:
@@ -122,7 +121,7 @@ def _values(place: Packed) -> Bytes:
         numbers = np.arange(type_.low, type_.high + 1).astype(place.dtype)
         return numbers.view(np.uint8).reshape(-1, place.size)
     if place.fields is not None:
-        return _tagged(place) if _tags(place) is not None else _combined(_fields(place, place.fields), place.size)
+        return _tagged(place) if _is_tagged(place) else _combined(_fields(place, place.fields), place.size)
     assert place.item is not None
     items = _values(place.item)
     if isinstance(type_, Array):
@@ -138,8 +137,8 @@ def _fields(place: Packed, names: Iterable[str]) -> list[Part]:
 
 def _tagged(place: Packed) -> Bytes:
     """Return all values of a tagged record: with each tag its fields; the others have their initial value."""
-    assert place.fields is not None and isinstance(place.type, Record)
-    tag, members = _tags(place) or ("", {})
+    assert place.fields is not None and isinstance(place.type, Record) and place.type.tags is not None
+    tag, members = place.type.tags
     at, of_tag = place.fields[tag]
     fresh = bytearray(place.size)
     put_initial(place, fresh, 0)

@@ -18,7 +18,7 @@ CANDIDATES = 128 << 20
 """The most bytes of the states that steps lead to, of one thread at a time."""
 PIECE = 1 << 14
 """The states whose steps are taken at a time."""
-STATES = "(no step)"
+NO_STEP = "(no step)"
 """In place of a rule: the states that the invariants admit."""
 
 
@@ -57,8 +57,8 @@ class InductionWorker:
         found.admitted = len(states)
         for number in range(self.needed, len(self.names)):
             if len(those := np.flatnonzero(which == number)):
-                found.broken[STATES, self.names[number]] += len(those)
-                found.first.setdefault((STATES, self.names[number]), (states[those[0]].tobytes(), None))
+                found.broken[NO_STEP, self.names[number]] += len(those)
+                found.first.setdefault((NO_STEP, self.names[number]), (states[those[0]].tobytes(), None))
         for begin in range(0, len(states), PIECE):
             self.take_steps(np.ascontiguousarray(states[begin : begin + PIECE]), found)
             if found.fault is not None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from kafka_spec.spec.language import source_of
+from kafka_spec.spec.language import Function, source_of, tree
 from kafka_spec.spec.language.domain import SPENT
+from kafka_spec.spec.language.walking import walk
 from kafka_spec.spec.vocabulary.change import functions_of
 from kafka_spec.spec.vocabulary.table import Property, Rule, Spec
 
@@ -17,9 +18,9 @@ def unlimited(spec: Spec, bounds: Mapping[str, int], claims: Sequence[Property])
     Where a function reads how often rules have fired, that is a part of the state, and stays bounded.
     """
     asked = [one for claim in claims for one in (claim.predicate, claim.when) if one is not None]
-    read = any(SPENT in source_of(function).text for function in functions_of(spec, asked))
+    reads = any(map(_reads_counters, functions_of(spec, asked)))
     rules = [
-        rule if read or any(bounds[limit.name] == 0 for limit in rule.limits) else _without_limits(rule) for rule in spec.rules
+        rule if reads or any(bounds[limit.name] == 0 for limit in rule.limits) else _without_limits(rule) for rule in spec.rules
     ]
     found = dataclasses.replace(
         spec,
@@ -35,6 +36,10 @@ def unlimited(spec: Spec, bounds: Mapping[str, int], claims: Sequence[Property])
     )
     object.__setattr__(found, "declared_in", spec.declared_in)
     return found
+
+
+def _reads_counters(function: Function) -> bool:
+    return any(isinstance(node, tree.Field) and node.name == SPENT for node in walk(*source_of(function).body))
 
 
 def _without_limits(rule: Rule) -> Rule:

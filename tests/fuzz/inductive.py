@@ -10,7 +10,7 @@ from typing import Any
 from kafka_spec.model_check.inductive import check_inductive
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.search.every_state import values_in
-from kafka_spec.model_check.search.induction import STATES
+from kafka_spec.model_check.search.induction import NO_STEP
 from kafka_spec.spec.language.domain import Array, Collection, OutOfBound, OutOfDomain, Record, Scalar, Type
 from kafka_spec.spec.language.domain import Sequence as SequenceType
 from kafka_spec.spec.language.domain.types import order
@@ -73,7 +73,7 @@ def by_definition(
         if any(violated(state, names)):
             continue
         admitted += 1
-        broken |= {(STATES, name) for name in [*violated(state, implied)][:1]}
+        broken |= {(NO_STEP, name) for name in [*violated(state, implied)][:1]}
         for rule in free.rules:
             for binding in world.enabled(rule, state):
                 if not world.within(rule, state, binding):
