@@ -102,7 +102,8 @@ class InductiveResult:
         """Why states may be reachable though the search, which has ended, violates nothing; "" if they are not."""
         assert self.searched is not None
         if self.free:
-            return "the search bounds how often rules fire: " + ", ".join(f"{name}={self.bounds[name]}" for name in self.free)
+            limits = ", ".join(f"{name}={self.bounds[name]}" for name in self.free)
+            return f"the search limits how often rules fire ({limits})"
         if self.searched.left_constraint:
             return "the search does not follow steps that leave the constraint"
         return "the search takes states with the same view for one" if self.searched.spec.view else ""

@@ -341,13 +341,13 @@ def test_whether_states_are_reachable_is_searched() -> None:
     text = inductive_text(check_inductive(EWD840, ["DetectionIsRight"]))
     assert text.endswith(
         "not inductive\n"
-        "None of the states above is reachable at these bounds, says a search of all 302 states that are.\n"
+        "A search of all 302 reachable states finds no violation: the states above are unreachable at these bounds.\n"
         "An invariant that excludes them is missing."
     )
     text = inductive_text(check_inductive(QUEUE, ["SomebodyRuns"]))
-    assert "A search from the initial states violates it, too:\n\nSomebodyRuns in bounded_queue: 8 states" in text
+    assert "A search from the initial states finds a violation, too:\n\nSomebodyRuns in bounded_queue: 8 states" in text
     text = inductive_text(check_inductive(QUEUE, ["NeverTooFull"], implied=["SomebodyRuns"]))
-    assert "too weak for what is to follow" in text and "SomebodyRuns in bounded_queue: 8 states" in text
+    assert "inductive, but too weak" in text and "SomebodyRuns in bounded_queue: 8 states" in text
 
 
 def nothing_yet(s: Pair) -> bool:
@@ -388,7 +388,7 @@ def test_a_search_with_limits_leaves_it_open() -> None:
     assert result.broken == {("Crash", "One"): 1} and result.searched is not None and result.searched.verdict == "holds"
     text = inductive_text(result)
     assert "  unlimited  crashes: how often these rules fire is not bounded\n" in text
-    assert text.endswith("Whether the states above are reachable is open: the search bounds how often rules fire: crashes=1.")
+    assert text.endswith("Whether the states above are reachable is open: the search limits how often rules fire (crashes=1).")
 
 
 def test_an_initial_state_that_violates_it() -> None:

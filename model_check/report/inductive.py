@@ -40,7 +40,9 @@ def _lines(result: InductiveResult) -> Iterator[str]:
             yield f"  {rule:<{width}} {steps:>12}  {', '.join(f'{claim} ({count:,})' for claim, count in broken.items()) or '-'}"
     if result.cut_by:
         names = ", ".join(sorted({name for _, name in result.cut_by}))
-        yield f"  cut        {sum(result.cut_by.values()):,} steps by bounds: {names}; nothing is said of where they lead"
+        yield f"  cut        {sum(result.cut_by.values()):,} steps by bounds: {names}; where they lead is not checked"
+    if result.stopped:
+        yield f"  stopped    {result.stopped}"
     for (rule, claim), trace in result.traces.items():
         yield ""
         yield from _counterexample(result, rule, claim, trace)
@@ -75,7 +77,7 @@ def _verdict(result: InductiveResult) -> str:
     if result.verdict == "inconclusive":
         return f"not decided: {result.stopped}"
     if result.verdict == "violated":
-        weak = f"{_named(result)}: inductive, and too weak for what is to follow"
+        weak = f"{_named(result)}: inductive, but too weak: not all that should follow does"
         return "\n".join([weak if result.is_inductive else "not inductive", *_reachable_lines(result)])
     follow = f"; {', '.join(claim.name for claim in result.implied)} follow" + ("s" * (len(result.implied) == 1))
     within = " within these bounds" if result.cut_by else ""
@@ -86,11 +88,12 @@ def _reachable_lines(result: InductiveResult) -> Iterator[str]:
     """Say whether the states are reachable in which counterexamples begin."""
     searched = result.searched
     if searched is not None and (violated := searched.violated):
-        yield "A search from the initial states violates it, too:"
+        yield "A search from the initial states finds a violation, too:"
         yield ""
         yield str(trace_of(searched, violated[0]))
     elif searched is not None and searched.complete and not result.searched_less:
-        yield f"None of the states above is reachable at these bounds, says a search of all {searched.distinct:,} states that are."
+        found = f"A search of all {searched.distinct:,} reachable states finds no violation"
+        yield f"{found}: the states above are unreachable at these bounds."
         yield "An invariant that excludes them is missing."
     else:
         why = "" if searched is None else f": {searched.stopped or result.searched_less}"

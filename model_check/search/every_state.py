@@ -37,7 +37,9 @@ class EveryState:
             SpecError: there are too many, or too many states.
         """
         if (count := values_in(layout.root.type)) > MOST_STATES:
-            raise SpecError(f"there are {_about(count)} states, reachable or not; take smaller bounds, for 10^12 at most")
+            raise SpecError(
+                f"there are {_about(count)} states, reachable or not; take smaller bounds, for 10^12 at most, or `prove`"
+            )
         self.size = layout.size
         self.parts = [(at, _values(place)) for at, place in _parts(layout.root, 0, ())]
         self.count = math.prod(len(values) for _, values in self.parts)
