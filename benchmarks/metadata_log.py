@@ -1,11 +1,13 @@
 """A large metadata log, made by the decisions of the model, to measure `kafka-spec validate`.
 
-Run as `python benchmarks/metadata_log.py FOLDER RECORDS`. A cluster of 12 brokers and 20,000 partitions of three replicas: brokers
-are fenced and come back again and again, leaders take them into their ISRs; in between no-ops. Prints what it wrote.
+Run as `python -m benchmarks.metadata_log FOLDER RECORDS [FAULTS]`. A cluster of 12 brokers and 20,000 partitions of three
+replicas: brokers are fenced and come back again and again, leaders take them into their ISRs; in between no-ops. With FAULTS
+about so many changes are wrong, each restored by the next batch: their offsets are in FOLDER/faults.json. Prints what it wrote.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from random import Random
@@ -64,16 +66,24 @@ class Writer:
         )
 
 
-def begin(log: Writer) -> None:
+def directory_of(broker: int) -> bytes:
+    """Return the id of a broker's only log directory."""
+    return bytes([128 + broker] * 16)
+
+
+def begin(log: Writer, topics: int) -> None:
     """Write features, registrations and topics."""
     log.write(
         log.record(keys.FEATURE, name=keys.METADATA_VERSION, feature_level=27),
         log.record(keys.FEATURE, name=keys.ELR_FEATURE, feature_level=1),
     )
     for broker in range(BROKERS):
-        log.write(log.record(0, broker_id=broker, incarnation_id=bytes([broker] * 16), broker_epoch=log.offset, fenced=True))
+        identity, directory = bytes([broker] * 16), directory_of(broker)
+        log.write(
+            log.record(0, broker_id=broker, incarnation_id=identity, broker_epoch=log.offset, fenced=True, log_dirs=(directory,))
+        )
         log.write(log.record(17, broker_id=broker, broker_epoch=log.image.brokers[broker].epoch, fenced=-1))
-    for topic in range(TOPICS):
+    for topic in range(topics):
         topic_id = topic.to_bytes(16, "big")
         records = [log.record(keys.TOPIC, name=f"t{topic}", topic_id=topic_id)]
         records.append(log.record(keys.CONFIG, resource_type=2, resource_name=f"t{topic}", name="min.insync.replicas", value="2"))
@@ -92,6 +102,7 @@ def begin(log: Writer) -> None:
                     partition_epoch=0,
                     removing_replicas=(),
                     adding_replicas=(),
+                    directories=tuple(map(directory_of, replicas)),
                 )
             )
         log.write(*records)
@@ -125,20 +136,39 @@ def go_on(log: Writer, explainer: Explainer, random: Random) -> None:
         log.write(log.record(keys.NO_OP))
 
 
-def main(folder: Path, records: int) -> None:
+def go_wrong(log: Writer, random: Random) -> int:
+    """Write a change that no controller writes, and restore the partition; return the offset of the change."""
+    partition = random.choice([one for one in log.image.all_partitions() if one.shape.leader >= 0 and len(one.shape.isr) > 1])
+    shape = partition.shape
+    stranger = next(broker for broker in range(BROKERS) if broker not in shape.replicas)
+    wrong = random.choice(
+        (ShapeChange(isr=(*shape.isr, stranger)), ShapeChange(leader=stranger), ShapeChange(isr=shape.isr[1:], leader=shape.isr[0]))
+    )
+    offset = log.offset
+    log.write(log.change(partition, wrong))
+    log.write(log.change(partition, ShapeChange(isr=shape.isr, leader=shape.leader)))
+    return offset
+
+
+def main(folder: Path, records: int, topics: int = TOPICS, faults: int = 0) -> None:
     """Write a log."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / f"{0:020}.log").open("wb") as file:
         log = Writer(file)
-        begin(log)
+        begin(log, topics)
         explainer = Explainer(log.image, lambda _: 2, lambda _: False)
         explainer.ruling = Ruling(next(one for one in RELEASES if one.newest == 27), True, False)
         random = Random(1)
+        wrong: list[int] = []
         while log.offset < records:
             go_on(log, explainer, random)
+            if log.offset * faults > records * (len(wrong) + 1):
+                wrong.append(go_wrong(log, random))
+    if faults:
+        (folder / "faults.json").write_text(json.dumps(wrong))
     size = (folder / f"{0:020}.log").stat().st_size
     sys.stdout.write(f"{log.offset:,} records, {size:,} bytes, {log.image.partitions:,} partitions\n")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), faults=int(sys.argv[3]) if len(sys.argv) > 3 else 0)

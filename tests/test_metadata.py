@@ -9,6 +9,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from hypothesis import given
 from hypothesis import strategies as some
 
@@ -19,11 +20,13 @@ from kafka_spec.conformance.metadata.image import Image
 from kafka_spec.conformance.metadata.judge import LogJudge
 from kafka_spec.conformance.metadata.kinds import KINDS
 from kafka_spec.conformance.metadata.recognise import kind_of
+from kafka_spec.conformance.metadata.report import plain_of
 from kafka_spec.conformance.metadata.shapes import change_of
 from kafka_spec.conformance.metadata.sources import find_sources
 from kafka_spec.conformance.metadata.validation import MetadataOutcome, Validation
 from kafka_spec.conformance.outcome.violations import file_and_line
 from kafka_spec.impl.kraft.record_schemas import CONTROL, NEVER, SCHEMAS, Schema, SchemaField, snake
+from kafka_spec.impl.log.batches import stamp, unpacked
 from kafka_spec.spec.kraft.properties.safety import SAFETY
 from kafka_spec.spec.language.domain import SpecError
 from tests.conftest import Command
@@ -130,6 +133,27 @@ def test_files_are_recognised_by_content(tmp_path: Path) -> None:
     topic.mkdir()
     (topic / "00000000000000000000.log").write_bytes(bytes(build([(0, None, b'{"a": 1}')])))
     assert kind_of(topic / "00000000000000000000.log") == "other"
+
+
+@pytest.mark.parametrize("codec", [1, 2, 3, 4], ids=["gzip", "snappy", "lz4", "zstd"])
+def test_compressed_batches_are_read(codec: int, tmp_path: Path) -> None:
+    """A log whose batches are compressed, with any codec that Kafka has, is the log that they hold."""
+    segment = tmp_path / SEGMENT.name
+    with segment.open("wb") as file:
+        for batch in batches_of(SEGMENT.read_bytes()):
+            assert isinstance(batch, LogBatch)
+            data = bytearray(batch.data)
+            if not batch.is_control:
+                builder = DefaultRecordBatchBuilder(2, codec, 0, -1, -1, -1, 1 << 20)
+                for at, one in enumerate(unpacked(batch.data)):
+                    builder.append(at, one.timestamp, one.key, one.value, [])
+                data = bytearray(builder.build())
+                stamp(data, batch.base, batch.epoch)
+            file.write(data)
+    assert segment.read_bytes() != SEGMENT.read_bytes()
+    assert kind_of(segment) == "segment"
+    found, expected = (json.dumps(plain_of(validated(one))) for one in (segment, SEGMENT))
+    assert found.replace(str(segment.parent), str(SEGMENT.parent)) == expected
 
 
 def as_json(type_: str, field: SchemaField, value: object) -> object:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from kafka_spec.conformance.metadata.batches import LogBatch
+from kafka_spec.conformance.metadata import image as keys
+from kafka_spec.conformance.metadata.batches import LogBatch, MetadataEntry
 from kafka_spec.conformance.metadata.bugs import ISSUES, MEANINGS, is_wrong, pages, summary
 from kafka_spec.conformance.metadata.causes import causes_of, operations_in
 from kafka_spec.conformance.metadata.checkpoint import checkpoint_of
@@ -20,6 +21,7 @@ from kafka_spec.conformance.metadata.rulings import CONTROLLER_DECISIONS, RELEAS
 from kafka_spec.conformance.metadata.snapshots import differences, image_of
 from kafka_spec.conformance.metadata.sources import batches_in, find_sources
 from kafka_spec.conformance.metadata.validation import Validation
+from kafka_spec.impl.kraft.record_schemas import SCHEMAS
 from kafka_spec.impl.log.batches import unpacked
 from kafka_spec.spec.kraft.cases import CASE
 from kafka_spec.spec.kraft.fixed import FIXED
@@ -47,6 +49,22 @@ CHANGES = {
     "f440-stale-reassignment-lists": 6, "s412-one-controller.tar.gz": 94, "s440-static-jbod.tar.gz": 148,
 }  # fmt: skip
 """The changes of partitions in each log."""
+
+
+def test_a_bootstrap_with_scram_credentials_is_explained() -> None:
+    """What enables the ELR sets min.insync.replicas in its batch, wherever: credentials may stand between (format --add-scram)."""
+    judge = LogJudge()
+    explaining = Explaining(judge)
+    made = [
+        (keys.FEATURE, {"name": keys.METADATA_VERSION, "feature_level": 27}),
+        (keys.FEATURE, {"name": keys.ELR_FEATURE, "feature_level": 1}),
+        (11, {"name": "alice", "mechanism": 1, "salt": b"s", "stored_key": b"k", "server_key": b"k", "iterations": 8192}),
+        (keys.CONFIG, {"resource_type": 4, "resource_name": "", "name": "min.insync.replicas", "value": "1"}),
+    ]
+    entries = [MetadataEntry(at, key, SCHEMAS[key].plain(**fields)) for at, (key, fields) in enumerate(made)]
+    judge.feed(LogBatch(0, 0, 3, 1, 1, False, given=tuple(entries)))
+    assert not judge.violations
+    assert explaining.events == {"feature": 2, "SCRAM credential": 1, "configure": 1}
 
 
 @cache

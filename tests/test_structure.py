@@ -51,14 +51,18 @@ def test_the_parts_are_found_beside_the_package() -> None:
 
 
 def test_libraries_of_the_implementation_are_imported_once() -> None:
-    """Transitions and kazoo are imported by one module each, aiokafka by one for records and by one for real clients.
+    """Transitions and kazoo are imported by one module each, aiokafka by one for records, for real clients and for SASL each.
 
     kio is imported by the module that reads and writes, and by the one that describes what it lacks; prometheus_client by one.
     """
     places = {
         "transitions": ["impl/machine.py"],
         "kazoo": ["impl/zookeeper/coordination/zookeeper.py"],
-        "aiokafka": ["conformance/kafka_clusters/clients.py", "impl/log/batches.py"],
+        "aiokafka": [
+            "conformance/kafka_clusters/clients.py",
+            "conformance/metadata/client_security.py",
+            "impl/log/batches.py",
+        ],
         "prometheus_client": ["conformance/metadata/metrics.py"],
         "kio": ["impl/kafka_wire/entities.py", "impl/kafka_wire/newer_versions.py"],
     }

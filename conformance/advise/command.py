@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kafka_spec.conformance.metadata.bootstrap import add_bootstrap, reachable_log
+from kafka_spec.conformance.metadata.bootstrap import add_bootstrap, check_what_is_read, reachable_log
 from kafka_spec.model_check.budget import Budget, interruptible
 from kafka_spec.model_check.command.options import (
     AS_EXPECTED,
@@ -78,8 +78,7 @@ def broker_or_all(text: str) -> int | str:
 
 def run_advise(options: argparse.Namespace) -> int:
     """Judge the plan, write the advice, and return the exit code: 0, 1 or 3."""
-    if bool(options.paths) == bool(options.bootstrap_controller):
-        raise SpecError("name the metadata log, or a running controller with --bootstrap-controller HOST:PORT, not both")
+    check_what_is_read(options, "the metadata log")
     actions = [bool(options.stop), bool(options.restart), bool(options.reassign), bool(options.cancel), bool(options.set)]
     if sum(actions) != 1:
         raise SpecError("advise needs one plan: --stop ID, --restart ID|all, --reassign FILE, --cancel FILE or --set NAME=VALUE")

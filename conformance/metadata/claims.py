@@ -153,7 +153,8 @@ class PropertyChecker:
     def __init__(self) -> None:
         self._states: dict[Any, tuple[tuple[str, ...], tuple[str, ...]]] = {}
         self._steps: dict[Any, tuple[tuple[str, ...], tuple[str, ...]]] = {}
-        self._counts: Counter[tuple[str, ...]] = Counter()
+        self.tested: Counter[tuple[str, ...]] = Counter()
+        """How often which properties were tested together."""
 
     def of_state(self, image: Image, shape: PartitionShape, min_isr: int) -> tuple[str, ...]:
         """Return the properties that a partition of this shape violates."""
@@ -168,7 +169,7 @@ class PropertyChecker:
             k = SimpleNamespace(brokers=len(numbers), min_isr=min_isr, elr=int(image.has_elr))
             tested, failed = _failed(_INVARIANTS, view, k)
             found = self._states[key] = (tested, failed + _faults_of(shape))
-        self._counts[found[0]] += 1
+        self.tested[found[0]] += 1
         return found[1]
 
     def of_change(self, image: Image, old: PartitionShape, new: PartitionShape, leader_epoch: int, min_isr: int) -> tuple[str, ...]:
@@ -189,7 +190,7 @@ class PropertyChecker:
             tested, failed = _failed(_STEPS, before, after, k)
             _, by_rows = _failed([one for one in _INVARIANTS if one[0] == "MembershipsFollowTheirTable"], after, k)
             found = self._steps[key] = (tested, failed + by_rows + _faults_of_change(image, old, new, min_isr))
-        self._counts[found[0]] += 1
+        self.tested[found[0]] += 1
         return found[1]
 
     def of_registration(self, old_epoch: int, epoch: int, same_process: bool) -> tuple[str, ...]:
@@ -201,12 +202,12 @@ class PropertyChecker:
             view.controller.registrations[0].epoch = one
             view.brokers = [SimpleNamespace(epoch=0, life=life, replica=STILL.replica)]
         tested, failed = _failed(_STEPS, *views, SimpleNamespace(brokers=1, min_isr=1, elr=0))
-        self._counts[tested] += 1
+        self.tested[tested] += 1
         return failed
 
     def count(self) -> Counter[str]:
         """Return how often each property was tested."""
         found: Counter[str] = Counter()
-        for names, times in self._counts.items():
+        for names, times in self.tested.items():
             found.update(dict.fromkeys(names, times))
         return found

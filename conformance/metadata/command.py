@@ -20,6 +20,7 @@ from kafka_spec.conformance.metadata.judge import LogJudge
 from kafka_spec.conformance.metadata.report import plain_of, text_of
 from kafka_spec.conformance.metadata.rulings import RELEASES, Release
 from kafka_spec.conformance.metadata.settings import StaticSettings, settings_given
+from kafka_spec.conformance.metadata.slices import LogSlice
 from kafka_spec.conformance.metadata.sources import Sources, find_sources
 from kafka_spec.conformance.metadata.story import Story, StoryLine
 from kafka_spec.conformance.metadata.timelines import Timelines
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 EVENT_WIDTH = 30
 """The characters of an event's name in a line of `--follow`."""
+SPARK_FORMS = ("text", "json", "junit")
 EVERY = 0.5
 """Seconds between two lines of progress."""
 
@@ -45,6 +47,10 @@ EVERY = 0.5
 def run(options: argparse.Namespace) -> int:
     """Validate metadata logs, and report the outcome, or what was asked of them."""
     wanted = outputs(options)
+    if options.engine == "spark":
+        return run_on_spark(options, wanted)
+    if options.master is not None:
+        raise SpecError("--master is for --engine spark")
     judge = LogJudge(StaticSettings.of(settings_given("--setting", options.setting)))
     with reachable_log(options) as copied, find_sources(options.paths) as sources:
         release = release_of(options.era)
@@ -71,6 +77,30 @@ def run(options: argparse.Namespace) -> int:
             answer = asked.answer(form, judge) or _as(form, outcome, timelines)
             write(copied.named(answer) if copied is not None and isinstance(answer, str) else answer, file)
     return AS_EXPECTED if asked.only_looks else EXIT_CODES[outcome.verdict]
+
+
+def run_on_spark(options: argparse.Namespace, wanted: Sequence[Output]) -> int:
+    """Validate metadata logs in slices on Spark, and report the outcome.
+
+    Raises:
+        SpecError: what is asked needs one judge of the whole log.
+    """
+    asks = options.at is not None or options.why is not None or options.partition or options.topic or options.broker
+    if asks or options.follow:
+        raise SpecError(
+            "--engine spark gives the verdict alone: leave it out for --at, --why, --partition, --topic, --broker, --follow"
+        )
+    if others := [form for form, _ in wanted if form not in SPARK_FORMS]:
+        raise SpecError(f"--engine spark reports {', '.join(SPARK_FORMS)}: leave it out for {others[0]}")
+    how = LogSlice((), StaticSettings.of(settings_given("--setting", options.setting)), options.explain, release_of(options.era))
+    with needing("spark"):
+        from kafka_spec.conformance.metadata.spark import run as on_spark
+    with reachable_log(options) as copied, find_sources(options.paths) as sources:
+        outcome = on_spark(sources, how, options.master or "local[*]", progress(sources.size, options.quiet))
+        for form, file in wanted:
+            answer = _as(form, outcome, None)
+            write(copied.named(answer) if copied is not None else answer, file)
+    return EXIT_CODES[outcome.verdict]
 
 
 def check_following(sources: Sources, wanted: Sequence[Output], explaining: Explaining | None, asked: Questions) -> None:

@@ -1,4 +1,4 @@
-"""A connection to one controller of a running quorum, on Kafka's wire protocol. It is plaintext.
+"""A connection to one controller of a running quorum, on Kafka's wire protocol.
 
 Source: KIP-595, KIP-630; Kafka 4.4 FetchRequest.json, FetchSnapshotRequest.json.
 """
@@ -9,6 +9,7 @@ import socket
 from collections.abc import Mapping
 from typing import Any
 
+from kafka_spec.conformance.metadata.client_security import PLAINTEXT, AuthenticationFailed, ClientSecurity
 from kafka_spec.impl.kafka_wire import entities
 from kafka_spec.impl.kafka_wire.apis import API_VERSIONS, LENGTH
 from kafka_spec.impl.kafka_wire.entities import NotAMessage
@@ -19,6 +20,7 @@ NEWEST = {FETCH: 17, FETCH_SNAPSHOT: 1}
 PATIENCE = 10.0
 """The longest wait for an answer, in seconds."""
 LARGEST_ANSWER = 100 << 20
+CURE = "name a controller's listener, and give --command-config if it has TLS or SASL"
 
 
 class ControllerLost(Exception):  # noqa: N818 - says what happened
@@ -28,19 +30,24 @@ class ControllerLost(Exception):  # noqa: N818 - says what happened
 class ControllerConnection:
     """A connection to one node of the quorum; it asks one question at a time."""
 
-    def __init__(self, host: str, port: int) -> None:
-        """Connect, and ask for the versions that the node serves.
+    def __init__(self, host: str, port: int, security: ClientSecurity = PLAINTEXT) -> None:
+        """Connect, authenticate, and ask for the versions that the node serves.
 
         Raises:
-            OSError: nobody listens there, or it does not answer.
-            ControllerLost: the node that answers does not serve FetchSnapshot.
+            OSError: nobody listens there, it does not answer, or its certificate is not trusted.
+            ControllerLost: it does not accept the credentials, or does not serve FetchSnapshot.
         """
         self._socket = socket.create_connection((host, port), PATIENCE)
         self._correlation = 0
         try:
+            self._socket = security.secured(self._socket, host)
+            security.authenticate(self.ask)
             served = {one.api_key: one.max_version for one in self.ask(API_VERSIONS, {}, 0).api_keys}
             if FETCH not in served or FETCH_SNAPSHOT not in served:
                 raise ControllerLost(f"{host}:{port} is not a controller: it serves no FetchSnapshot; name a controller's listener")
+        except AuthenticationFailed as error:
+            self.close()
+            raise ControllerLost(f"{host}:{port} refuses the authentication: {error}") from None
         except (OSError, ControllerLost):
             self.close()
             raise
@@ -63,7 +70,7 @@ class ControllerConnection:
                 raise NotAMessage(f"an answer of {length} bytes")
             return entities.read_answer(key, asked, self._read(length))[1]
         except NotAMessage as error:
-            raise ControllerLost(f"what answers is not Kafka: {error}; name a controller's listener without TLS") from None
+            raise ControllerLost(f"what answers is not Kafka: {error}; {CURE}") from None
 
     def _read(self, size: int) -> bytes:
         parts = bytearray()

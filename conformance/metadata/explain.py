@@ -240,7 +240,8 @@ class Explainer(EventRequests):
     def _configuration(self, entries: Sequence[MetadataEntry], place: int) -> Explained | None:
         """Return configurations, and the records that empty the ELR where min.insync.replicas is among them (KAFKA-16540).
 
-        What enables eligible leader replicas sets the cluster's min.insync.replicas without emptying anything.
+        What enables eligible leader replicas sets the cluster's min.insync.replicas in the same batch, without emptying anything
+        (maybeGenerateElrSafetyRecords).
         """
         end = place
         changed: set[str] = set()
@@ -254,7 +255,7 @@ class Explainer(EventRequests):
             cleared.append(entries[end].record.topic_name)
             end += 1
         wanted = ({""} if "" in changed else changed) if self.image.has_elr else set()
-        enables = place > 0 and entries[place - 1].key == keys.FEATURE and not cleared
+        enables = not cleared and any(one.key == keys.FEATURE and one.record.name == keys.ELR_FEATURE for one in entries[:place])
         if not enables and (len(cleared) != len(wanted) or set(cleared) != wanted):
             return None
         return Explained("configure, which empties the ELR" if cleared else "configure", end - place)

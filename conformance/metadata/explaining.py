@@ -31,6 +31,8 @@ MOST_SUBJECTS = 5
 """The partitions that a message names."""
 MOST_TEXT = 300
 """The characters of a record in a message."""
+Choice = tuple[int, Release]
+"""An epoch of the quorum, and the release that rules it."""
 WRITES_ASSIGNMENT = ("cancel", "reassign", "register")
 """Beginnings of events whose question itself depends on a switch, so that they are explained again without it."""
 
@@ -81,6 +83,15 @@ class Explaining:
         self._chosen: dict[int, Release] = {}
         self._facts: object = None
         judge.explaining = self
+
+    @property
+    def choice(self) -> Choice | None:
+        """The newest epoch of which a record was explained, and the release that ruled it."""
+        return max(self._chosen.items(), default=None, key=lambda one: one[0])
+
+    def resume(self, choice: Choice | None) -> None:
+        """Go on where another one had made its newest choice."""
+        self._chosen = {} if choice is None else dict([choice])
 
     def allows_unclean(self, topic_id: bytes) -> bool:
         """Whether a topic allows unclean elections."""
@@ -210,6 +221,7 @@ class Explaining:
             acting[EMPTIED_ELR] = [found.subject]
         for bug, subjects in acting.items():
             offset = entries[place].offset
+            subjects.sort(key=in_order)
             self.acting.append(Acting(bug, self.judge.file, offset, self.judge.last_time, found.name, tuple(subjects)))
             if is_wrong(bug):
                 text = f"{bug} acts on the event {found.name!r}"
@@ -249,6 +261,12 @@ def run_ends(entries: Sequence[MetadataEntry]) -> list[int]:
             end = place
         ends[place] = end
     return ends
+
+
+def in_order(name: str) -> tuple[str, int]:
+    """Return the key by which names of partitions are sorted: those of a topic by their numbers."""
+    topic, _, number = name.rpartition("-")
+    return (topic, int(number)) if number.isdigit() else (name, -1)
 
 
 def plainly(record: object) -> str:

@@ -87,11 +87,11 @@ class LogJudge:
     _batch: LogBatch | None = None
     _touched: dict[FoldedPartition, int] = field(default_factory=dict)
     _moved: dict[int, int] = field(default_factory=dict)
-    _failing: dict[FoldedPartition, frozenset[str]] = field(default_factory=dict)
+    failing: dict[FoldedPartition, frozenset[str]] = field(default_factory=dict)
     unclean_topics: dict[bytes, bool] = field(default_factory=dict)
     """Whether topics allow unclean elections, as far as it was asked."""
     _min_isr: dict[bytes, int] = field(default_factory=dict)
-    _largest_broker_epoch: int = -1
+    largest_broker_epoch: int = -1
     _registered: set[int] = field(default_factory=set)
 
     # -----------------------------------------------------------------------------------------------------------------
@@ -101,9 +101,9 @@ class LogJudge:
         """Begin with the image of a snapshot of the log before `end`; it is judged too."""
         self.image, self.next = image, end
         self.forget_settings()
-        self._largest_broker_epoch = max((broker.epoch for broker in image.brokers.values()), default=-1)
+        self.largest_broker_epoch = max((broker.epoch for broker in image.brokers.values()), default=-1)
         for partition in image.all_partitions():
-            self._judge_state(partition, end)
+            self.judge_state(partition, end)
 
     def feed(self, batch: LogBatch, file: int = 0) -> None:
         """Take the next batch of the log."""
@@ -302,10 +302,10 @@ class LogJudge:
         same_process = old is not None and old.incarnation == record.incarnation_id
         if epoch > offset:
             self.report("broker-epoch", offset, subject, f"its broker epoch {epoch} is an offset after its record")
-        if epoch <= self._largest_broker_epoch and not (same_process and old is not None and epoch == old.epoch):
-            text = f"its broker epoch {epoch} is not larger than {self._largest_broker_epoch}, of a registration before"
+        if epoch <= self.largest_broker_epoch and not (same_process and old is not None and epoch == old.epoch):
+            text = f"its broker epoch {epoch} is not larger than {self.largest_broker_epoch}, of a registration before"
             self.report("broker-epoch", offset, subject, text)
-        self._largest_broker_epoch = max(self._largest_broker_epoch, epoch)
+        self.largest_broker_epoch = max(self.largest_broker_epoch, epoch)
         if not record.fenced and not same_process:
             self.report("registered-unfenced", offset, subject, "a new process is registered, and not fenced")
         if old is not None:
@@ -321,22 +321,23 @@ class LogJudge:
             for partition in self.image.in_isr[number]:
                 self._touched.setdefault(partition, offset)
         for partition, offset in self._touched.items():
-            self._judge_state(partition, offset)
+            self.judge_state(partition, offset)
         self._touched.clear()
         self._moved.clear()
 
-    def _judge_state(self, partition: FoldedPartition, offset: int) -> None:
+    def judge_state(self, partition: FoldedPartition, offset: int) -> None:
+        """Report what a partition violates, but for what is reported already."""
         failed = self.claims.of_state(self.image, partition.shape, self.min_isr(partition.topic_id))
-        before = self._failing.get(partition)
+        before = self.failing.get(partition)
         if not failed and before is None:
             return
         for name in failed:
             if before is None or name not in before:
                 self.report(name, offset, self.image.name_of(partition), shown(partition.shape))
         if failed:
-            self._failing[partition] = frozenset(failed)
+            self.failing[partition] = frozenset(failed)
         else:
-            del self._failing[partition]
+            del self.failing[partition]
 
     # -----------------------------------------------------------------------------------------------------------------
     # Reports

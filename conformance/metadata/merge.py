@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from kafka_spec.conformance.metadata.batches import LogBatch, TornTail
-from kafka_spec.conformance.metadata.sources import NodeLog, batches_of_node
+from kafka_spec.conformance.metadata.sources import LogPlace, NodeLog, batches_of_node
 
 
 @dataclass
@@ -31,9 +31,9 @@ class NodeEnd:
 class _Reader:
     """Reads one node's batches, one ahead."""
 
-    def __init__(self, node: NodeLog) -> None:
+    def __init__(self, node: NodeLog, start: LogPlace | None = None) -> None:
         self.end = NodeEnd(node.name)
-        self._batches = batches_of_node(node)
+        self._batches = batches_of_node(node, start)
         self.file = 0
         self.head: LogBatch | None = None
         self.dropped = False
@@ -71,11 +71,19 @@ Differs = Callable[[int, int, str], None]
 
 
 class Merger:
-    """Merges the logs of nodes. `differs` receives what two nodes have differently; `notes` are tails that were never committed."""
+    """Merges the logs of nodes. `differs` receives what two nodes have differently; `notes` are tails that were never committed.
 
-    def __init__(self, nodes: Sequence[NodeLog], differs: Differs) -> None:
-        self._readers = [_Reader(node) for node in nodes]
+    It begins where another one was: `places` has a place for each node, or None where the other one had read all of its log.
+    """
+
+    def __init__(self, nodes: Sequence[NodeLog], differs: Differs, places: Sequence[LogPlace | None] | None = None) -> None:
+        starts = [None] * len(nodes) if places is None else places
+        self._readers = [
+            _Reader(node, start) for node, start in zip(nodes, starts, strict=True) if places is None or start is not None
+        ]
         self._differs = differs
+        self.places: tuple[LogPlace | None, ...] = ()
+        """Where each node's log was to be read on before the current batch was yielded."""
         self.notes: list[str] = []
 
     @property
@@ -85,6 +93,7 @@ class Merger:
 
     def __iter__(self) -> Iterator[tuple[int, LogBatch]]:
         while live := [one for one in self._readers if one.head is not None]:
+            self.places = tuple([None if one.head is None else LogPlace(one.file, one.head.place) for one in self._readers])
             base = min(one.head.base for one in live if one.head is not None)
             at = [one for one in live if one.head is not None and one.head.base == base]
             chosen = at[0]

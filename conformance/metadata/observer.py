@@ -1,7 +1,7 @@
 """Copies the metadata log of a running controller into a folder, as an observer of the quorum.
 
 It sends ApiVersions, Fetch and FetchSnapshot alone, so it changes nothing. What is copied is committed: batches below the high
-watermark, behind the snapshot that the controller names first. The connection is plaintext.
+watermark, behind the snapshot that the controller names first.
 
 Source: KIP-595, KIP-630; Kafka 4.4 KafkaRaftClient.java, FetchRequest.json, FetchSnapshotRequest.json.
 """
@@ -18,7 +18,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from kafka_spec.conformance.metadata.batches import TornTail, batches_of
+from kafka_spec.conformance.metadata.client_security import PLAINTEXT, ClientSecurity
 from kafka_spec.conformance.metadata.controller_connection import (
+    CURE,
     FETCH,
     FETCH_SNAPSHOT,
     PATIENCE,
@@ -43,8 +45,9 @@ MOST_TRIES = 50
 class LogObserver:
     """Copies one log; `copy` up to the high watermark, `more` what has come since."""
 
-    def __init__(self, address: tuple[str, int], folder: Path) -> None:
+    def __init__(self, address: tuple[str, int], folder: Path, security: ClientSecurity = PLAINTEXT) -> None:
         """`address` is that of any controller; `folder` is a new folder __cluster_metadata-0."""
+        self._security = security
         self.folder = folder
         self.leader: int | None = None
         self._address = address
@@ -74,7 +77,7 @@ class LogObserver:
                 known = self._fetch(wait_ms)
             except OSError as error:
                 self._forget()
-                lost = f"{error.strerror or error}; name a controller's listener without TLS, and see whether it runs"
+                lost = f"{error.strerror or error}; see whether it runs, {CURE}"
                 if self.leader is None:
                     break  # it was never reached: nothing to wait for
             else:
@@ -96,7 +99,7 @@ class LogObserver:
     def _fetch(self, wait_ms: int) -> int | None:
         """Fetch once; return the high watermark, None if somebody else leads, or nobody."""
         if self._connection is None:
-            self._connection = ControllerConnection(*self._address)
+            self._connection = ControllerConnection(*self._address, self._security)
         partition = {
             "partition": TOPIC.partition,
             "current_leader_epoch": self._epoch,
@@ -131,19 +134,23 @@ class LogObserver:
         return self._take(one)
 
     def _follow_leader(self, error: ErrorCode, leader: Any, endpoints: Sequence[Any]) -> None:
-        """Turn to the leader that an answer names.
+        """Take the epoch that an answer names, and turn to the leader if it is another node.
+
+        A node that leads is not left for the address that it advertises, which may not be reachable from here.
 
         Raises:
-            ControllerLost: the error is another one.
+            ControllerLost: the error is another one, or nobody knows the leader's address.
         """
         if error not in ANOTHER_LEADER:
             raise ControllerLost(f"the controller refuses to be read: {error.name}")
         self._epoch = max(self._epoch, leader.leader_epoch)
+        if error != ErrorCode.NOT_LEADER_OR_FOLLOWER or leader.leader_id < 0:
+            return
         known = {node.node_id: (node.host, node.port) for node in endpoints}
-        if leader.leader_id in known and known[leader.leader_id] != self._address:
+        if leader.leader_id in known:
             self._forget()
             self._address = known[leader.leader_id]
-        elif error == ErrorCode.NOT_LEADER_OR_FOLLOWER and leader.leader_id >= 0 and not known:
+        elif not known:
             raise ControllerLost(
                 f"controller {leader.leader_id} leads, whose address this node does not report; name that controller"
             )
@@ -251,7 +258,7 @@ class ObservedLog:
 
 
 @contextmanager
-def observed(address: str) -> Iterator[ObservedLog]:
+def observed(address: str, security: ClientSecurity = PLAINTEXT) -> Iterator[ObservedLog]:
     """Yield the copy of the log of a running controller, up to the high watermark.
 
     Raises:
@@ -263,7 +270,7 @@ def observed(address: str) -> Iterator[ObservedLog]:
     with TemporaryDirectory(prefix="kafka-spec-observer-") as scratch:
         folder = Path(scratch) / address.replace(":", "-") / str(TOPIC)
         folder.mkdir(parents=True)
-        log = ObservedLog(LogObserver((host.strip("[]"), int(port)), folder), f"controller {address}")
+        log = ObservedLog(LogObserver((host.strip("[]"), int(port)), folder, security), f"controller {address}")
         try:
             log.observer.copy()
             yield log

@@ -45,6 +45,11 @@ class PartitionShape(NamedTuple):
     adding: tuple[int, ...] = ()
     removing: tuple[int, ...] = ()
 
+    @property
+    def preferred(self) -> int:
+        """The first replica; NONE of a broken log's partition that has no replicas."""
+        return self.replicas[0] if self.replicas else NONE
+
     def is_sound(self) -> bool:
         """Whether all lists name broker ids that can be, and the leader is one or none."""
         lists = (*self.replicas, *self.isr, *self.elr, *self.adding, *self.removing)

@@ -57,7 +57,7 @@ def attempts(requests: EventRequests, partition: FoldedPartition, found: ShapeCh
     usual = AskedShape(shape.isr, acceptable, requests.least(partition), requests.election(partition))
     if shape.leader >= 0:
         yield from _proposals(requests, partition, found, usual)
-        if shape.leader != shape.replicas[0]:
+        if shape.leader != shape.preferred:
             yield PossibleEvent("preferred election", usual._replace(election=ElectionKind.PREFERRED))
     else:
         yield PossibleEvent("unclean election", usual._replace(election=ElectionKind.UNCLEAN))

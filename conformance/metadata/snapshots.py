@@ -5,7 +5,7 @@ Source: Kafka 3.9 RecordsSnapshotReader.java, ImageWriter.java, Snapshots.java; 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,17 @@ def image_of(path: Path) -> Image:
     Raises:
         DamagedSnapshot: it is torn, or a record of it cannot be read or applied.
     """
+    return image_in(batches_in(path))
+
+
+def image_in(batches: Iterable[LogBatch | TornTail]) -> Image:
+    """Return the image that the batches of a snapshot hold.
+
+    Raises:
+        DamagedSnapshot: a batch is torn, or a record cannot be read or applied.
+    """
     image = Image()
-    for batch in batches_in(path):
+    for batch in batches:
         if isinstance(batch, TornTail):
             raise DamagedSnapshot(f"at byte {batch.place}: {batch.why}")
         take_snapshot_batch(image, batch)

@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 from kafka_spec.conformance.metadata.batches import LogBatch, TornTail, batches_of
 from kafka_spec.conformance.metadata.dump_text import batches_of_text
@@ -58,6 +58,13 @@ class NodeLog:
     snapshots: list[Snapshot] = field(default_factory=list)
     epochs: tuple[int, Path] | None = None
     quorum: tuple[int, Path] | None = None
+
+
+class LogPlace(NamedTuple):
+    """Where a batch begins: the number of its file, and the place in it."""
+
+    file: int
+    place: int
 
 
 @dataclass
@@ -155,21 +162,21 @@ def _first_offset(path: Path) -> int:
     return -1 if found is None else found.base
 
 
-def batches_in(path: Path) -> Iterator[LogBatch | TornTail]:
-    """Yield the batches of a file of any kind; the file is mapped, not read at once."""
+def batches_in(path: Path, start: int = 0) -> Iterator[LogBatch | TornTail]:
+    """Yield the batches of a file of any kind from the place of one on; the file is mapped, not read at once."""
     data = beginning(path)
     if look(data[: HEADER.size]) is None and not data.startswith(bytes(HEADER.size)):
         with open_text(path) as text:
-            yield from batches_of_text(text)
+            yield from (one for one in batches_of_text(text) if one.place >= start)
         return
     if _is_gzip(path):
         with gzip.open(path, "rb") as unpacked:
-            yield from batches_of(unpacked.read())
+            yield from batches_of(unpacked.read(), start)
         return
     with path.open("rb") as file:
         if path.stat().st_size:
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-                yield from batches_of(mapped)
+                yield from batches_of(mapped, start)
 
 
 def open_text(path: Path) -> TextIO:
@@ -184,10 +191,12 @@ def _is_gzip(path: Path) -> bool:
         return file.read(2) == b"\x1f\x8b"
 
 
-def batches_of_node(node: NodeLog) -> Iterator[tuple[int, LogBatch | TornTail]]:
-    """Yield the batches of a node's segments, or of its dumps, with the numbers of their files."""
-    for number, path in node.segments or node.dumps:
-        for batch in batches_in(path):
+def batches_of_node(node: NodeLog, start: LogPlace | None = None) -> Iterator[tuple[int, LogBatch | TornTail]]:
+    """Yield the batches of a node's segments, or of its dumps, with the numbers of their files; all, or from a place on."""
+    files = node.segments or node.dumps
+    first = 0 if start is None else [number for number, _ in files].index(start.file)
+    for number, path in files[first:]:
+        for batch in batches_in(path, start.place if start is not None and number == start.file else 0):
             yield number, batch
 
 

@@ -15,11 +15,13 @@ from kafka_spec.conformance.metadata.image import Image
 from kafka_spec.conformance.metadata.judge import LogJudge
 from kafka_spec.conformance.metadata.merge import Merger, NodeEnd
 from kafka_spec.conformance.metadata.snapshots import DamagedSnapshot, differences, image_of
-from kafka_spec.conformance.metadata.sources import NodeLog, Snapshot, Sources, epochs_in, quorum_in
+from kafka_spec.conformance.metadata.sources import LogPlace, NodeLog, Snapshot, Sources, epochs_in, quorum_in
 from kafka_spec.conformance.outcome.violations import Unfinished, Violation, file_and_line
 
 NO_SNAPSHOT = "no snapshot at or after it is there"
 """What is unseen if the image lacks what came before the log."""
+Places = tuple[LogPlace | None, ...]
+"""A place in each node's log, None at its end."""
 MOST_DIFFERENCES = 3
 """The differences between a snapshot and the image that a report names."""
 
@@ -80,8 +82,13 @@ class Validation:
         self._progress = progress
         self._snapshots = sorted((one for node in sources.nodes for one in node.snapshots), key=lambda one: one.end)
 
-    def run(self, until: Callable[[LogBatch], bool] = lambda _: False) -> MetadataOutcome:
-        """Read everything, or up to the first batch of which `until` holds, and return the outcome."""
+    def run(
+        self, until: Callable[[LogBatch], bool] = lambda _: False, before: Callable[[LogBatch, Places], None] | None = None
+    ) -> MetadataOutcome:
+        """Read everything, or up to the first batch of which `until` holds, and return the outcome.
+
+        `before` receives each batch before it is judged, and where the nodes' logs are to be read on for it.
+        """
         outcome, judge = self.outcome, self.judge
         merger = Merger(
             self._sources.nodes, lambda file, offset, text: judge.report_at("nodes-differ", file, offset, "the log", text)
@@ -98,6 +105,8 @@ class Validation:
             if until(batch):
                 self.outcome.unseen.append(f"the log is read up to offset {batch.base - 1:,} alone")
                 return self.outcome
+            if before is not None:
+                before(batch, merger.places)
             judge.feed(batch, file)
             self._progress(len(batch.data))
         if not begun:

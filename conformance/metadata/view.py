@@ -151,7 +151,7 @@ def _changes(explainer: Explainer, partition: FoldedPartition, usual: AskedShape
             tries.append((f"unfencing broker {broker}", usual._replace(acceptable=active)))
     if shape.leader == NONE:
         tries.append(("an unclean election that an operator asks for", usual._replace(election=ElectionKind.UNCLEAN)))
-    elif shape.leader != shape.replicas[0]:
+    elif shape.leader != shape.preferred:
         tries.append(("a preferred election", usual._replace(election=ElectionKind.PREFERRED)))
     for name, asked in tries:
         change = explainer.predict(partition, asked)
@@ -160,4 +160,4 @@ def _changes(explainer: Explainer, partition: FoldedPartition, usual: AskedShape
             continue
         yield f"{name}: {shown(merged(shape, change))}"
     if not tries:
-        yield "nothing is needed: the preferred leader leads" if shape.leader == shape.replicas[0] else "nothing that is known here"
+        yield "nothing is needed: the preferred leader leads" if shape.leader == shape.preferred else "nothing that is known here"

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from kafka_spec.conformance.metadata.bootstrap import add_bootstrap
+from kafka_spec.conformance.metadata.bootstrap import add_bootstrap, check_what_is_read
 from kafka_spec.conformance.metadata.recognise import CONTROLLER as KRAFT_CONTROLLER
 from kafka_spec.conformance.metadata.recognise import holds_a_metadata_log, kind_of
 from kafka_spec.conformance.validate.embedded import Results
@@ -104,8 +104,7 @@ def _add_metadata_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Validate the logs, and report the outcome."""
-    if bool(options.paths) == bool(options.bootstrap_controller):
-        raise SpecError("name log files or folders, or a running controller with --bootstrap-controller HOST:PORT, not both")
+    check_what_is_read(options, "log files or folders")
     with readable_again(options.paths) as (options.paths, names):
         return _run(options, names)
 
