@@ -112,7 +112,7 @@ CASES := 2000
 kafka: PROGRAMS := java mvn kcat
 kafka: PACKAGES := default-jre-headless maven kcat
 KAFKAS := 2.8.2 3.9.1 4.1.2 4.3.1 4.4.0
-# 2.7.2 is for the findings alone; of 4.3.1 there are the classes of the controller, and no brokers
+# 2.7.2 is for the findings alone
 kafka: $(VENV)/.kafka system $(addprefix $(JARS)/,$(KAFKAS) 2.7.2)
 	$(MAKE) --no-print-directory --output-sync=target -j2 $(KAFKAS:%=classes-%)
 	$(BIN)/kafka-spec run --kafka 2.8.2 --jars $(JARS)
@@ -121,6 +121,7 @@ kafka: $(VENV)/.kafka system $(addprefix $(JARS)/,$(KAFKAS) 2.7.2)
 	$(BIN)/kafka-spec run --kafka 4.1.2 --jars $(JARS)
 	$(BIN)/kafka-spec run --kafka 4.4.0 --jars $(JARS)
 	KAFKA_SPEC_JARS=$(JARS) $(BIN)/python -m kafka_spec.conformance.reproductions.advice_on_cluster --runs 3
+	KAFKA_SPEC_JARS=$(JARS) $(BIN)/python -m kafka_spec.conformance.reproductions.session_on_cluster --seconds 120
 
 # all subjects of one version; two versions at a time take two cores
 classes-%:

@@ -48,7 +48,9 @@ def test_extras_are_those_of_the_project() -> None:
     """The libraries of each extra in messages are those of pyproject.toml, by the names under which they are imported."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     imported = {"JPype1": "jpype", "prometheus-client": "prometheus_client", "z3-solver": "z3"}
-    names = {extra: {imported.get(name := re.split(r"\[(?!check|impl)|>", text)[0], name) for text in project[extra]} for extra in EXTRAS}
+    names = {
+        extra: {imported.get(name := re.split(r"\[(?!check|impl)|>", text)[0], name) for text in project[extra]} for extra in EXTRAS
+    }
     for extra, libraries in EXTRAS.items():
         brought = {name for name in names[extra] if not name.startswith("kafka-spec[")}
         for other in EXTRAS:

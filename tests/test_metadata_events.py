@@ -17,10 +17,13 @@ from kafka_spec.conformance.metadata.causes import causes_of, operations_in
 from kafka_spec.conformance.metadata.checkpoint import checkpoint_of
 from kafka_spec.conformance.metadata.explaining import Explaining
 from kafka_spec.conformance.metadata.judge import LogJudge
+from kafka_spec.conformance.metadata.judged import judged, lines_of, unaccounted
+from kafka_spec.conformance.metadata.kinds import UNEXPLAINED
 from kafka_spec.conformance.metadata.rulings import CONTROLLER_DECISIONS, RELEASES, candidates
 from kafka_spec.conformance.metadata.snapshots import differences, image_of
 from kafka_spec.conformance.metadata.sources import batches_in, find_sources
 from kafka_spec.conformance.metadata.validation import Validation
+from kafka_spec.conformance.outcome.violations import file_and_line
 from kafka_spec.impl.kraft.record_schemas import SCHEMAS
 from kafka_spec.impl.log.batches import unpacked
 from kafka_spec.spec.kraft.cases import CASE
@@ -253,3 +256,32 @@ def test_snapshots_of_kafka_are_written_again_record_by_record(tmp_path: Path) -
 def values(batches: list[LogBatch]) -> list[tuple[bytes, bytes]]:
     """Return the keys and values of all records, in one order."""
     return sorted((one.key or b"", one.value) for batch in batches for one in unpacked(batch.data))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is new
+
+
+@pytest.mark.parametrize("name", sorted(ACTS))
+def test_known_bugs_account_for_what_is_wrong_in_a_log(name: str) -> None:
+    """Each violation in the logs of real clusters is that of a known bug, or follows one on its partition."""
+    outcome = judged([LOGS / name])
+    assert outcome.violations and unaccounted(outcome) == []
+    lines = lines_of(outcome, unaccounted(outcome))
+    assert all(bug in lines[3] for _, bug in ACTS[name]) and len(lines) == 4
+
+
+def test_a_violation_before_its_bug_is_new() -> None:
+    """A known bug accounts for nothing on other partitions, nothing before it acts, and for no record without an event."""
+    outcome = judged([FINDING])
+    outcome.judge.violations = []
+    for offset, subject, kind in (
+        (130, "p-0", "LeaderInIsr"),
+        (131, "p-0", "LeaderInIsr"),
+        (140, "q-0", "LeaderInIsr"),
+        (140, "p-0", UNEXPLAINED),
+    ):
+        outcome.judge.report_at(kind, 0, offset, subject, "made up")
+    left = [(file_and_line(one.place)[1], one.subject, one.kind) for one in unaccounted(outcome)]
+    assert left == [(130, "p-0", "LeaderInIsr"), (140, "q-0", "LeaderInIsr"), (140, "p-0", UNEXPLAINED)]
+    assert lines_of(outcome, unaccounted(outcome))[-1].startswith("not accounted for: ")

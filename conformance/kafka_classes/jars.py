@@ -14,10 +14,10 @@ from kafka_spec.spec.vocabulary.table import SpecError
 
 HERE = Path(__file__).parent
 VERSIONS = ("2.8.2", "3.9.1", "4.1.2", "4.3.1", "4.4.0")
-"""The versions of Kafka: the last of 2.8, the last with ZooKeeper, and of 4.x the classes of KRaft's controller."""
+"""The versions of Kafka: the last of 2.8, the last with ZooKeeper, and of 4.x."""
 NEWEST = VERSIONS[-1]
-BROKERS = ("3.9.1", "4.1.2", "4.4.0")
-"""The versions whose brokers can run in a KRaft cluster; of 4.x the others have no brokers."""
+BROKERS = VERSIONS[1:]
+"""The versions that can run as a KRaft cluster."""
 VARIABLE = "KAFKA_SPEC_JARS"
 FOLDER = Path(".kafka")
 """The folder with one folder of jars for each version, unless the variable or an option names another."""

@@ -167,19 +167,19 @@ class AdminClient:
         """Return the brokers that are alive."""
         return sorted(int(node.id()) for node in self._kafka.listed(self._client.describeCluster().nodes().get()))
 
-    def reassign(self, topic: str, replicas: Sequence[int]) -> None:
-        """Reassign partition 0."""
+    def reassign(self, topic: str, replicas: Sequence[int], partition: int = 0) -> None:
+        """Reassign a partition."""
         kafka = self._kafka
         new = kafka.named(f"{ADMIN}.NewPartitionReassignment")(kafka.java_list(replicas))
-        self._ask_for(topic, kafka.named("java.util.Optional").of(new))
+        self._ask_for(topic, partition, kafka.named("java.util.Optional").of(new))
 
-    def cancel(self, topic: str) -> None:
-        """Cancel the reassignment of partition 0."""
-        self._ask_for(topic, self._kafka.named("java.util.Optional").empty())
+    def cancel(self, topic: str, partition: int = 0) -> None:
+        """Cancel the reassignment of a partition."""
+        self._ask_for(topic, partition, self._kafka.named("java.util.Optional").empty())
 
-    def elect_unclean(self, topic: str) -> None:
-        """Elect a leader of partition 0 uncleanly."""
-        self._elect("UNCLEAN", [(topic, 0)]).all().get()
+    def elect_unclean(self, topic: str, partition: int = 0) -> None:
+        """Elect a leader of a partition uncleanly."""
+        self._elect("UNCLEAN", [(topic, partition)]).all().get()
 
     def elect_preferred(self, partitions: Sequence[tuple[str, int]]) -> None:
         """Elect the first replica of each partition; those that it leads already stay as they are."""
@@ -191,9 +191,13 @@ class AdminClient:
             asked.add(self._kafka.partition(topic, number))
         return self._client.electLeaders(getattr(self._kafka.named(f"{COMMON}.ElectionType"), kind), asked)
 
-    def _ask_for(self, topic: str, reassignment: Any) -> None:
+    def unregister(self, broker: int) -> None:
+        """Unregister a broker, which should be down for ever."""
+        self._client.unregisterBroker(broker).all().get()
+
+    def _ask_for(self, topic: str, partition: int, reassignment: Any) -> None:
         asked = self._kafka.named("java.util.HashMap")()
-        asked.put(self._kafka.partition(topic, 0), reassignment)
+        asked.put(self._kafka.partition(topic, partition), reassignment)
         self._client.alterPartitionReassignments(asked).all().get()
 
     def quorum(self) -> QuorumSeen:

@@ -1,4 +1,4 @@
-"""The servers of a KRaft cluster of real Kafka as processes on loopback: one controller, which may be ours, and brokers."""
+"""The servers of a KRaft cluster of real Kafka as processes on loopback: controllers, one of which may be ours, and brokers."""
 
 from __future__ import annotations
 
@@ -22,19 +22,22 @@ KRAFT_SETTINGS: Mapping[str, Any] = {
 class KRaftProcesses(ServerProcesses):
     """The controller and the brokers, each a process of its own. A server's folder is formatted before its first start."""
 
-    def __init__(self, folder: Path, jars: Sequence[Path], settings: Mapping[str, Any]) -> None:
+    def __init__(
+        self, folder: Path, jars: Sequence[Path], settings: Mapping[str, Any], controllers: Sequence[int] = (CONTROLLER,)
+    ) -> None:
         """`settings` are added to those of every server."""
         super().__init__(folder, jars, {**KRAFT_SETTINGS, **settings})
-        self.ports[CONTROLLER] = free_port()
+        self.controllers = controllers
+        self.ports.update({controller: free_port() for controller in controllers})
 
     def own_settings(self, broker: int) -> Mapping[str, Any]:
         """Return the node's id and role, its addresses, and those of the quorum."""
-        voter = f"{CONTROLLER}@{HOST}:{self.seen_at.get(CONTROLLER, self.ports[CONTROLLER])}"
-        role, listener = ("controller", "CONTROLLER") if broker == CONTROLLER else ("broker", "PLAINTEXT")
+        voters = [f"{one}@{HOST}:{self.seen_at.get(one, self.ports[one])}" for one in self.controllers]
+        role, listener = ("controller", "CONTROLLER") if broker in self.controllers else ("broker", "PLAINTEXT")
         return {
             "node.id": broker,
             "process.roles": role,
-            "controller.quorum.voters": voter,
+            "controller.quorum.voters": ",".join(voters),
             "listeners": f"{listener}://{HOST}:{self.ports[broker]}",
             "advertised.listeners": f"{listener}://{HOST}:{self.seen_at.get(broker, self.ports[broker])}",
         }

@@ -22,13 +22,9 @@ from kafka_spec.conformance.kafka_clusters.kraft_processes import CONTROLLER, ER
 from kafka_spec.conformance.kafka_clusters.our_controller import OurController
 from kafka_spec.conformance.kafka_clusters.outcome import RealOutcome, read_at_rest
 from kafka_spec.conformance.kafka_clusters.verdict import broken_on_disk
-from kafka_spec.conformance.metadata.explaining import Explaining
 from kafka_spec.conformance.metadata.image import ELR_FEATURE, METADATA_VERSION
-from kafka_spec.conformance.metadata.judge import LogJudge
+from kafka_spec.conformance.metadata.judged import judged
 from kafka_spec.conformance.metadata.rulings import BY_NAME
-from kafka_spec.conformance.metadata.settings import StaticSettings
-from kafka_spec.conformance.metadata.sources import find_sources
-from kafka_spec.conformance.metadata.validation import Validation
 from kafka_spec.impl.command import find_era
 from kafka_spec.impl.kraft.image import ClusterImage
 from kafka_spec.impl.protocol.quorum_requests import TOPIC
@@ -166,11 +162,10 @@ def broken_at_rest(image: ClusterImage) -> list[Broken]:
 
 def checked_log(options: KRaftOptions, folders: Sequence[Path]) -> MetadataLogChecked:
     """Check the metadata log in these data folders, the controller's and the brokers', as `kafka-spec validate` does."""
-    judge = LogJudge(StaticSettings())
-    explaining = Explaining(judge, BY_NAME[options.version]) if options.decides_as_kafka else None
-    with find_sources([folder / str(TOPIC) for folder in folders]) as sources:
-        outcome = Validation(sources, judge).run()
-        explained = 0 if explaining is None else explaining.changes_explained
-        broken = [Broken(LOG, f"{outcome.at(one.place)}: {one.subject}: {one.summary}") for one in outcome.violations]
-        broken += [Broken(LOG, reason) for reason in outcome.open_reasons]
-        return MetadataLogChecked(judge.records, judge.changes, explained, len(outcome.nodes), len(outcome.compared), broken)
+    paths = [folder / str(TOPIC) for folder in folders]
+    outcome = judged(paths, release=BY_NAME[options.version], explains=options.decides_as_kafka)
+    judge, explaining = outcome.judge, outcome.explaining
+    explained = 0 if explaining is None else explaining.changes_explained
+    broken = [Broken(LOG, f"{outcome.at(one.place)}: {one.subject}: {one.summary}") for one in outcome.violations]
+    broken += [Broken(LOG, reason) for reason in outcome.open_reasons]
+    return MetadataLogChecked(judge.records, judge.changes, explained, len(outcome.nodes), len(outcome.compared), broken)

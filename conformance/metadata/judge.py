@@ -328,16 +328,12 @@ class LogJudge:
     def judge_state(self, partition: FoldedPartition, offset: int) -> None:
         """Report what a partition violates, but for what is reported already."""
         failed = self.claims.of_state(self.image, partition.shape, self.min_isr(partition.topic_id))
-        before = self.failing.get(partition)
-        if not failed and before is None:
-            return
+        before = self.failing.pop(partition, frozenset())
         for name in failed:
-            if before is None or name not in before:
+            if name not in before:
                 self.report(name, offset, self.image.name_of(partition), shown(partition.shape))
         if failed:
             self.failing[partition] = frozenset(failed)
-        else:
-            del self.failing[partition]
 
     # -----------------------------------------------------------------------------------------------------------------
     # Reports

@@ -7,17 +7,18 @@ from collections.abc import Mapping
 from kafka_spec.conformance.outcome.violations import Kind
 from kafka_spec.spec.kraft.properties.safety import SAFETY
 
+BUG_ACTS, UNEXPLAINED, SNAPSHOT_DIFFERS = "bug-acts", "unexplained", "snapshot-differs"
 LOG_KINDS: Mapping[str, Kind] = {
-    "unexplained": Kind("each record is a step of an event of the model", "the events of spec/kraft"),
+    UNEXPLAINED: Kind("each record is a step of an event of the model", "the events of spec/kraft"),
     "cause-differs": Kind("the controller's own log names the operation that an event is", "the explanations of the validator"),
-    "bug-acts": Kind("no known bug acts on a record", "the cases of spec/kraft"),
+    BUG_ACTS: Kind("no known bug acts on a record", "the cases of spec/kraft"),
     "refers-to-nothing": Kind("a record refers to what the log before it has", "ReplicationControlManager.replay"),
     "unreadable-record": Kind("each record is of a kind and version of Kafka 3.3 to 4.4", "MetadataRecordSerde"),
     "offsets-jump": Kind("offsets follow each other", "the log of the quorum"),
     "wrong-transaction": Kind("a transaction of the log begins once, and then ends or is aborted", "KIP-868"),
     "leader-epoch-of-quorum-back": Kind("the epoch of the quorum's leader never decreases in the log", "KIP-595"),
     "wrong-leader-change": Kind("an epoch of the quorum begins with the change of its leader", "KIP-595"),
-    "snapshot-differs": Kind(
+    SNAPSHOT_DIFFERS: Kind(
         "a snapshot holds the image of the log before its end", "Kafka 3.9 MetadataImage", ("removed-configuration-stays",)
     ),
     "nodes-differ": Kind(

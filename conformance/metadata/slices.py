@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kafka_spec.conformance.metadata.batches import LogBatch, MetadataEntry, batches_of
 from kafka_spec.conformance.metadata.causes import causes_of
@@ -27,7 +27,7 @@ from kafka_spec.conformance.metadata.judge import LARGEST_EVENT, LogJudge, Reign
 from kafka_spec.conformance.metadata.merge import Merger
 from kafka_spec.conformance.metadata.rulings import Release
 from kafka_spec.conformance.metadata.settings import StaticSettings
-from kafka_spec.conformance.metadata.shapes import FoldedPartition
+from kafka_spec.conformance.metadata.shapes import FoldedPartition, PartitionShape
 from kafka_spec.conformance.metadata.snapshots import differences, image_in
 from kafka_spec.conformance.metadata.sources import NodeLog, Sources
 from kafka_spec.conformance.metadata.validation import MetadataOutcome, Places, Validation
@@ -192,12 +192,22 @@ class _Untested(PropertyChecker):
         return ()
 
 
+class _Unindexed(Image):
+    """An image without the indexes that explanations need."""
+
+    def _index(self, partition: FoldedPartition, old: PartitionShape | None, new: PartitionShape | None) -> None:
+        if new is not None and new.leader < 0:
+            self.leaderless[partition] = None
+        elif old is not None and old.leader < 0:
+            self.leaderless.pop(partition, None)
+
+
 class Scout(LogJudge):
     """Folds a log as its judge does, judges nothing, and cuts it into slices."""
 
     def __init__(self, first: LogSlice, length: Callable[[Image], int], ready: Callable[[LogSlice], None]) -> None:
         """`first` is the first slice, without its end; `ready` receives each slice as soon as its end is known."""
-        super().__init__(first.settings, claims=_Untested())
+        super().__init__(first.settings, _Unindexed(), _Untested())
         self._slice, self._length, self._ready = first, length, ready
         self._causes = first.causes
         self._cut_at = 0
@@ -260,6 +270,12 @@ class Scout(LogJudge):
         self._is_inside = len(entries) >= LARGEST_EVENT
         if entries:
             self._explained_epoch = self.reigns[-1].epoch if self.reigns else 0
+
+    def _change(self, offset: int, record: Any) -> None:
+        self.changes += 1
+        partition = self.image.find(record.topic_id, record.partition_id)
+        if partition is not None:
+            self.image.change(partition, record)
 
     def judge_state(self, partition: FoldedPartition, offset: int) -> None:
         """Report nothing."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from kafka_spec.conformance.kafka_classes.java import EXCEPTION, Kafka
 from kafka_spec.conformance.kafka_clusters.java_clients import AdminClient, Clients, Described, MetadataRecord
+from kafka_spec.conformance.kafka_clusters.kafka_processes import NotSeen
 from kafka_spec.conformance.kafka_clusters.kraft_processes import CONTROLLER, KRaftProcesses
 from kafka_spec.conformance.reproductions.real_cluster import ServersOnLoopback
 
@@ -22,19 +23,28 @@ NOT_REPEATED = {
 
 
 class KRaftCluster(ServersOnLoopback):
-    """A controller and brokers. `settings` are added to those of every server."""
+    """Controllers and brokers. `settings` are added to those of every server.
 
+    When it ends, its metadata logs are explained. NotSeen is raised if they have what no known bug accounts for.
+    """
+
+    brokers: KRaftProcesses
     not_yet = (OSError, LookupError, EXCEPTION)
 
-    def __init__(self, version: str, settings: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, version: str, settings: Mapping[str, Any] | None = None, controllers: Sequence[int] = (CONTROLLER,)) -> None:
         super().__init__(version)
         self.clients = Clients(Kafka(version, self.jars))
-        self.brokers = KRaftProcesses(self.folder, self.jars, settings or {})
+        self.brokers = KRaftProcesses(self.folder, self.jars, settings or {}, controllers)
+        self._ends.callback(self._explain)
         self._ends.callback(self.brokers.end)
+
+    def _explain(self) -> None:
+        if left := self.explain_metadata():
+            raise NotSeen(f"no known bug accounts for {len(left)} violations in the metadata logs")
 
     def start_all(self, *brokers: int, own: Mapping[int, Mapping[str, Any]] | None = None) -> AdminClient:
         """Start the controller and brokers; return an admin client of the last one. `own` are the settings of single brokers."""
-        for server in (CONTROLLER, *brokers):
+        for server in (*self.brokers.controllers, *brokers):
             self.start(server, (own or {}).get(server))
         last = self.addresses(brokers[-1])
         self.wait("the brokers answer", lambda: self.lines(brokers[-1], "server", "Kafka Server started"))

@@ -16,7 +16,10 @@ from typing import Any, NoReturn, Self
 from kafka_spec.conformance.kafka_classes.jars import checked_jars, folder_of
 from kafka_spec.conformance.kafka_clusters.kafka_processes import KafkaProcesses, NotSeen, ServerProcesses, free_port
 from kafka_spec.conformance.kafka_clusters.kafka_proxy import KafkaProxy
+from kafka_spec.conformance.metadata.judged import judged, lines_of, unaccounted
+from kafka_spec.conformance.outcome.violations import Violation
 from kafka_spec.conformance.reproductions.script import run_script
+from kafka_spec.impl.protocol.quorum_requests import TOPIC
 from kafka_spec.impl.zookeeper.coordination.interface import CoordinationError
 from kafka_spec.impl.zookeeper.coordination.server import ZooKeeperServer
 from kafka_spec.impl.zookeeper.coordination.zookeeper import KazooSession
@@ -86,6 +89,19 @@ class ServersOnLoopback:
                 pass
             time.sleep(0.1)
         raise NotSeen(f"not within {seconds:.0f} s: {what}")
+
+    def explain_metadata(self) -> list[Violation]:
+        """Explain the metadata logs of all servers, which have ended, and print the result.
+
+        What is returned is new: what no event of the model explains, and violations that no known bug accounts for.
+        """
+        logs = sorted(self.folder.rglob(str(TOPIC)))
+        if not logs:
+            return []
+        outcome = judged(logs)
+        left = unaccounted(outcome)
+        print("\n".join(lines_of(outcome, left)))
+        return left
 
     def lost(self, acknowledged: Sequence[str], read: Sequence[str], acks: str = "all") -> list[str]:
         """Return the acknowledged records that a consumer has not read, and tell them."""
