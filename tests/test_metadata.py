@@ -42,6 +42,7 @@ CLAIMS = {
     "s412-one-controller.tar.gz": {
         (328, "ElrBesideSmallIsr"), (328, "ListsNameReplicas"), (588, "ElrBesideSmallIsr"), (588, "ListsNameReplicas"),
     },
+    "s431-cleared-elr.tar.gz": {(1535, "too-few-candidates")},
     "s440-static-jbod.tar.gz": {
         (250, "ElrBesideSmallIsr"), (250, "ListsNameReplicas"), (331, "ElrBesideSmallIsr"), (331, "ListsNameReplicas"),
         (635, "ElrBesideSmallIsr"), (635, "ListsNameReplicas"), (339, "too-few-candidates"), (340, "too-few-candidates"),

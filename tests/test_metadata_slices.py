@@ -19,8 +19,9 @@ from kafka_spec.conformance.metadata.causes import causes_of
 from kafka_spec.conformance.metadata.explaining import Explaining
 from kafka_spec.conformance.metadata.judge import LogJudge
 from kafka_spec.conformance.metadata.report import plain_of
+from kafka_spec.conformance.metadata.scout import validate_in_slices
 from kafka_spec.conformance.metadata.settings import StaticSettings
-from kafka_spec.conformance.metadata.slices import Handover, LogSlice, SliceResult, judge_slice, validate_in_slices
+from kafka_spec.conformance.metadata.slices import Handover, LogSlice, SliceResult, judge_slice
 from kafka_spec.conformance.metadata.sources import batches_of_node, find_sources
 from kafka_spec.conformance.metadata.validation import Validation
 from kafka_spec.impl.kraft.record_decoders import encode_fields
@@ -127,7 +128,7 @@ def test_a_wrong_guess_costs_a_second_judgement_and_nothing_else(monkeypatch: py
     report = at_once(path)
     right, guessed = in_slices(path, 30)
     assert right == report
-    monkeypatch.setattr("kafka_spec.conformance.metadata.slices.Scout._guess", lambda _: Handover(next=1))
+    monkeypatch.setattr("kafka_spec.conformance.metadata.scout.Scout._guess", lambda _: Handover(next=1))
     wrong, judged = in_slices(path, 30)
     assert wrong == report
     assert judged > guessed
@@ -135,7 +136,9 @@ def test_a_wrong_guess_costs_a_second_judgement_and_nothing_else(monkeypatch: py
 
 def test_a_judge_that_ends_with_another_image_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """If the judge of a slice folds otherwise than the scout, the outcome is an error, not a verdict."""
-    monkeypatch.setattr("kafka_spec.conformance.metadata.slices._digest", lambda image, seen=[]: (seen.append(image), len(seen))[1])
+    monkeypatch.setattr(
+        "kafka_spec.conformance.metadata.slices.digest_of", lambda image, seen=[]: (seen.append(image), len(seen))[1]
+    )
     with pytest.raises(RuntimeError, match="differ between the scout and the judge"):
         in_slices(LOGS / "f440-stale-reassignment-lists", 30)
 
@@ -145,7 +148,7 @@ def test_an_event_of_many_batches_is_not_cut(tmp_path: Path, monkeypatch: pytest
     for place in (
         "benchmarks.metadata_log.LARGEST_BATCH",
         f"{CONFORMANCE}.judge.LARGEST_EVENT",
-        f"{CONFORMANCE}.slices.LARGEST_EVENT",
+        f"{CONFORMANCE}.scout.LARGEST_EVENT",
     ):
         monkeypatch.setattr(place, 50)
     write_log(tmp_path, 6_000, topics=6)

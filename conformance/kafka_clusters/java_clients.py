@@ -192,7 +192,7 @@ class AdminClient:
         return self._client.electLeaders(getattr(self._kafka.named(f"{COMMON}.ElectionType"), kind), asked)
 
     def unregister(self, broker: int) -> None:
-        """Unregister a broker, which should be down for ever."""
+        """Unregister a broker, which should be down for good."""
         self._client.unregisterBroker(broker).all().get()
 
     def _ask_for(self, topic: str, partition: int, reassignment: Any) -> None:

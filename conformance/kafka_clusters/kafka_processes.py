@@ -35,6 +35,7 @@ LOGS = ("server", "controller", "state-change")
 LOGGING = """log4j.rootLogger=INFO, server
 {appenders}log4j.logger.kafka.controller=TRACE, controller
 log4j.additivity.kafka.controller=false
+log4j.logger.org.apache.kafka.controller=DEBUG, controller
 log4j.logger.state.change.logger=TRACE, state-change
 log4j.additivity.state.change.logger=false
 """

@@ -141,6 +141,7 @@ TESTS = (
         " --bounds cancel_below_min_isr --bound brokers=4 --bound spares=2 --property ReassignmentKeepsCandidates --format java",
     ),
     KafkaTest("last-known-leader-outside-replicas", files=("RemovedLastKnownLeader",)),
+    KafkaTest("cleared-elr-stays-listed", files=("ClearedElrOfDeletedTopic",)),
     KafkaTest(
         "reassignment-waits-after-election",
         "trace kraft/reassignment-waits-after-election-reassign-to-eligible --property ReassignmentEnds --format java",

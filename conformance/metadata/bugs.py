@@ -17,6 +17,9 @@ OWN_MINIMUM = "min-isr-of-partition-0"
 EMPTIED_ELR = "assignment-empties-elr"
 """An assignment of directories empties the ELR (up to 4.2, PR 20716); the model has no directories."""
 
+CLEARED_ELR = "cleared-elr-stays-listed"
+"""A bug outside the model, which has no such list: the controller keeps listing partitions for the members of a cleared ELR."""
+
 ISSUES = "https://issues.apache.org/jira/browse/"
 
 
@@ -101,6 +104,13 @@ MEANINGS: Mapping[str, Meaning] = {
         "keeps no ELR although it is below its minimum, so an unclean election is all that is left when its ISR is empty",
         "give all partitions of a topic as many replicas as partition 0 has, or partition 0 as many as the others",
     ),
+    CLEARED_ELR: Meaning(
+        "a change of min.insync.replicas emptied the ELR, and the controller still lists the partition for the brokers that were "
+        "in it: once the topic is deleted, such a broker can neither register after an unclean shutdown nor be unregistered, and "
+        "each attempt makes the active controller resign",
+        "start these brokers before the topic is deleted; if it is deleted, restart the controllers one by one, each with a "
+        "snapshot that is newer than the change",
+    ),
     EMPTIED_ELR: Meaning(
         "an assignment of replicas to directories emptied the ELR: members that hold all records are not eligible any more",
         "upgrade to 4.3.1 or later; until then let the ISR grow back before a broker with several directories restarts",
@@ -118,7 +128,7 @@ def pages(bug: str) -> list[str]:
     """Return where to read about a bug: the page of a finding, or the chapter of the book and Kafka's issues."""
     case = CASE.get(bug)
     if case is None:
-        return [f"docs/clusters/metadata_log.md#{bug}"]
+        return [f"docs/findings/{bug}.md" if bug == CLEARED_ELR else f"docs/clusters/metadata_log.md#{bug}"]
     issues = [f"{ISSUES}{one}" for one in case.issues if one.startswith("KAFKA-")]
     if case.seen:
         return [f"docs/findings/{bug}.md", *issues]

@@ -45,6 +45,10 @@ OTHER_EVENTS = {
 }
 """The events that change no partition and no registration: one record each."""
 
+REPEATED = ", with changes repeated"
+"""How the name of an event ends whose controller lists partitions more than once (cleared-elr-stays-listed)."""
+MOST_REPEATS = 4
+"""How often a controller may list each partition; a longer run of changes is quickly refused."""
 MOST_REFUSALS = 64
 """The runs whose refusals are remembered: that of this batch under each ruling."""
 
@@ -137,7 +141,7 @@ class Explainer(EventRequests):
     def _may_concern(self, entries: Sequence[MetadataEntry], place: int, end: int, broker: int) -> bool:
         """Whether a run of changes may be those of one broker: quickly refused if it is too long, or begins with another's."""
         partition = self.find(entries[place])
-        most = len(self.image.in_isr[broker]) + len(self.image.in_elr[broker])
+        most = MOST_REPEATS * (len(self.image.in_isr[broker]) + len(self.image.in_elr[broker]))
         return partition is not None and end - place <= most and broker in (*partition.shape.isr, *partition.shape.elr)
 
     def _lost_directories(self, broker: int, online: tuple[bytes, ...]) -> Predicted:
@@ -188,7 +192,10 @@ class Explainer(EventRequests):
         return self._event(name, broker, predicted, len(run) + 1)
 
     def _registration(self, entries: Sequence[MetadataEntry], place: int, end: int) -> Explained | None:
-        """Return the registration of a broker: of a new process with its cleanup, or of one that registers again."""
+        """Return the registration of a broker: of a new process with its cleanup, or of one that registers again.
+
+        A broker that was unregistered may still be in ELRs, which its new registration then leaves.
+        """
         record, run = entries[end].record, entries[place:end]
         broker, k = record.broker_id, self.ruling.k
         known = self.image.brokers.get(broker)
@@ -199,8 +206,6 @@ class Explainer(EventRequests):
             return None
         if record.broker_epoch != entries[place].offset or not record.fenced or record.in_controlled_shutdown:
             return None
-        if known is None:
-            return Explained("register", 1, f"broker {broker}") if not run else None
         if run and not self._may_concern(entries, place, end, broker):
             return None
         clean = self.removal(broker) if k.new_incarnation == NewIncarnation.LEAVES_ISR else {}
@@ -209,8 +214,17 @@ class Explainer(EventRequests):
         if k.elr == Checked.YES:
             both = self.image.in_isr[broker] | self.image.in_elr[broker]
             lossy = self.concerned(both, excluding(self.image.active, broker), broker, broker)
-            if self.wrote(lossy, run):
-                return self._event("register after an unclean shutdown", broker, lossy, len(run) + 1)
+            return self._perhaps_repeated("register after an unclean shutdown", broker, lossy, run)
+        return None
+
+    def _perhaps_repeated(self, name: str, broker: int, predicted: Predicted, run: Sequence[MetadataEntry]) -> Explained | None:
+        """Return an event that wrote exactly these changes, or some of them more than once."""
+        if self.wrote(predicted, run):
+            return self._event(name, broker, predicted, len(run) + 1)
+        once = {(one.record.topic_id, one.record.partition_id): one for one in run}
+        repeated = all(once[one.record.topic_id, one.record.partition_id].record == one.record for one in run)
+        if len(once) < len(run) and repeated and self.wrote(predicted, [*once.values()]):
+            return self._event(name + REPEATED, broker, predicted, len(run) + 1)
         return None
 
     def _unregistration(self, entries: Sequence[MetadataEntry], place: int, end: int) -> Explained | None:
@@ -218,9 +232,8 @@ class Explainer(EventRequests):
         if end > place and not self._may_concern(entries, place, end, broker):
             return None
         in_elr, rest = self.image.in_elr[broker], excluding(self.image.active, broker)
-        return self._ended(
-            "unregister", broker, entries, place, end, lambda: {**self.concerned(in_elr, rest, broker), **self.removal(broker)}
-        )
+        predicted = {**self.concerned(in_elr, rest, broker), **self.removal(broker)}
+        return self._perhaps_repeated("unregister", broker, predicted, entries[place:end])
 
     def _event(self, name: str, broker: int, predicted: Predicted, count: int) -> Explained:
         return Explained(name, count, f"broker {broker}", tuple(predicted.items()))

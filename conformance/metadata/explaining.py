@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from kafka_spec.conformance.metadata import image as keys
 from kafka_spec.conformance.metadata.batches import MetadataEntry
-from kafka_spec.conformance.metadata.bugs import EMPTIED_ELR, OWN_MINIMUM, is_wrong
+from kafka_spec.conformance.metadata.bugs import CLEARED_ELR, EMPTIED_ELR, OWN_MINIMUM, is_wrong
 from kafka_spec.conformance.metadata.causes import agrees
-from kafka_spec.conformance.metadata.explain import Explainer
+from kafka_spec.conformance.metadata.explain import REPEATED, Explainer
 from kafka_spec.conformance.metadata.image import Image
 from kafka_spec.conformance.metadata.judge import LogJudge, shown
 from kafka_spec.conformance.metadata.predictions import Explained, differing, recorded
@@ -146,7 +146,7 @@ class Explaining:
                 self.explained += count
                 self.changes_explained += changes
                 self.events[found.name.split(" to [")[0]] += 1
-                if self.witness and found.asked:
+                if self.witness and (found.asked or entries[place + count - 1].key == keys.CLEAR_ELR):
                     bugs = self._acting(entries, place, ends[place], found)
             last = entries[place + count - 1].offset
             for entry in entries[place : place + count]:
@@ -217,8 +217,12 @@ class Explaining:
                 for case in explainer.predictions.acting(ruling, part.shape, asked):
                     acting.setdefault(case, []).append(self.judge.image.name_of(part))
         self._limits(found, acting)
-        if found.name.endswith("empties the ELR"):
+        if found.name == "assign directories, which empties the ELR":
             acting[EMPTIED_ELR] = [found.subject]
+        if cleared := self._cleared(entries[place : place + found.records]):
+            acting[CLEARED_ELR] = cleared
+        elif found.name.endswith(REPEATED):
+            acting[CLEARED_ELR] = [self.judge.image.name_of(part) for part, _ in found.asked]
         for bug, subjects in acting.items():
             offset = entries[place].offset
             subjects.sort(key=in_order)
@@ -227,6 +231,13 @@ class Explaining:
                 text = f"{bug} acts on the event {found.name!r}"
                 self.judge.report("bug-acts", offset, ", ".join(subjects[:MOST_SUBJECTS]), text)
         return tuple(acting)
+
+    def _cleared(self, entries: Sequence[MetadataEntry]) -> list[str]:
+        """Return the partitions whose ELR records of an event clear, each with a member that the controller keeps listing."""
+        image = self.judge.image
+        names = [entry.record.topic_name for entry in entries if entry.key == keys.CLEAR_ELR]
+        topics = list(image.topics) if "" in names else [image.ids[name] for name in names if name in image.ids]
+        return [image.name_of(one) for topic in topics for one in image.topics[topic].values() if one.shape.elr]
 
     def _limits(self, found: Explained, acting: dict[str, list[str]]) -> None:
         """Note whether the limit by partition 0 acts: with the partition's own replicas the change would be another."""

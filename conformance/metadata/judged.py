@@ -41,7 +41,8 @@ def lines_of(outcome: MetadataOutcome, left: Sequence[Violation]) -> list[str]:
     return [
         f"metadata logs of {len(outcome.nodes)} nodes: {judge.records:,} records, {judge.changes:,} changes of partitions, "
         f"{explaining.changes_explained:,} explained by the decisions of Kafka {releases}",
-        f"{len(judge.reigns)} epochs of the quorum, {len(outcome.compared)} snapshots compared",
+        f"{len(judge.reigns)} epochs of the quorum, {len(outcome.compared)} snapshots compared, "
+        f"{explaining.compared_causes:,} events compared with the operations that controllers log",
         f"events: {', '.join(f'{count} {name}' for name, count in sorted(explaining.events.items()))}",
         f"known bugs that act: {', '.join(f'{bug} {count} times' for bug, count in sorted(acting.items())) or 'none'}",
         *(f"not seen: {reason}" for reason in outcome.open_reasons),

@@ -14,7 +14,8 @@ from pathlib import Path
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from kafka_spec.conformance.metadata.slices import LogSlice, SliceResult, judge_slice, validate_in_slices
+from kafka_spec.conformance.metadata.scout import validate_in_slices
+from kafka_spec.conformance.metadata.slices import LogSlice, SliceResult, judge_slice
 from kafka_spec.conformance.metadata.sources import Sources
 from kafka_spec.conformance.metadata.validation import MetadataOutcome
 from kafka_spec.model_check.spark.cluster import temporary_session

@@ -98,7 +98,7 @@ class ServersOnLoopback:
         logs = sorted(self.folder.rglob(str(TOPIC)))
         if not logs:
             return []
-        outcome = judged(logs)
+        outcome = judged([*logs, *self.folder.rglob("controller.log")])
         left = unaccounted(outcome)
         print("\n".join(lines_of(outcome, left)))
         return left
