@@ -39,6 +39,7 @@ CLAIMS = {
     "f412-cancellation-elects-cleanly": {(78, "joins-inactive"), (78, "IsrIsActive")},
     "f440-elr-outside-replicas": {(131, "ElrBesideSmallIsr"), (131, "ListsNameReplicas")},
     "f440-stale-reassignment-lists": {(147, "wrong-order-of-removal"), (195, "ElrBesideSmallIsr"), (195, "ListsNameReplicas")},
+    "f440-left-in-directory.tar.gz": set(),
     "s412-one-controller.tar.gz": {
         (328, "ElrBesideSmallIsr"), (328, "ListsNameReplicas"), (588, "ElrBesideSmallIsr"), (588, "ListsNameReplicas"),
     },

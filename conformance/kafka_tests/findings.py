@@ -142,6 +142,7 @@ TESTS = (
     ),
     KafkaTest("last-known-leader-outside-replicas", files=("RemovedLastKnownLeader",)),
     KafkaTest("cleared-elr-stays-listed", files=("ClearedElrOfDeletedTopic",)),
+    KafkaTest("deleted-topic-stays-in-directory", files=("DirectoryOfDeletedTopic",)),
     KafkaTest(
         "reassignment-waits-after-election",
         "trace kraft/reassignment-waits-after-election-reassign-to-eligible --property ReassignmentEnds --format java",

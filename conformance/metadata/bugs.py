@@ -19,6 +19,10 @@ EMPTIED_ELR = "assignment-empties-elr"
 
 CLEARED_ELR = "cleared-elr-stays-listed"
 """A bug outside the model, which has no such list: the controller keeps listing partitions for the members of a cleared ELR."""
+LEFT_IN_DIRECTORY = "deleted-topic-stays-in-directory"
+"""A bug outside the model, which has no directories: the controller keeps listing deleted partitions in directories."""
+OUTLIVE_TOPICS = (CLEARED_ELR, LEFT_IN_DIRECTORY)
+"""The bugs that do harm once the topic that they met is deleted."""
 
 ISSUES = "https://issues.apache.org/jira/browse/"
 
@@ -111,6 +115,12 @@ MEANINGS: Mapping[str, Meaning] = {
         "start these brokers before the topic is deleted; if it is deleted, restart the controllers one by one, each with a "
         "snapshot that is newer than the change",
     ),
+    LEFT_IN_DIRECTORY: Meaning(
+        "a topic was deleted while a partition had no ISR, and the controller still lists the partition in the directories of its "
+        "replicas: when such a directory fails, each heartbeat that reports it makes the active controller resign, and the "
+        "partitions there keep their leader, whom nobody can write to",
+        "restart the controllers one by one, each with a snapshot that is newer than the deletion",
+    ),
     EMPTIED_ELR: Meaning(
         "an assignment of replicas to directories emptied the ELR: members that hold all records are not eligible any more",
         "upgrade to 4.3.1 or later; until then let the ISR grow back before a broker with several directories restarts",
@@ -128,7 +138,7 @@ def pages(bug: str) -> list[str]:
     """Return where to read about a bug: the page of a finding, or the chapter of the book and Kafka's issues."""
     case = CASE.get(bug)
     if case is None:
-        return [f"docs/findings/{bug}.md" if bug == CLEARED_ELR else f"docs/clusters/metadata_log.md#{bug}"]
+        return [f"docs/findings/{bug}.md" if bug in OUTLIVE_TOPICS else f"docs/clusters/metadata_log.md#{bug}"]
     issues = [f"{ISSUES}{one}" for one in case.issues if one.startswith("KAFKA-")]
     if case.seen:
         return [f"docs/findings/{bug}.md", *issues]
@@ -141,7 +151,10 @@ def is_wrong(bug: str) -> bool:
 
 
 def at_risk(bug: str, image: Image, met: frozenset[str]) -> list[str]:
-    """Return the partitions at risk now: those whose shape shows it, or, where no shape does, those that the bug has met."""
+    """Return the partitions at risk now: those whose shape shows it, or, where no shape does, those that the bug has met.
+
+    What some bugs have met puts brokers at risk even after it is deleted, and even more so.
+    """
     meaning = MEANINGS.get(bug)
     if meaning is None:
         return []
@@ -150,4 +163,5 @@ def at_risk(bug: str, image: Image, met: frozenset[str]) -> list[str]:
         name = image.name_of(partition)
         if name in met if meaning.at_risk is None else meaning.at_risk(partition.shape):
             found.append(name)
-    return sorted(found)
+    deleted = sorted(met - set(found)) if bug in OUTLIVE_TOPICS else []
+    return [*sorted(found), *(f"{name} (deleted)" for name in deleted)]

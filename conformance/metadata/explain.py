@@ -189,7 +189,22 @@ class Explainer(EventRequests):
         run = entries[place + 1 : place + 1 + len(predicted)]
         if len(run) < len(predicted) or any(entry.key != keys.PARTITION_CHANGE for entry in run) or not self.wrote(predicted, run):
             return None
-        return self._event(name, broker, predicted, len(run) + 1)
+        return self._and_directory(self._event(name, broker, predicted, len(run) + 1), broker, entries, place)
+
+    def _and_directory(self, found: Explained, broker: int, entries: Sequence[MetadataEntry], place: int) -> Explained:
+        """Return an event, with a failed directory of the same heartbeat whose partitions it changes, too.
+
+        The controller computes both on the state before them, so these partitions are changed twice (processBrokerHeartbeat).
+        """
+        start = place + found.records
+        end = next((at for at in range(start, len(entries)) if entries[at].key != keys.PARTITION_CHANGE), len(entries))
+        if end == len(entries) or entries[end].key != keys.REGISTRATION_CHANGE:
+            return found
+        record = entries[end].record
+        predicted = self._lost_directories(broker, record.log_dirs) if record.broker_id == broker and record.log_dirs else {}
+        if predicted.keys() & dict(found.asked).keys() and self.wrote(predicted, entries[start:end]):
+            return Explained(f"{found.name}, and a directory fails", end + 1 - place, found.subject, found.asked)
+        return found
 
     def _registration(self, entries: Sequence[MetadataEntry], place: int, end: int) -> Explained | None:
         """Return the registration of a broker: of a new process with its cleanup, or of one that registers again.

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from kafka_spec.conformance.metadata import image as keys
 from kafka_spec.conformance.metadata.batches import MetadataEntry
-from kafka_spec.conformance.metadata.bugs import CLEARED_ELR, EMPTIED_ELR, OWN_MINIMUM, is_wrong
+from kafka_spec.conformance.metadata.bugs import CLEARED_ELR, EMPTIED_ELR, LEFT_IN_DIRECTORY, OWN_MINIMUM, is_wrong
 from kafka_spec.conformance.metadata.causes import agrees
 from kafka_spec.conformance.metadata.explain import REPEATED, Explainer
 from kafka_spec.conformance.metadata.image import Image
@@ -146,7 +146,7 @@ class Explaining:
                 self.explained += count
                 self.changes_explained += changes
                 self.events[found.name.split(" to [")[0]] += 1
-                if self.witness and (found.asked or entries[place + count - 1].key == keys.CLEAR_ELR):
+                if self.witness and (found.asked or entries[place + count - 1].key in (keys.CLEAR_ELR, keys.REMOVE_TOPIC)):
                     bugs = self._acting(entries, place, ends[place], found)
             last = entries[place + count - 1].offset
             for entry in entries[place : place + count]:
@@ -223,6 +223,8 @@ class Explaining:
             acting[CLEARED_ELR] = cleared
         elif found.name.endswith(REPEATED):
             acting[CLEARED_ELR] = [self.judge.image.name_of(part) for part, _ in found.asked]
+        if left := self._left_in_directories(entries[place : place + found.records]):
+            acting[LEFT_IN_DIRECTORY] = left
         for bug, subjects in acting.items():
             offset = entries[place].offset
             subjects.sort(key=in_order)
@@ -238,6 +240,14 @@ class Explaining:
         names = [entry.record.topic_name for entry in entries if entry.key == keys.CLEAR_ELR]
         topics = list(image.topics) if "" in names else [image.ids[name] for name in names if name in image.ids]
         return [image.name_of(one) for topic in topics for one in image.topics[topic].values() if one.shape.elr]
+
+    def _left_in_directories(self, entries: Sequence[MetadataEntry]) -> list[str]:
+        """Return the partitions of deleted topics without an ISR that a broker of several directories holds in one of them."""
+        image = self.judge.image
+        several = {directory for one in image.brokers.values() if len(one.directories) > 1 for directory in one.directories}
+        deleted = [entry.record.topic_id for entry in entries if entry.key == keys.REMOVE_TOPIC]
+        partitions = [one for topic in deleted for one in image.topics.get(topic, {}).values()]
+        return [image.name_of(one) for one in partitions if not one.shape.isr and several.intersection(one.directories)]
 
     def _limits(self, found: Explained, acting: dict[str, list[str]]) -> None:
         """Note whether the limit by partition 0 acts: with the partition's own replicas the change would be another."""
