@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import pickle
+from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from random import Random
@@ -14,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from benchmarks.metadata_log import main as write_log
+from kafka_spec.__main__ import main
 from kafka_spec.conformance.metadata.batches import LogBatch, TornTail
 from kafka_spec.conformance.metadata.causes import causes_of
 from kafka_spec.conformance.metadata.explaining import Explaining
@@ -22,7 +25,7 @@ from kafka_spec.conformance.metadata.report import plain_of
 from kafka_spec.conformance.metadata.scout import validate_in_slices
 from kafka_spec.conformance.metadata.settings import StaticSettings
 from kafka_spec.conformance.metadata.slices import Handover, LogSlice, SliceResult, judge_slice
-from kafka_spec.conformance.metadata.sources import batches_of_node, find_sources
+from kafka_spec.conformance.metadata.sources import NodeLog, batches_of_node, find_sources
 from kafka_spec.conformance.metadata.validation import Validation
 from kafka_spec.impl.kraft.record_decoders import encode_fields
 from kafka_spec.impl.log.batches import build, stamp
@@ -32,6 +35,7 @@ from tests.metadata_mutants import SESSIONS, batch_faults, field_faults, log_of,
 LOGS = Path(__file__).parent / "logs" / "kraft"
 CONFORMANCE = "kafka_spec.conformance.metadata"
 NAMES = sorted(one.name for one in LOGS.iterdir())
+SEGMENT = f"{0:020}.log"
 HOW = LogSlice((), StaticSettings(), explains=True)
 SOME_FAULTS = 16
 """The faults that are written into each session, of a thousand."""
@@ -173,6 +177,20 @@ def test_spark_reports_what_the_embedded_engine_reports(kafka_spec: Command, tmp
         found = kafka_spec("validate", str(LOGS / "f440-elr-outside-replicas"), "--output", f"json:{file}", *engine)
         reports.append((found.returncode, found.stdout, file.read_text()))
     assert reports[0] == reports[1]
+
+
+def test_a_slice_that_spark_gives_up_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Workers that cannot read the log end the run as inconclusive, with the file in one line."""
+
+    def of_a_missing_file(_: object, how: LogSlice, start: Callable[[LogSlice], Future[SliceResult]], __: object) -> SliceResult:
+        missing = NodeLog("node", segments=[(0, Path("/nowhere") / SEGMENT)])
+        return start(replace(how, nodes=(missing,))).result()
+
+    monkeypatch.setattr("kafka_spec.conformance.metadata.spark.validate_in_slices", of_a_missing_file)
+    path = str(LOGS / "f440-elr-outside-replicas")
+    assert main(["validate", path, "--engine", "spark", "--master", "local[1]", "-q"]) == 3
+    error = capsys.readouterr().err
+    assert f"No such file or directory: '/nowhere/{SEGMENT}'" in error and error.count("\n") == 1
 
 
 @pytest.mark.parametrize("asked", [["--why", "t-0"], ["--at", "9"], ["--follow"], ["--partition", "t-0"], ["--format", "html"]])

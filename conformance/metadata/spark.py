@@ -19,6 +19,7 @@ from kafka_spec.conformance.metadata.slices import LogSlice, SliceResult, judge_
 from kafka_spec.conformance.metadata.sources import Sources
 from kafka_spec.conformance.metadata.validation import MetadataOutcome
 from kafka_spec.model_check.spark.cluster import temporary_session
+from kafka_spec.model_check.spark.failures import stopped_by_failures
 from kafka_spec.model_check.spark.package import send_package
 
 WAITING = 2
@@ -28,7 +29,11 @@ WAITING = 2
 def run(
     sources: Sources, how: LogSlice, master: str, progress: Callable[[int], None], given: SparkSession | None = None
 ) -> MetadataOutcome:
-    """Validate a log with Spark, in a session of its own or in a given one; `how` says how to judge."""
+    """Validate a log with Spark, in a session of its own or in a given one; `how` says how to judge.
+
+    Raises:
+        Stopped: Spark gave a slice up.
+    """
     if given is not None:
         return _run(given.sparkContext, sources, how, progress)
     with (
@@ -46,7 +51,8 @@ def _run(context: SparkContext, sources: Sources, how: LogSlice, progress: Calla
         return pool.submit(lambda: pickle.loads(context.parallelize([pickle.dumps(one)], 1).map(_judged).collect()[0]))
 
     try:
-        return validate_in_slices(sources, how, start, progress)
+        with stopped_by_failures():
+            return validate_in_slices(sources, how, start, progress)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 

@@ -26,6 +26,7 @@ from kafka_spec.conformance.validate.files import Source, chunks
 from kafka_spec.conformance.validate.lines import Parser
 from kafka_spec.conformance.validate.partitions import PartitionCheck, PartitionResult
 from kafka_spec.model_check.spark.cluster import temporary_session
+from kafka_spec.model_check.spark.failures import stopped_by_failures
 from kafka_spec.model_check.spark.package import send_package
 
 DDL = "key string, when string, source int, row long, data binary"
@@ -37,7 +38,11 @@ Event = tuple[Any, int, bytes, str, tuple[Any, ...]]
 
 
 def run(sources: Sequence[Source], era: str | None, keeps_moments: bool, master: str, given: SparkSession | None = None) -> Results:
-    """Read and check all sources with Spark, in a session of its own or in a given one."""
+    """Read and check all sources with Spark, in a session of its own or in a given one.
+
+    Raises:
+        Stopped: Spark gave the job up.
+    """
     if given is not None:
         return _run(given, sources, era, keeps_moments)
     with (
@@ -54,7 +59,9 @@ def _run(spark: SparkSession, sources: Sequence[Source], era: str | None, keeps_
     frame = spark.createDataFrame(numbered, "number int, source binary").repartition(max(1, len(numbered)), "number")
     events = frame.mapInArrow(_events, DDL)
     sorted_events = events.repartition(parts, "key").sortWithinPartitions("key", "when", "source", "row")
-    results = [pickle.loads(row.data) for row in sorted_events.mapInArrow(_checker(era, keeps_moments), "data binary").collect()]
+    with stopped_by_failures():
+        rows = sorted_events.mapInArrow(_checker(era, keeps_moments), "data binary").collect()
+    results = [pickle.loads(row.data) for row in rows]
     found: list[tuple[int, SourceResult]] = [one for one in results if isinstance(one, tuple)]
     partitions = [one for one in results if isinstance(one, PartitionResult)]
     channels = [one for one in results if isinstance(one, ChannelResult)]

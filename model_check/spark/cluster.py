@@ -30,9 +30,9 @@ from pyspark.serializers import CPickleSerializer
 from pyspark.sql import SparkSession
 
 from kafka_spec.model_check.budget import Stopped
+from kafka_spec.model_check.spark.failures import readable, reported
 from kafka_spec.model_check.spark.package import expected, guarded, send_package
 from kafka_spec.model_check.spark.task import SCRATCH, Task
-from kafka_spec.model_check.store.digest_json import Damaged
 from kafka_spec.spec.vocabulary.table import SpecError
 
 JAVA = 17
@@ -45,10 +45,6 @@ JAVA_OPTIONS = "-XX:+UseParallelGC"
 """How Java runs on the driver and on executors."""
 QUICK_JAVA = "-XX:TieredStopAtLevel=1"
 """Java's first compiler alone: where Java only starts tasks, its second one takes more time than it saves."""
-
-
-class JobFailed(Exception):  # noqa: N818 - says what happened
-    """A Spark job failed; the finished levels are intact."""
 
 
 class Abandoned(Exception):  # noqa: N818 - no error
@@ -242,26 +238,6 @@ def shards(cores: int, record_bytes: int) -> int:
     """Return the number of tables of seen fingerprints; it is also the most parts that a level can have."""
     wanted = 4 * cores * max(1, record_bytes // 256)
     return max(8, min(1024, 1 << (wanted - 1).bit_length()))
-
-
-def reported(error: Exception) -> Exception:
-    """Return the exception to raise for an error of a job, with a readable message."""
-    text = str(error)
-    if match := re.search(r"(?:NoRoom|EngineError): (.*)", text):
-        return JobFailed(match[1].strip())
-    if match := re.search(r"(?:Refused|RuntimeError: refused): (.*)", text):
-        return SpecError(match[1].strip())
-    if match := re.search(r"Damaged: (.*)", text):
-        return Damaged(match[1].strip())
-    if match := re.search(r"(?:OS|Permission|FileNotFound|NotADirectory)Error: (?:\[Errno (\d+)\])?(.*)", text):
-        return OSError(int(match[1] or 0), match[2].strip())
-    lines = readable(text)
-    return JobFailed(f"Spark gave the job up: {lines[0] if lines else type(error).__name__}")
-
-
-def readable(text: str) -> list[str]:
-    """Return the lines of an error's text, without that which says where Python called Java."""
-    return [line.strip(" :") for line in text.splitlines() if line.strip(" :") and not line.startswith("An error occurred while")]
 
 
 def end_java(gateway: Any) -> None:

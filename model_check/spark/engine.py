@@ -39,7 +39,8 @@ from kafka_spec.model_check.search.tally import add_up, judge_steps
 from kafka_spec.model_check.spark import exchange, worker
 from kafka_spec.model_check.spark import paths as paths_on_spark
 from kafka_spec.model_check.spark import state_dir as store
-from kafka_spec.model_check.spark.cluster import JobFailed, SparkCluster, check_java
+from kafka_spec.model_check.spark.cluster import SparkCluster, check_java
+from kafka_spec.model_check.spark.failures import JobFailed
 from kafka_spec.model_check.spark.folder import RunFolder
 from kafka_spec.model_check.spark.order import Files
 from kafka_spec.model_check.spark.state_dir import Rows, Storage
@@ -77,8 +78,7 @@ def explore(
     """
     if spec.view:
         raise SpecError(f"{spec.name}: the Spark engine keeps no particular state of those with one view; use --engine embedded")
-    claims = spec.claims_at(bounds, properties)
-    refuse_properties(spec, claims)
+    refuse_properties(spec, claims := spec.claims_at(bounds, properties))
     result = Exploration(spec, dict(bounds), "spark", threads, claims, deadlock)
     if distribution.session is None and "PYSPARK_GATEWAY_PORT" not in os.environ:
         check_java()

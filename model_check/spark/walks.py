@@ -12,7 +12,8 @@ from typing import Any
 
 from kafka_spec.model_check.budget import Budget, Stopped
 from kafka_spec.model_check.random_walks.simulation import Progress, Simulation
-from kafka_spec.model_check.spark.cluster import JobFailed, SparkCluster
+from kafka_spec.model_check.spark.cluster import SparkCluster
+from kafka_spec.model_check.spark.failures import JobFailed
 from kafka_spec.model_check.spark.walk_task import of_plain
 from kafka_spec.spec.vocabulary.table import SpecError
 
