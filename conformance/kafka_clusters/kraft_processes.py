@@ -20,7 +20,7 @@ KRAFT_SETTINGS: Mapping[str, Any] = {
 
 
 class KRaftProcesses(ServerProcesses):
-    """The controller and the brokers, each a process of its own. A server's folder is formatted before its first start."""
+    """Controllers and brokers, each a process of its own. A server's folder is formatted before its first start."""
 
     def __init__(
         self, folder: Path, jars: Sequence[Path], settings: Mapping[str, Any], controllers: Sequence[int] = (CONTROLLER,)

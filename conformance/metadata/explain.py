@@ -229,26 +229,31 @@ class Explainer(EventRequests):
         if k.elr == Checked.YES:
             both = self.image.in_isr[broker] | self.image.in_elr[broker]
             lossy = self.concerned(both, excluding(self.image.active, broker), broker, broker)
-            return self._perhaps_repeated("register after an unclean shutdown", broker, lossy, run)
+            if self.wrote(lossy, run):
+                return self._event("register after an unclean shutdown", broker, lossy, len(run) + 1)
+            return self._repeated("register after an unclean shutdown", broker, lambda: lossy, run)
         return None
 
-    def _perhaps_repeated(self, name: str, broker: int, predicted: Predicted, run: Sequence[MetadataEntry]) -> Explained | None:
-        """Return an event that wrote exactly these changes, or some of them more than once."""
-        if self.wrote(predicted, run):
-            return self._event(name, broker, predicted, len(run) + 1)
+    def _repeated(self, name: str, broker: int, asks: Callable[[], Predicted], run: Sequence[MetadataEntry]) -> Explained | None:
+        """Return an event that wrote some changes more than once, which needs eligible leader replicas; only then it is asked."""
         once = {(one.record.topic_id, one.record.partition_id): one for one in run}
-        repeated = all(once[one.record.topic_id, one.record.partition_id].record == one.record for one in run)
-        if len(once) < len(run) and repeated and self.wrote(predicted, [*once.values()]):
-            return self._event(name + REPEATED, broker, predicted, len(run) + 1)
-        return None
+        same = all(once[one.record.topic_id, one.record.partition_id].record == one.record for one in run)
+        if len(once) == len(run) or not same or self.ruling.k.elr != Checked.YES:
+            return None
+        predicted = asks()
+        return self._event(name + REPEATED, broker, predicted, len(run) + 1) if self.wrote(predicted, [*once.values()]) else None
 
     def _unregistration(self, entries: Sequence[MetadataEntry], place: int, end: int) -> Explained | None:
         broker = entries[end].record.broker_id
         if end > place and not self._may_concern(entries, place, end, broker):
             return None
         in_elr, rest = self.image.in_elr[broker], excluding(self.image.active, broker)
-        predicted = {**self.concerned(in_elr, rest, broker), **self.removal(broker)}
-        return self._perhaps_repeated("unregister", broker, predicted, entries[place:end])
+
+        def asks() -> Predicted:
+            return {**self.concerned(in_elr, rest, broker), **self.removal(broker)}
+
+        found = self._ended("unregister", broker, entries, place, end, asks)
+        return found or self._repeated("unregister", broker, asks, entries[place:end])
 
     def _event(self, name: str, broker: int, predicted: Predicted, count: int) -> Explained:
         return Explained(name, count, f"broker {broker}", tuple(predicted.items()))
