@@ -81,6 +81,7 @@ class View:
             adding=some(shape.adding),
             removing=some(shape.removing),
             recovery=shape.recovery,
+            min_isr_changed=0,
             last_known_leader=numbers[shape.last_known[0]] if shape.last_known and shape.last_known[0] >= 0 else NONE,
         )
         registrations = [SimpleNamespace(state=state, epoch=0) for state in states]

@@ -76,3 +76,12 @@ class NewIncarnation(enum.IntEnum):
     """The broker leaves it (4.0, KAFKA-18106)."""
     STAYS = 1
     """Nothing: the broker stays in an ISR that names it (up to 3.9)."""
+
+
+class AppliedSettings(enum.IntEnum):
+    """When the log of a replica gets the topic's settings of a delta that changes its partition too."""
+
+    WITH_REPLICA = 0
+    """In one step with its replica. No version does it; the checker found it."""
+    AFTER_REPLICA = 1
+    """Once the replicas of the broker have followed the delta (up to 4.4)."""

@@ -17,7 +17,7 @@ from kafka_spec.spec.kraft.controller import (
     unfence,
 )
 from kafka_spec.spec.kraft.machines import BrokerState
-from kafka_spec.spec.kraft.operators import ELECT_PREFERRED, ELECT_UNCLEAN, REGISTER_AGAIN, WRITE
+from kafka_spec.spec.kraft.operators import CHANGE_MIN_ISR, ELECT_PREFERRED, ELECT_UNCLEAN, REGISTER_AGAIN, WRITE
 from kafka_spec.spec.kraft.replica import (
     ANY_BROKER,
     apply_image,
@@ -315,6 +315,7 @@ RULES = (
     SHUT_DOWN,
     ELECT_PREFERRED,
     ELECT_UNCLEAN,
+    CHANGE_MIN_ISR,
     REGISTER_AGAIN,
     CRASH,
     LOSSY_CRASH,

@@ -149,6 +149,11 @@ ERAS: tuple[Era, ...] = (
                 },
                 tests=(ELR_EMPTY,),
             ),
+            Shown(
+                "raise_min_isr",
+                {"SettingsKeepCandidates": 7, "LeaderCountsCandidates": 5, "CandidatesHoldCommitted": 6, "Committed": 9},
+            ),
+            Shown("lower_while_offline", {"SettingsKeepCandidates": 6, "Recovers": 6, "RecordsAreCommitted": 8}),
         ),
     ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kafka_spec.spec.kraft.family_base import ALL_ACTIVE, ELR_EMPTY, NO_RESTART, NO_UNCLEAN_ELECTION, NOTHING_REFUSED, kraft_family
+from kafka_spec.spec.kraft.settings_families import SETTINGS
 from kafka_spec.spec.kraft.topic_families import TOPICS
 from kafka_spec.spec.untested import NO_LEADER_MISSING
 
@@ -186,6 +187,7 @@ KRAFT = (
         records=1,
         checked=False,
     ),
+    *SETTINGS,
     *TOPICS,
 )
 """The bounds of spec/kraft: families of scenarios."""

@@ -125,6 +125,7 @@ def propose(s: KRaft, k: Constants, leader: int, isr: BrokerSet) -> None:
         topic_id=mine.topic_id,
         leader_epoch=mine.leader_epoch,
         partition_epoch=mine.partition_epoch,
+        min_isr_changed=mine.min_isr_changed,
         isr=mine.proposed,
     )
     for member in range(k.brokers):

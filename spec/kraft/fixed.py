@@ -13,7 +13,7 @@ from kafka_spec.spec.kraft.families import KRAFT
 from kafka_spec.spec.kraft.machines import MACHINES
 from kafka_spec.spec.kraft.properties.liveness import PROGRESS, RECOVERS
 from kafka_spec.spec.kraft.properties.safety import SAFETY
-from kafka_spec.spec.kraft.state import CACHE_AHEAD, ISR_SIZE, MIN_ISR, SPARES, UNCLEAN, KRaft
+from kafka_spec.spec.kraft.state import CACHE_AHEAD, ISR_SIZE, MIN_ISR, OTHER_MIN_ISR, SPARES, UNCLEAN, KRaft
 from kafka_spec.spec.vocabulary.table import Decision, Spec, anywhere
 
 DECISIONS: tuple[Decision, ...] = decisions_of(CASES)
@@ -26,7 +26,7 @@ FIXED = Spec(
     rules=(*replica.RULES, *fetching.RULES, *proposals.RULES, *brokers.RULES, *reassignment.RULES, *topics.RULES),
     properties=(*SAFETY, RECOVERS, *PROGRESS),
     start=initial_states.START,
-    more_bounds=(MIN_ISR, UNCLEAN, ISR_SIZE, SPARES, CACHE_AHEAD),
+    more_bounds=(MIN_ISR, OTHER_MIN_ISR, UNCLEAN, ISR_SIZE, SPARES, CACHE_AHEAD),
     decisions=DECISIONS,
     machines=MACHINES,
     abstractions=ABSTRACTIONS,

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from kafka_spec.spec.decisions.partition_change import ElectionKind, elect_by_choice, last_known_is_electable
 from kafka_spec.spec.decisions.variants import Checked
-from kafka_spec.spec.kraft.controller import a_request_writes, active_brokers, change_partition, commit, there_is_a_topic
+from kafka_spec.spec.kraft.controller import a_request_writes, active_brokers, change_partition, commit, move_replicas, there_is_a_topic
 from kafka_spec.spec.kraft.fetching import A_LEADER, leads
 from kafka_spec.spec.kraft.machines import REGISTRATION
 from kafka_spec.spec.kraft.replica import ANY_BROKER, broker_is_up, raise_high_watermark
-from kafka_spec.spec.kraft.state import PREFERRED_ELECTIONS, RE_REGISTRATIONS, RECORDS, UNCLEAN_ELECTIONS, KRaft
+from kafka_spec.spec.kraft.state import MIN_ISR_CHANGES, PREFERRED_ELECTIONS, RE_REGISTRATIONS, RECORDS, UNCLEAN_ELECTIONS, KRaft
 from kafka_spec.spec.language.domain import NO_BROKERS, NONE, append
 from kafka_spec.spec.vocabulary.table import Constants, Rule, fire
 
@@ -105,6 +105,36 @@ ELECT_UNCLEAN = Rule(
     effects=(elect_unclean,),
     summary="an operator requests an unclean election",
     reference="Kafka 3.9 ReplicationControlManager.electLeaders",
+)
+
+
+def clear_elr(s: KRaft, k: Constants) -> None:
+    """Empty the ELR, and forget the last known leader. Kafka 4.3: ReplicationControlManager.removeTopicElrs, by ClearElrRecord."""
+    partition = s.controller.partition
+    if partition.elr != 0 or partition.last_known_leader != NONE:
+        partition.elr = NO_BROKERS
+        partition.last_known_leader = NONE
+        partition.partition_epoch += 1
+        move_replicas(s, k, s.controller.partition.isr, NO_BROKERS)
+
+
+def change_min_isr(s: KRaft, k: Constants) -> None:
+    """Change min.insync.replicas; with eligible leader replicas that empties the ELR (KAFKA-16540), in `fixed` beside an ISR."""
+    s.controller.partition.min_isr_changed = 1 - s.controller.partition.min_isr_changed
+    if k.elr == Checked.YES and (s.controller.partition.isr != 0 or k.elr_kept_without_isr == Checked.NO):
+        clear_elr(s, k)
+    commit(s, k)
+
+
+CHANGE_MIN_ISR = Rule(
+    "ChangeMinIsr",
+    actor="operator",
+    kind="operator",
+    guards=(there_is_a_topic,),
+    at_most=MIN_ISR_CHANGES,
+    effects=(change_min_isr,),
+    summary="an operator changes min.insync.replicas of the topic",
+    reference="Kafka 4.3 ConfigurationControlManager.incrementalAlterConfigs, createClearElrRecordsAsNeeded",
 )
 
 

@@ -120,12 +120,19 @@ def answer(s: KRaft, broker: int, error: int) -> None:
         append(s.brokers[broker].answers, error=error)
 
 
+def leader_has_another_min_isr(s: KRaft, leader: int) -> bool:
+    """The leader commits under another min.insync.replicas than the controller keeps the ELR under."""
+    return s.brokers[leader].requests[0].min_isr_changed != s.controller.partition.min_isr_changed
+
+
 def alter_partition(s: KRaft, k: Constants, broker: int) -> None:
     """Validate the proposal, write the ISR, and answer. An accepted proposal clears the recovery state.
 
     Kafka 3.9: ReplicationControlManager.alterPartition.
     """
     error = answer_at_image(s, k, broker, len(s.metadata) - 1)
+    if error == ErrorCode.NONE and k.proposals_name_min_isr == Checked.YES and leader_has_another_min_isr(s, broker):
+        error = ErrorCode.OPERATION_NOT_ATTEMPTED
     if error == ErrorCode.NONE:
         epoch = s.controller.partition.partition_epoch
         isr = s.brokers[broker].requests[0].isr

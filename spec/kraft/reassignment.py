@@ -20,6 +20,7 @@ from kafka_spec.spec.kraft.controller import (
     end_reassignment,
     there_is_a_topic,
 )
+from kafka_spec.spec.kraft.settings import min_insync_replicas
 from kafka_spec.spec.kraft.state import BROKERS, REASSIGNMENTS, KRaft
 from kafka_spec.spec.language.domain import NO_BROKERS, BrokerSet, SetOf, append, contains, singleton, truncate
 from kafka_spec.spec.vocabulary.table import Constants, Rule
@@ -117,7 +118,7 @@ def cancellation_keeps_candidates(s: KRaft, k: Constants) -> bool:
     if candidates & partition.adding == 0:
         return True
     origin = members(partition.replicas) & ~partition.adding
-    least = effective_min_isr(k.min_isr, count_of(partition.replicas, origin))
+    least = effective_min_isr(min_insync_replicas(k, partition.min_isr_changed), count_of(partition.replicas, origin))
     return count_of(partition.replicas, candidates & origin) >= least
 
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 from kafka_spec.spec.brokers import Broker
 from kafka_spec.spec.decisions.election import members
 from kafka_spec.spec.decisions.fencing import image_is_applied, image_settles_proposal
+from kafka_spec.spec.decisions.kraft_variants import AppliedSettings
 from kafka_spec.spec.decisions.log import log_ends_are_forgotten
 from kafka_spec.spec.decisions.partition_change import effective_min_isr
 from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.kraft.controller import forget_passed_images
-from kafka_spec.spec.kraft.machines import LEADER, PROPOSAL, REPLICA_ROLE, SETTLED
+from kafka_spec.spec.kraft.machines import LEADER, NO_ROLE, PROPOSAL, REPLICA_ROLE, SETTLED
+from kafka_spec.spec.kraft.settings import min_insync_replicas
 from kafka_spec.spec.kraft.state import BROKERS, UNKNOWN, KRaft, ProcessLife
 from kafka_spec.spec.language.domain import NO_BROKERS, NONE, BrokerSet, append, contains, truncate
 from kafka_spec.spec.vocabulary.table import Constants, ItemOf, Rule, fire
@@ -42,7 +44,8 @@ def raise_high_watermark(s: KRaft, k: Constants, leader: int) -> None:
     leading = s.brokers[leader].replica
     in_sync = sum(contains(leading.isr, broker) for broker in range(k.brokers))
     assigned = sum(contains(leading.assigned, broker) for broker in range(k.brokers))
-    if k.high_watermark_needs_min_isr == Checked.NO or in_sync >= effective_min_isr(k.min_isr, assigned):
+    least = effective_min_isr(min_insync_replicas(k, leading.min_isr_changed), assigned)
+    if k.high_watermark_needs_min_isr == Checked.NO or in_sync >= least:
         reached = len(leading.log)
         for member in range(k.brokers):
             if member != leader and contains(leading.isr | leading.proposed, member) == 1:
@@ -148,6 +151,7 @@ def stop_replica(s: KRaft, k: Constants, broker: int) -> None:
     mine.proposed = NO_BROKERS
     mine.epoch_start = 0
     mine.fetching = 0
+    mine.min_isr_changed = 0
     forget_followers(s, k, broker, NO_BROKERS)
     fire(s, k, REPLICA_ROLE, (broker,), "stop")
     fire(s, k, PROPOSAL, (broker,), "stop")
@@ -175,17 +179,26 @@ def replica_is_not_assigned(s: KRaft, k: Constants, broker: int) -> bool:
     return k.removed_replica_deleted == Checked.YES and not is_replica(s, broker)
 
 
+def take_settings(s: KRaft, broker: int) -> None:
+    """Give the log of a replica the topic's settings, as the image has them."""
+    if is_replica(s, broker):
+        s.brokers[broker].replica.min_isr_changed = s.metadata[s.brokers[broker].image].partition.min_isr_changed
+
+
 def apply_image(s: KRaft, k: Constants, broker: int) -> None:
     """Apply the partition of the broker's image, unless the replica has it, or newer, already.
 
     A replica that is not assigned is deleted first. The same partition epoch is applied again, since the answer to a proposal may
-    have reported it (KAFKA-13790). Where the partition did not change between two images, nothing happens.
+    have reported it (KAFKA-13790). Where the partition did not change between two images, nothing happens. A log that is created
+    or opened has the settings of the image; one that exists gets them afterwards (DynamicConfigPublisher).
     Kafka 3.9: TopicDelta.localChanges, ReplicaManager.applyDelta.
     """
     s.brokers[broker].applying = 0
     if replica_is_not_assigned(s, k, broker):
         stop_replica(s, k, broker)
         delete_log(s, broker)
+    if k.settings_applied == AppliedSettings.WITH_REPLICA or s.brokers[broker].replica.role == NO_ROLE:
+        take_settings(s, broker)
     partition = s.metadata[s.brokers[broker].image].partition
     if is_replica(s, broker) and image_is_applied(
         partition.partition_epoch, s.brokers[broker].replica.partition_epoch, k.equal_partition_epoch_applied
@@ -215,6 +228,19 @@ def cache_is_not_ahead(s: KRaft, broker: int) -> bool:
     return s.brokers[broker].applying == 0
 
 
+def settings_are_outdated(s: KRaft, broker: int) -> bool:
+    """The broker's replica follows its image, and its log does not have the topic's settings of that image."""
+    mine = s.brokers[broker].replica
+    if s.brokers[broker].applying == 1 or mine.role == NO_ROLE or not is_replica(s, broker):
+        return False
+    return mine.min_isr_changed != s.metadata[s.brokers[broker].image].partition.min_isr_changed
+
+
+def settings_are_current(s: KRaft, broker: int) -> bool:
+    """The log of the broker's replica has the topic's settings of the broker's image."""
+    return not settings_are_outdated(s, broker)
+
+
 def image_is_newer(s: KRaft, broker: int, image: int) -> bool:
     """The image is newer than the broker's."""
     return image > s.brokers[broker].image
@@ -241,7 +267,7 @@ TAKE_IMAGE = Rule(
     "TakeImage",
     actor="{broker}",
     params={**ANY_BROKER, "image": ItemOf("metadata", receives=False)},
-    guards=(broker_runs, cache_is_not_ahead, image_is_newer),
+    guards=(broker_runs, cache_is_not_ahead, settings_are_current, image_is_newer),
     effects=(take_image,),
     summary="{broker} applies the metadata log, up to the image at place {image} of those it has not gone beyond",
     reference="Kafka 3.9 BrokerMetadataPublisher.onMetadataUpdate, ReplicaManager.applyDelta",
@@ -263,4 +289,23 @@ APPLY_IMAGE = Rule(
     reference="Kafka 3.9 ReplicaManager.applyDelta",
 )
 
-RULES = (TAKE_IMAGE, APPLY_IMAGE)
+
+
+def apply_settings(s: KRaft, k: Constants, broker: int) -> None:
+    """Give the log the topic's settings. A leader whose min.insync.replicas is smaller now may commit more, in `fixed`."""
+    take_settings(s, broker)
+    if s.brokers[broker].replica.role == LEADER and k.high_watermark_after_settings == Checked.YES:
+        raise_high_watermark(s, k, broker)
+
+
+APPLY_SETTINGS = Rule(
+    "ApplySettings",
+    actor="{broker}",
+    params=ANY_BROKER,
+    guards=(broker_runs, settings_are_outdated),
+    effects=(apply_settings,),
+    summary="the log of {broker} gets the topic's settings from its metadata cache",
+    reference="Kafka 4.3 BrokerMetadataPublisher.onMetadataUpdate, DynamicConfigPublisher, TopicConfigHandler",
+)
+
+RULES = (TAKE_IMAGE, APPLY_IMAGE, APPLY_SETTINGS)

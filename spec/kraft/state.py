@@ -41,6 +41,10 @@ LAG = Bound("lag", 1, 20, "batches of the metadata log that the slowest running 
 
 RECREATIONS = Bound("recreations", 0, 2, "topics of the same name that are created after a deletion")
 
+MIN_ISR_CHANGES = Bound("min_isr_changes", 0, 2, "changes of min.insync.replicas: to another value, and back")
+
+IS_CHANGED = Range(0, MIN_ISR_CHANGES)
+"""1 where min.insync.replicas is `other_min_isr`, 0 where it is `min_isr`; it takes no room if nothing changes."""
 TOPIC_IDS = Range(-1, RECREATIONS)
 """A topic id counts the topics of the name from 0; -1 means no topic."""
 LEADER_EPOCHS = Range(-1, 31)
@@ -109,6 +113,8 @@ class PartitionRegistration:
     """Eligible leader replicas (KIP-966): outside the ISR, and yet they hold what is committed."""
     last_known_leader: int = field(BrokerOrNone(BROKERS))
     recovery: int = field(OneOf(RecoveryState))
+    min_isr_changed: int = field(IS_CHANGED)
+    """1 while min.insync.replicas of the topic is what operators changed it to."""
 
 
 @dataclass
@@ -160,6 +166,8 @@ class AlterPartitionRequest:
     topic_id: int = field(TOPIC_IDS)
     leader_epoch: int = field(LEADER_EPOCHS)
     partition_epoch: int = field(PARTITION_EPOCHS)
+    min_isr_changed: int = field(IS_CHANGED)
+    """The min.insync.replicas under which the leader commits. No version of Kafka sends it."""
     isr: BrokerSet = field(SetOf(BROKERS))
     epochs: list[int] = field(PerBroker(BROKER_EPOCHS, BROKERS))
     """The broker epoch of each member's last fetch; -1 if the leader knows none, and for brokers that are not proposed."""
@@ -202,6 +210,8 @@ class PartitionReplica:
     """On a leader: the broker epochs of its followers' last fetches; -1 where none said anything."""
     fetching: int = field(Flag())
     """On a follower: its fetcher runs."""
+    min_isr_changed: int = field(IS_CHANGED)
+    """The same of its log's configuration."""
     high_watermark: int = field(OFFSETS)
     log: list[StoredRecord] = field(SequenceOf(StoredRecord, RECORDS, "offset"))
 
@@ -260,6 +270,7 @@ REASSIGNMENTS = Bound("reassignments", 0, 3, "reassignments that operators reque
 DELETIONS = Bound("deletions", 0, 2, "deletions of the topic")
 
 MIN_ISR = Bound("min_isr", 1, 4, "min.insync.replicas of the topic")
+OTHER_MIN_ISR = Bound("other_min_isr", 1, 4, "what operators change min.insync.replicas to")
 UNCLEAN = Bound("unclean", 0, 1, "1 if the topic has unclean.leader.election.enable")
 ISR_SIZE = Bound("isr_size", 1, 4, "members of the first ISR: the first brokers; at most the number of first replicas")
 SPARES = Bound("spares", 0, 3, "brokers that hold no replica at first: the last ones")

@@ -6,8 +6,8 @@ To add a case, add its card to the file of its subject: `fixed` takes the decisi
 from __future__ import annotations
 
 from kafka_spec.spec.case import Case
-from kafka_spec.spec.kraft.cases import isr, proposals, reassignment, topics
+from kafka_spec.spec.kraft.cases import isr, proposals, reassignment, settings, topics
 
-CASES: tuple[Case, ...] = (*proposals.CASES, *isr.CASES, *reassignment.CASES, *topics.CASES)
+CASES: tuple[Case, ...] = (*proposals.CASES, *isr.CASES, *reassignment.CASES, *settings.CASES, *topics.CASES)
 
 CASE = {case.name: case for case in CASES}

@@ -10,6 +10,7 @@ from kafka_spec.spec.decisions.partition_change import count_of, effective_min_i
 from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.kraft.machines import IN_ELR, IN_ISR, BrokerState
 from kafka_spec.spec.kraft.properties.epochs import topic_stays
+from kafka_spec.spec.kraft.settings import min_insync_replicas
 from kafka_spec.spec.kraft.state import UNKNOWN, KRaft
 from kafka_spec.spec.language.domain import NONE, contains, singleton
 from kafka_spec.spec.vocabulary.table import Constants, Property, invariant, step_invariant
@@ -45,7 +46,8 @@ def elr_is_beside_a_small_isr(s: KRaft, k: Constants) -> bool:
     partition = s.controller.partition
     if partition.isr & partition.elr != 0 or (partition.isr | partition.elr) & ~members(partition.replicas) != 0:
         return False
-    return count_of(partition.replicas, partition.isr) < effective_min_isr(k.min_isr, len(partition.replicas))
+    least = effective_min_isr(min_insync_replicas(k, partition.min_isr_changed), len(partition.replicas))
+    return count_of(partition.replicas, partition.isr) < least
 
 
 def replicas_stand_where_the_lists_say(s: KRaft, k: Constants) -> bool:
@@ -110,6 +112,19 @@ def unclean_elections_have_a_cause(s: KRaft, k: Constants) -> bool:
     return k.unclean == 1 or s.spent.unclean_elections + s.spent.crashes + s.spent.lossy_crashes > 0
 
 
+def min_isr_changes_beside_candidates(before: KRaft, after: KRaft) -> bool:
+    """min.insync.replicas of the topic changes, and the ISR or the ELR had a member."""
+    old, new = before.controller.partition, after.controller.partition
+    changed = topic_stays(before, after) and new.min_isr_changed != old.min_isr_changed
+    return changed and old.isr | old.elr != 0
+
+
+def a_candidate_stays(before: KRaft, after: KRaft) -> bool:
+    """The ISR or the ELR has a member that was in one of them."""
+    old, new = before.controller.partition, after.controller.partition
+    return (new.isr | new.elr) & (old.isr | old.elr) != 0
+
+
 CANDIDATES: tuple[Property, ...] = (
     invariant(
         "LeaderInIsr",
@@ -166,6 +181,13 @@ CANDIDATES: tuple[Property, ...] = (
         "no leader is elected uncleanly, unless the topic allows it, an operator requested it, or a process ended without order",
         "KIP-966; KAFKA-18635",
         when=an_election_was_unclean,
+    ),
+    step_invariant(
+        "SettingsKeepCandidates",
+        a_candidate_stays,
+        "a change of min.insync.replicas leaves a partition a replica that may lead, if it had one",
+        "KIP-966; Kafka 4.3 ReplicationControlManager.removeTopicElrs",
+        when=min_isr_changes_beside_candidates,
     ),
 )
 """The properties of leader, ISR and ELR."""

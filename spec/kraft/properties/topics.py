@@ -10,6 +10,7 @@ from kafka_spec.spec.decisions.partition_change import count_of, effective_min_i
 from kafka_spec.spec.error_codes import ErrorCode
 from kafka_spec.spec.kraft.properties.epochs import topic_stays
 from kafka_spec.spec.kraft.properties.isr import the_partition_exists
+from kafka_spec.spec.kraft.settings import min_insync_replicas
 from kafka_spec.spec.kraft.state import KRaft
 from kafka_spec.spec.vocabulary.table import Constants, Property, invariant, step_invariant
 
@@ -47,9 +48,10 @@ def number_of_candidates(s: KRaft) -> int:
 def enough_candidates_stay(before: KRaft, after: KRaft, k: Constants) -> bool:
     """If the ISR and the ELR had min.insync.replicas members among the replicas before, they have so afterwards."""
     old, new = before.controller.partition, after.controller.partition
-    if number_of_candidates(before) < effective_min_isr(k.min_isr, len(old.replicas)):
+    least = min_insync_replicas(k, old.min_isr_changed)
+    if number_of_candidates(before) < effective_min_isr(least, len(old.replicas)):
         return True
-    return number_of_candidates(after) >= effective_min_isr(k.min_isr, len(new.replicas))
+    return number_of_candidates(after) >= effective_min_isr(least, len(new.replicas))
 
 
 def an_answer_refuses(s: KRaft, k: Constants) -> bool:
