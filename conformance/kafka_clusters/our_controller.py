@@ -23,7 +23,7 @@ from kafka_spec.impl.kafka_wire.kraft_apis import KRAFT_CONTROLLER
 from kafka_spec.impl.kafka_wire.listener import KafkaListener
 from kafka_spec.impl.kraft.controller import KRaftController
 from kafka_spec.impl.kraft.controller_apis import ControllerApis
-from kafka_spec.impl.kraft.controller_memory import MIN_ISR
+from kafka_spec.impl.protocol.settings import MIN_ISR
 from kafka_spec.impl.kraft.image import ClusterImage
 from kafka_spec.impl.kraft.metadata_log import MetadataLog
 from kafka_spec.impl.kraft.quorum_of_one import QuorumOfOne

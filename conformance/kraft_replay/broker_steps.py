@@ -109,10 +109,19 @@ def take_image(stage: KRaftStage, broker: int, image: int) -> None:
     behind = sum(one.end > process.metadata_end for one in images[: image + 1])
     process.learn(stage.cluster.committed(process.next_metadata(), behind))
     if not stage.cache_ahead:
-        process.follow()
+        process.replicas.apply_image(process.now)
 
 
 @STEPS.of("ApplyImage")
 def apply_image(stage: KRaftStage, broker: int) -> None:
     """Let the replicas follow the metadata cache."""
-    running(stage, broker).follow()
+    process = running(stage, broker)
+    process.replicas.apply_image(process.now)
+
+
+@STEPS.of("ApplySettings")
+def apply_settings(stage: KRaftStage, broker: int) -> None:
+    """Give the log the settings of its topic."""
+    process = running(stage, broker)
+    expect(process.replicas.outdated_settings() == [PARTITION], "its settings are not outdated")
+    process.replicas.apply_settings(process.now)

@@ -11,9 +11,11 @@ from kafka_spec.conformance.kraft_replay.values import PARTITION
 from kafka_spec.conformance.replay.core import NotEnabled, Steps, expect
 from kafka_spec.impl.broker.isr_manager import IsrWrite
 from kafka_spec.impl.kraft.proposals import answer_to_proposal, answer_to_request
+from kafka_spec.impl.kraft.records import TOPIC_CONFIG
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 from kafka_spec.impl.protocol.kraft_requests import ProposalAnswer
 from kafka_spec.impl.protocol.responses import AlteredPartition
+from kafka_spec.impl.protocol.settings import MIN_ISR
 from kafka_spec.spec.decisions.partition_change import ElectionKind
 from kafka_spec.spec.language.domain import BrokerSet
 
@@ -94,6 +96,15 @@ def granted(request: Callable[[], object]) -> None:
         request()
     except KafkaError as error:
         raise NotEnabled(f"the controller answers {error.code.name}: {error}") from error
+
+
+@STEPS.of("ChangeMinIsr")
+def change_min_isr(stage: KRaftStage) -> None:
+    """Let an operator give the topic a min.insync.replicas of its own, or take it away."""
+    controller = stage.cluster.controller
+    known = controller.image.configs.get((PARTITION.topic, MIN_ISR))
+    value = str(stage.values_of_min_isr[1]) if known is None else None
+    granted(lambda: controller.configure(TOPIC_CONFIG, PARTITION.topic, {MIN_ISR: value}))
 
 
 @STEPS.of("Reassign")

@@ -62,6 +62,8 @@ class KRaftStage:
         """The time in milliseconds, which advances with each step."""
         self.numbers = range(bounds["brokers"])
         self.cache_ahead = bounds["cache_ahead"] == 1
+        self.values_of_min_isr = bounds["min_isr"], bounds["other_min_isr"]
+        """min.insync.replicas, and what operators change it to."""
         self.cluster = KRaftNodes(folder, era, MetadataLog(), lambda: self.clock / 1000, settings=settings)
         self.network = KRaftNetwork()
         self.written: list[int] = []
@@ -120,9 +122,9 @@ class KRaftStage:
         """Put the cluster into a state of the model."""
         controller = self.cluster.controller
         self._loaded_epochs = [one.epoch for one in wanted.controller.registrations]
-        controller.log = MetadataLog(beginning=image_of(wanted.metadata[0]))
+        controller.log = MetadataLog(beginning=image_of(wanted.metadata[0], self.values_of_min_isr[1]))
         for before, after in zip(wanted.metadata, wanted.metadata[1:], strict=False):
-            controller.log.commit(records_between(before, after))
+            controller.log.commit(records_between(before, after, self.values_of_min_isr[1]))
         controller.tables.load(controller.image)
         self.written = [UNKNOWN] * wanted.spent.records
         self.created = wanted.spent.recreations
@@ -146,7 +148,7 @@ class KRaftStage:
         self.network = KRaftNetwork()
         for number, node in enumerate(wanted.brokers):
             for request in node.requests:
-                self.network.requests[number] = request_of(number, request)
+                self.network.requests[number] = request_of(number, request, self.values_of_min_isr[request.min_isr_changed])
             for answer in node.answers:
                 self.network.answers[number] = answer_of(answer)
             if node.handled:
@@ -241,6 +243,7 @@ class KRaftStage:
             followers=followers if replica.role == LEADER else {},
             partition_epoch=replica.partition_epoch,
             topic_id=text_of(UUID(int=replica.topic_id + 1)),
+            min_isr=self.values_of_min_isr[1] if replica.min_isr_changed else None,
         )
 
     # Steps

@@ -10,9 +10,11 @@ from kafka_spec.impl.kraft.records import (
     FENCED,
     NO_LEADER_CHANGE,
     NO_RECOVERY_CHANGE,
+    TOPIC_CONFIG,
     UNCHANGED,
     UNFENCED,
     BrokerRegistrationChangeRecord,
+    ConfigRecord,
     MetadataRecord,
     PartitionChangeRecord,
     PartitionRecord,
@@ -23,6 +25,7 @@ from kafka_spec.impl.kraft.records import (
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.kraft_requests import ProposalAnswer, ProposalRequest, ProposedIsr
 from kafka_spec.impl.protocol.responses import AlteredPartition
+from kafka_spec.impl.protocol.settings import MIN_ISR
 from kafka_spec.impl.protocol.topic_ids import text_of, uuid_of
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.kraft import state
@@ -51,8 +54,9 @@ def topic_of(topic_id: str) -> int:
     return uuid_of(topic_id).int - 1
 
 
-def image_of(image: state.MetadataImage) -> ClusterImage:
+def image_of(image: state.MetadataImage, other_min_isr: int) -> ClusterImage:
     """Return an image at the beginning of the metadata log."""
+    configs = {(PARTITION.topic, MIN_ISR): str(other_min_isr)} if image.partition.min_isr_changed else {}
     held, topic_id = image.partition, topic_numbered(image.partition.topic_id)
     topics, partitions = {}, {}
     if topic_id is not None:
@@ -67,7 +71,8 @@ def image_of(image: state.MetadataImage) -> ClusterImage:
         )
         for number, known in enumerate(image.brokers)
     }
-    return ClusterImage(BEGINNING, MappingProxyType(brokers), MappingProxyType(topics), MappingProxyType(partitions))
+    known = MappingProxyType(brokers), MappingProxyType(topics), MappingProxyType(partitions)
+    return ClusterImage(BEGINNING, *known, configs=MappingProxyType(configs))
 
 
 def registered(held: state.PartitionRegistration, topic_id: UUID) -> RegisteredPartition:
@@ -87,7 +92,7 @@ def registered(held: state.PartitionRegistration, topic_id: UUID) -> RegisteredP
     )
 
 
-def records_between(before: state.MetadataImage, after: state.MetadataImage) -> list[MetadataRecord]:
+def records_between(before: state.MetadataImage, after: state.MetadataImage, other_min_isr: int) -> list[MetadataRecord]:
     """Return the batch that leads from an image to the next."""
     records: list[MetadataRecord] = []
     for number, (old, new) in enumerate(zip(before.brokers, after.brokers, strict=True)):
@@ -100,7 +105,11 @@ def records_between(before: state.MetadataImage, after: state.MetadataImage) -> 
             if fenced != (old.state == IS_FENCED):
                 changed = FENCED if fenced else UNFENCED
             records.append(BrokerRegistrationChangeRecord(number, new.epoch, changed, int(stops)))
-    return [*records, *changes_between(before.partition, after.partition)]
+    was, held = before.partition, after.partition
+    if held.topic_id != UNKNOWN and held.topic_id == was.topic_id and held.min_isr_changed != was.min_isr_changed:
+        value = str(other_min_isr) if held.min_isr_changed else None
+        records.append(ConfigRecord(TOPIC_CONFIG, PARTITION.topic, MIN_ISR, value))
+    return [*records, *changes_between(was, held)]
 
 
 def changes_between(was: state.PartitionRegistration, held: state.PartitionRegistration) -> list[MetadataRecord]:
@@ -131,10 +140,11 @@ def changes_between(was: state.PartitionRegistration, held: state.PartitionRegis
     ]
 
 
-def request_of(broker: int, request: state.AlterPartitionRequest) -> ProposalRequest:
-    """Return a proposal on its way."""
+def request_of(broker: int, request: state.AlterPartitionRequest, min_isr: int) -> ProposalRequest:
+    """Return a proposal on its way; `min_isr` is its leader's min.insync.replicas."""
     members = tuple((member, request.epochs[member]) for member in BrokerSet(request.isr))
-    proposed = ProposedIsr(request.leader_epoch, request.partition_epoch, members, text_of(UUID(int=request.topic_id + 1)))
+    topic_id = text_of(UUID(int=request.topic_id + 1))
+    proposed = ProposedIsr(request.leader_epoch, request.partition_epoch, members, topic_id, min_isr=min_isr)
     return ProposalRequest(broker, request.broker_epoch, {PARTITION: proposed})
 
 

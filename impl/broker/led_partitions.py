@@ -54,10 +54,6 @@ class Hosting(Protocol):
         """The settings of the broker."""
 
     @property
-    def topic_config(self) -> Callable[[str], Mapping[str, str]]:
-        """What is configured for a topic; `settings` hold for the rest."""
-
-    @property
     def k(self) -> Any:
         """The decisions of its era."""
 
@@ -74,6 +70,9 @@ class Hosting(Protocol):
 
     def role_of(self, partition: TopicPartition) -> enum.IntEnum:
         """Return the role of the broker's replica, as a number of `Role`."""
+
+    def min_insync_replicas(self, partition: TopicPartition) -> int:
+        """Return how many members the ISR must have for a write with acks -1: the topic's setting, or else the broker's."""
 
     def storage(self, partition: TopicPartition) -> AbstractContextManager[HostedPartition]:
         """Access a partition's log; an OSError becomes a KafkaError."""
@@ -118,15 +117,6 @@ class LedPartitions:
         if partition not in self.replicas.metadata:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{partition} is not in the metadata cache")
 
-    def min_insync_replicas(self, topic: str) -> int:
-        """Return how many members the ISR must have for a write with acks -1: the topic's, or else the broker's setting.
-
-        Raises:
-            KafkaError: the topic's configuration is not known; see `TopicConfigs.of`.
-        """
-        configured = self.replicas.topic_config(topic).get("min.insync.replicas", "")
-        return int(configured) if configured.isdecimal() else self.replicas.settings.min_insync_replicas
-
     # Records
 
     def append_as_leader(self, partition: TopicPartition, records: bytes, acks: int) -> tuple[int, int]:
@@ -137,7 +127,7 @@ class LedPartitions:
                 INVALID_RECORD; OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH; KAFKA_STORAGE_ERROR.
         """
         hosted = self.led(partition)
-        if acks == ACKS_ALL and len(hosted.isr) < self.min_insync_replicas(partition.topic):
+        if acks == ACKS_ALL and len(hosted.isr) < self.replicas.min_insync_replicas(partition):
             raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS, f"the ISR of {partition} is {hosted.isr}")
         try:
             with self.replicas.storage(partition):

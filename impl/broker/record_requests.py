@@ -84,7 +84,7 @@ class RecordRequests(LedPartitions):
             hosted = self.led(partition)
             if hosted.high_watermark < required:
                 return None
-            enough = len(hosted.maximal_isr) >= self.min_insync_replicas(partition.topic)
+            enough = len(hosted.maximal_isr) >= self.replicas.min_insync_replicas(partition)
         except KafkaError as error:
             return error.code
         return ErrorCode.NONE if enough else ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND

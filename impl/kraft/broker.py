@@ -118,8 +118,9 @@ class KRaftProcess:
             self.replicas.take_image(image)
 
     def follow(self) -> None:
-        """Let the replicas follow the metadata cache."""
+        """Let the replicas, and then the settings of their logs, follow the metadata cache."""
         self.replicas.apply_image(self.now)
+        self.replicas.apply_settings(self.now)
 
     # Requests of followers and clients
 

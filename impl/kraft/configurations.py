@@ -7,13 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kafka_spec.impl.kraft.controller_memory import MIN_ISR, UNCLEAN
+from kafka_spec.impl.kraft.controller_memory import UNCLEAN
 from kafka_spec.impl.kraft.image import ClusterImage
-from kafka_spec.impl.kraft.records import BROKER_CONFIG, TOPIC_CONFIG, ClearElrRecord, ConfigRecord, MetadataRecord
+from kafka_spec.impl.kraft.records import (
+    BROKER_CONFIG,
+    TOPIC_CONFIG,
+    ClearElrRecord,
+    ConfigRecord,
+    MetadataRecord,
+    PartitionChangeRecord,
+)
 from kafka_spec.impl.kraft.topics import id_of
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
+from kafka_spec.impl.protocol.settings import MIN_ISR
 from kafka_spec.impl.protocol.topic_checks import validate_config
 from kafka_spec.spec.decisions.variants import Checked
+from kafka_spec.spec.language.domain import NONE
 from kafka_spec.spec.vocabulary.table import Constants
 
 EVERY_BROKER = ""
@@ -25,7 +34,8 @@ def altered_config(
 ) -> list[MetadataRecord]:
     """Return the records of new values; None removes a setting.
 
-    With eligible leader replicas, a change of min.insync.replicas empties the ELR of the topic, or of all (KAFKA-16540).
+    With eligible leader replicas, a change of min.insync.replicas empties the ELR of the topic, or of all (KAFKA-16540); in `fixed`
+    not where there is no ISR, so that the changes of partitions are written one by one.
 
     Raises:
         KafkaError: UNKNOWN_TOPIC_OR_PARTITION; INVALID_REQUEST: neither a topic nor a broker is named; INVALID_CONFIG: a value is
@@ -40,8 +50,18 @@ def altered_config(
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"resource type {resource_type}: only topics and brokers are configured here")
     records: list[MetadataRecord] = [ConfigRecord(resource_type, name, setting, value) for setting, value in values.items()]
     if MIN_ISR in values and k.elr == Checked.YES:
-        records.append(ClearElrRecord(name))
+        keeps = k.elr_kept_without_isr == Checked.YES
+        records += _cleared_beside_isr(image, name) if keeps else [ClearElrRecord(name)]
     return records
+
+
+def _cleared_beside_isr(image: ClusterImage, topic: str) -> list[MetadataRecord]:
+    """Return the changes that empty the ELR of a topic's partitions, or of all, that have an ISR."""
+    return [
+        PartitionChangeRecord(name.partition, held.topic_id, eligible_leader_replicas=(), last_known_elr=())
+        for name, held in image.partitions.items()
+        if topic in ("", name.topic) and held.isr and (held.elr or held.last_known != NONE)
+    ]
 
 
 def _check_broker(image: ClusterImage, name: str, values: Mapping[str, str | None], k: Constants) -> None:

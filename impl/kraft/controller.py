@@ -188,6 +188,8 @@ class KRaftController(ControllerMemory):
         errors: dict[TopicPartition, ErrorCode] = {}
         for partition, proposed in request.partitions.items():
             errors[partition] = answer_to_proposal(self.image, request.broker, partition, proposed, self.k)
+            if errors[partition] == ErrorCode.NONE and self._commits_under_another(partition, proposed):
+                errors[partition] = ErrorCode.OPERATION_NOT_ATTEMPTED
             if errors[partition] == ErrorCode.NONE:
                 kind = self._election(partition)
                 records += self._change(partition, AskedChange(proposed.isr, self.image.active, kind, proposed.recovery))
@@ -195,6 +197,11 @@ class KRaftController(ControllerMemory):
         return ProposalAnswer(
             ErrorCode.NONE, {partition: self._altered(request.broker, partition, code) for partition, code in errors.items()}
         )
+
+    def _commits_under_another(self, partition: TopicPartition, proposed: ProposedIsr) -> bool:
+        """Whether a leader names another min.insync.replicas than the ELR is kept under; no version asks for it."""
+        named = self.k.proposals_name_min_isr == Checked.YES and proposed.min_isr is not None
+        return named and proposed.min_isr != self.min_isr(partition)
 
     def _altered(self, broker: int, partition: TopicPartition, error: ErrorCode) -> AlteredPartition:
         if error != ErrorCode.NONE:

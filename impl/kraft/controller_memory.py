@@ -15,13 +15,12 @@ from kafka_spec.impl.kraft.metadata_log import MetadataLog
 from kafka_spec.impl.kraft.partition_change import AskedChange, build_change
 from kafka_spec.impl.kraft.records import MetadataRecord, PartitionChangeRecord
 from kafka_spec.impl.kraft.tables import ControllerTables
-from kafka_spec.impl.protocol.settings import Settings
+from kafka_spec.impl.protocol.settings import MIN_ISR, Settings
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.decisions.partition_change import ElectionKind, effective_min_isr
 from kafka_spec.spec.language.domain import excluding, singleton
 from kafka_spec.spec.vocabulary.table import Spec
 
-MIN_ISR = "min.insync.replicas"
 UNCLEAN = "unclean.leader.election.enable"
 
 

@@ -42,7 +42,9 @@ class KRaftAlterPartitionManager(AlterPartitionManager[ProposedIsr, ProposalRequ
         epochs = {broker: follower.broker_epoch for broker, follower in hosted.followers.items()}
         epochs[replicas.number] = replicas.broker_epoch
         members = tuple((broker, epochs[broker]) for broker in isr)
-        self.waiting[partition] = ProposedIsr(hosted.leader_epoch, hosted.partition_epoch, members, hosted.topic_id)
+        self.waiting[partition] = ProposedIsr(
+            hosted.leader_epoch, hosted.partition_epoch, members, hosted.topic_id, min_isr=replicas.min_insync_replicas(partition)
+        )
 
     def take(self, answer: ProposalAnswer, now: int) -> None:
         """Handle the answer to the request on its way."""

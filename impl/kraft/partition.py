@@ -17,6 +17,8 @@ class HostedKRaftPartition(HostedPartition):
     """A partition that the broker hosts; its ISR is changed by the controller alone, on the leader's proposal (`pending_isr`)."""
 
     partition_epoch: int = NO_EPOCH
+    min_isr: int | None = None
+    """min.insync.replicas in the configuration of its log; None: the topic has none of its own."""
 
     def take(self, reported: RegisteredPartition) -> None:
         """Take the leader, the epochs and the replicas of an image."""

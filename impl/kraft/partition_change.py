@@ -16,6 +16,7 @@ from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.decisions.partition_change import (
     ElectionKind,
     awaited_replicas,
+    count_of,
     elect_by_choice,
     elr_after,
     elr_of_replicas,
@@ -94,7 +95,8 @@ def remembered(old: RegisteredPartition, leader: int, names_leader: bool, isr: B
 def build_change(name: TopicPartition, old: RegisteredPartition, wanted: AskedChange, least: int, k: Constants) -> BuiltChange:
     """Return the change of a partition; `least` is the effective min.insync.replicas, which takes partition 0 of its topic.
 
-    First, the change completes a reassignment if it can; in `fixed`, a leader that is elected outside the ISR may complete it too.
+    First, the change completes a reassignment if it can; in `fixed`, a leader that is elected outside the ISR may complete it too,
+    and the ELR is empty beside an ISR of that many members, for which an election may be enough since `least` has become smaller.
     """
     before = AssignedReplicas.of(old)
     asked = wanted.assignment or before
@@ -111,6 +113,8 @@ def build_change(name: TopicPartition, old: RegisteredPartition, wanted: AskedCh
     if k.completes_after_election == Checked.YES:
         now = completed(now, new_isr, k)
     new_elr = elr_of_replicas(elr_after(choice, old.leader, leader, elr), now.replicas, k.elr_within_replicas)
+    if k.elr_kept_without_isr == Checked.YES and count_of(now.replicas, new_isr) >= least:
+        new_elr = NO_BROKERS
     recovery = old.recovery if wanted.recovery is None else wanted.recovery
     recovery = recovery_after(choice, old.leader, leader, old.recovery, recovery)
     leaves = replicas_leave(BrokerSet.of(before.replicas), BrokerSet.of(now.replicas))

@@ -19,6 +19,7 @@ from kafka_spec.impl.kraft.partition import HostedKRaftPartition
 from kafka_spec.impl.protocol.data_requests import FetchRequest
 from kafka_spec.impl.protocol.kraft_requests import ProposalAnswer, ProposalRequest
 from kafka_spec.impl.protocol.responses import AlteredPartition
+from kafka_spec.impl.protocol.settings import MIN_ISR
 from kafka_spec.impl.protocol.topic_ids import text_of
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.decisions.partition_change import RecoveryState
@@ -28,7 +29,7 @@ from kafka_spec.spec.kraft.state import UNKNOWN, ProcessLife
 from kafka_spec.spec.language.domain import NO_BROKERS, NONE, BrokerSet, Spent
 
 NO_TOPIC = state.PartitionRegistration(
-    UNKNOWN, [], NO_BROKERS, NO_BROKERS, NONE, UNKNOWN, UNKNOWN, NO_BROKERS, NO_BROKERS, NONE, RecoveryState.RECOVERED
+    UNKNOWN, [], NO_BROKERS, NO_BROKERS, NONE, UNKNOWN, UNKNOWN, NO_BROKERS, NO_BROKERS, NONE, RecoveryState.RECOVERED, 0
 )
 """The partition while there is no topic."""
 
@@ -145,7 +146,12 @@ class KRaftProjection:
             elr=self._set(held.elr),
             last_known_leader=self._place(held.last_known),
             recovery=held.recovery,
+            min_isr_changed=self._is_changed(image.configs.get((self.partition.topic, MIN_ISR))),
         )
+
+    def _is_changed(self, configured: str | int | None) -> int:
+        """Return whether min.insync.replicas is not the cluster's; None means that the topic has none of its own."""
+        return int(configured is not None and int(configured) != self.cluster.settings.min_insync_replicas)
 
     def _image(self, image: ClusterImage) -> state.MetadataImage:
         return state.MetadataImage([self._known(image, number) for number in self.brokers], self._partition_of(image))
@@ -207,6 +213,7 @@ class KRaftProjection:
             unknown,
             list(unknown),
             0,
+            0,
             disk.high_watermark,
             disk.entries,
         )
@@ -231,6 +238,7 @@ class KRaftProjection:
             ends=[self._end_of(hosted, number) for number in self.brokers],
             fetch_epochs=[self._fetch_epoch_of(hosted, number) for number in self.brokers],
             fetching=int(self.partition in replicas.fetchers),
+            min_isr_changed=self._is_changed(hosted.min_isr),
             high_watermark=hosted.high_watermark,
             log=disk.entries,
         )
@@ -252,6 +260,7 @@ class KRaftProjection:
             topic_id=self._topic(proposed.topic_id),
             leader_epoch=proposed.leader_epoch,
             partition_epoch=proposed.partition_epoch,
+            min_isr_changed=self._is_changed(proposed.min_isr),
             isr=self._set(proposed.isr),
             epochs=[self._number_of(number, epochs.get(number, UNKNOWN)) for number in self.brokers],
         )

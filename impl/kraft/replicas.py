@@ -16,16 +16,16 @@ from kafka_spec.impl.kraft.partition import HostedKRaftPartition
 from kafka_spec.impl.log.log_config import LogConfig
 from kafka_spec.impl.machine import build
 from kafka_spec.impl.protocol.controller_requests import NO_EPOCH
-from kafka_spec.impl.protocol.settings import Settings
+from kafka_spec.impl.protocol.settings import MIN_ISR, Settings
 from kafka_spec.impl.protocol.topic_ids import text_of
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.decisions.alter_partition import is_candidate
 from kafka_spec.spec.decisions.fencing import image_is_applied, image_settles_proposal
-from kafka_spec.spec.decisions.kraft_variants import StrayReplicas
+from kafka_spec.spec.decisions.kraft_variants import AppliedSettings, StrayReplicas
 from kafka_spec.spec.decisions.log import log_ends_are_forgotten
 from kafka_spec.spec.decisions.partition_change import effective_min_isr
 from kafka_spec.spec.decisions.variants import Checked, FetchAnswers
-from kafka_spec.spec.kraft.machines import LEADER, SETTLED, ProposalState, ReplicaRole
+from kafka_spec.spec.kraft.machines import LEADER, NO_ROLE, SETTLED, ProposalState, ReplicaRole
 from kafka_spec.spec.language.domain import NONE
 from kafka_spec.spec.vocabulary.table import Spec
 
@@ -77,16 +77,18 @@ class KRaftReplicas(HostedReplicas[HostedKRaftPartition]):
         """Whether a hosted partition may be of the topic with this id; the era may not ask (before 3.1, KIP-516)."""
         return topic_id is None or self.k.fetch_topic_ids == Checked.NO or self.partitions[partition].topic_id == topic_id
 
-    def topic_config(self, topic: str) -> dict[str, str]:
-        """Return what the metadata log has configured for a topic."""
-        return {name: value for (configured, name), value in self.image.configs.items() if configured == topic}
+    def min_insync_replicas(self, partition: TopicPartition) -> int:
+        """Return min.insync.replicas as the log of a hosted partition has it: the topic's setting, or else the broker's."""
+        own = self.partitions[partition].min_isr
+        return self.settings.min_insync_replicas if own is None else own
 
     # Applying the metadata log
 
     def publish(self, image: ClusterImage, now: int) -> None:
-        """Take an image: the metadata cache first, then the replicas."""
+        """Take an image: the metadata cache first, then the replicas, then the settings of their logs."""
         self.take_image(image)
         self.apply_image(now)
+        self.apply_settings(now)
 
     def take_image(self, image: ClusterImage) -> None:
         """Replace the metadata cache; note which partitions have changed, been created or deleted (onMetadataUpdate)."""
@@ -114,12 +116,45 @@ class KRaftReplicas(HostedReplicas[HostedKRaftPartition]):
 
     def _follow_image(self, partition: TopicPartition, reported: RegisteredPartition, now: int) -> None:
         current = self.partitions[partition].partition_epoch if partition in self.partitions else NO_EPOCH
+        if self.k.settings_applied == AppliedSettings.WITH_REPLICA and partition in self.partitions:
+            self._take_settings(partition)
         if image_is_applied(reported.partition_epoch, current, self.k.equal_partition_epoch_applied):
             hosted = self._opened(partition, text_of(reported.topic_id))
+            if self.role_of(partition) == NO_ROLE:
+                self._take_settings(partition)
             if reported.leader == self.number:
                 self._make_leader(partition, hosted, reported, now)
             else:
                 self._make_follower(partition, hosted, reported)
+
+    # Settings of topics
+
+    def _configured(self, partition: TopicPartition) -> int | None:
+        """Return min.insync.replicas of a topic in the metadata cache, None if it has none of its own."""
+        own = self.image.configs.get((partition.topic, MIN_ISR))
+        return None if own is None else int(own)
+
+    def _take_settings(self, partition: TopicPartition) -> None:
+        self.partitions[partition].min_isr = self._configured(partition)
+
+    def outdated_settings(self) -> list[TopicPartition]:
+        """Return the replicas that follow the metadata cache, and whose logs do not have the settings of their topics there."""
+        return [
+            partition
+            for partition, hosted in self.partitions.items()
+            if partition not in self.to_apply
+            and partition in self.image.partitions
+            and self.number in self.image.partitions[partition].replicas
+            and self.role_of(partition) != NO_ROLE
+            and hosted.min_isr != self._configured(partition)
+        ]
+
+    def apply_settings(self, now: int) -> None:
+        """Give logs the settings of their topics (DynamicConfigPublisher, which comes after the replicas)."""
+        for partition in self.outdated_settings():
+            self._take_settings(partition)
+            if self.role_of(partition) == LEADER and self.k.high_watermark_after_settings == Checked.YES:
+                self.advance_high_watermark(partition, now)
 
     # Replicas that are not assigned
 
@@ -209,8 +244,7 @@ class KRaftReplicas(HostedReplicas[HostedKRaftPartition]):
         Not while the ISR is below min.insync.replicas, as the era decides (3.7, KAFKA-15583).
         """
         hosted = self.partitions[partition]
-        configured = self.topic_config(partition.topic).get("min.insync.replicas", self.settings.min_insync_replicas)
-        least = effective_min_isr(int(configured), len(hosted.replicas))
+        least = effective_min_isr(self.min_insync_replicas(partition), len(hosted.replicas))
         if self.k.high_watermark_needs_min_isr == Checked.YES and len(hosted.isr) < least:
             return False
         eligible = [broker for broker in hosted.followers if self.may_join(partition, broker)]

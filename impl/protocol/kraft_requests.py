@@ -90,6 +90,8 @@ class ProposedIsr:
     """The topic, None in a request that has its name alone."""
     recovery: int = 0
     """The recovery state that it proposes (`RecoveryState`)."""
+    min_isr: int | None = None
+    """min.insync.replicas of the leader; None in a request that does not name it, as no version of Kafka does."""
 
     @property
     def isr(self) -> tuple[int, ...]:

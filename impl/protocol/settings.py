@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+MIN_ISR = "min.insync.replicas"
+
 
 @dataclass(frozen=True)
 class Settings:

@@ -87,6 +87,15 @@ class ReplicaManager(HostedReplicas[HostedPartition]):
         """Return the role of the broker's replica."""
         return Role(self.roles.state_of(partition))
 
+    def min_insync_replicas(self, partition: TopicPartition) -> int:
+        """Return how many members the ISR must have for a write with acks -1: the topic's setting, or else the broker's.
+
+        Raises:
+            KafkaError: the topic's configuration is not known; see `TopicConfigs.of`.
+        """
+        configured = self.topic_config(partition.topic).get("min.insync.replicas", "")
+        return int(configured) if configured.isdecimal() else self.settings.min_insync_replicas
+
     # Requests
 
     def handle(self, request: Request, now: int, correlation: int = 0) -> ControllerResponse:
