@@ -15,10 +15,10 @@ from kafka_spec.conformance.kafka_clusters.java_clients import AdminClient, Clie
 from kafka_spec.conformance.kafka_clusters.kafka_processes import NotSeen
 from kafka_spec.conformance.kafka_clusters.kraft_processes import KRaftProcesses
 from kafka_spec.conformance.kafka_clusters.our_controller import OurController
-from kafka_spec.impl.protocol.settings import MIN_ISR
 from kafka_spec.impl.kraft.image import RegisteredPartition
 from kafka_spec.impl.protocol.controller_requests import NO_LEADER
 from kafka_spec.impl.protocol.quorum_requests import TOPIC
+from kafka_spec.impl.protocol.settings import MIN_ISR
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
 ELR = 1

@@ -23,7 +23,6 @@ from kafka_spec.impl.kafka_wire.kraft_apis import KRAFT_CONTROLLER
 from kafka_spec.impl.kafka_wire.listener import KafkaListener
 from kafka_spec.impl.kraft.controller import KRaftController
 from kafka_spec.impl.kraft.controller_apis import ControllerApis
-from kafka_spec.impl.protocol.settings import MIN_ISR
 from kafka_spec.impl.kraft.image import ClusterImage
 from kafka_spec.impl.kraft.metadata_log import MetadataLog
 from kafka_spec.impl.kraft.quorum_of_one import QuorumOfOne
@@ -37,6 +36,7 @@ from kafka_spec.impl.kraft.records import (
     RegisterControllerRecord,
 )
 from kafka_spec.impl.protocol.quorum_requests import QuorumLeader, SnapshotId
+from kafka_spec.impl.protocol.settings import MIN_ISR
 from kafka_spec.spec.vocabulary.table import Spec
 
 LOOK = 0.05

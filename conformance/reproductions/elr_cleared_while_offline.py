@@ -1,9 +1,9 @@
 """FINDINGS, elr-cleared-while-offline, on a real KRaft cluster: all replicas are back, and none of them may lead.
 
-Three replicas; broker 2 is shut down first, and the other two acknowledge records with acks=all and min.insync.replicas=2. They are
-shut down too: nobody leads, and both are eligible leader replicas. The operator lowers min.insync.replicas to 1, which empties the
-ELR. All three start again, and there is no candidate: no broker leads. The operator asks for an unclean election. It takes the first
-replica, broker 2, and the two others truncate what they had acknowledged.
+There are three replicas. Broker 2 is shut down first; the other two acknowledge records with acks=all and min.insync.replicas=2.
+They are shut down too: nobody leads, and both are eligible leader replicas. The operator lowers min.insync.replicas to 1, which
+empties the ELR. All three start again, and none of them is a candidate, so that no broker leads. The operator asks for an unclean
+election. It takes the first replica, broker 2, and the two others truncate what they had acknowledged.
 
     python -m kafka_spec.conformance.reproductions.elr_cleared_while_offline --kafka 4.4.0
 

@@ -1,8 +1,8 @@
 """FINDINGS, high-watermark-waits-after-lowering, on a real KRaft cluster: min.insync.replicas is lowered, and a producer waits on.
 
-The leader has a record that its follower has not when the follower is killed: the ISR is smaller than min.insync.replicas=2, and the
-producer, with acks=all, waits. The operator lowers min.insync.replicas to 1, so that the leader alone suffices. The record is still
-not acknowledged, and consumers do not see it, until something else is written to the partition.
+A follower is killed before it has the last record: the ISR is smaller than min.insync.replicas=2, and the producer, with acks=all,
+waits. The operator lowers min.insync.replicas to 1, so that the leader alone suffices. The record is still not acknowledged, and
+consumers do not see it, until something else is written to the partition.
 
     python -m kafka_spec.conformance.reproductions.high_watermark_waits_after_lowering --kafka 4.4.0
 """

@@ -1,9 +1,10 @@
 """FINDINGS, raised-min-isr-learned-late, on a real KRaft cluster and two proxies: an acknowledged record is lost by one crash.
 
-Brokers 1 and 2 are in sync, and min.insync.replicas is 1. Follower 2 fetches no more. The operator raises min.insync.replicas to 2;
-a proxy before the controller makes the metadata log late for broker 1, which leads. It removes follower 2 from the ISR. The
-controller, which knows of the 2, keeps broker 2 as an eligible leader replica. Its answer overtakes the metadata log: broker 1 leads
-alone under min.insync.replicas=1, and acknowledges a record with acks=all. It is killed; broker 2 is elected from the ELR, cleanly.
+Brokers 1 and 2 are in sync, and min.insync.replicas is 1. Follower 2 stops fetching. The operator raises min.insync.replicas to 2,
+and a proxy before the controller makes the metadata log late for the leader, broker 1. It removes follower 2 from the ISR. The
+controller, which knows of the 2, keeps broker 2 as an eligible leader replica. Its answer overtakes the metadata log: broker 1
+leads alone, under min.insync.replicas=1, and acknowledges a record with acks=all. It is killed, and broker 2 is elected from the
+ELR, cleanly.
 
     python -m kafka_spec.conformance.reproductions.raised_min_isr_learned_late --kafka 4.4.0
 """

@@ -40,6 +40,7 @@ from kafka_spec.impl.protocol.kraft_requests import (
     BrokerRegistrationResponse,
     ProposalAnswer,
     ProposalRequest,
+    ProposedIsr,
 )
 from kafka_spec.impl.protocol.responses import AllocateProducerIdsResponse, AlteredPartition
 from kafka_spec.impl.protocol.topic_partition import TopicPartition

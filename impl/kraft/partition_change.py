@@ -16,9 +16,9 @@ from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.decisions.partition_change import (
     ElectionKind,
     awaited_replicas,
-    count_of,
     elect_by_choice,
     elr_after,
+    elr_beside,
     elr_of_replicas,
     is_unclean,
     isr_after,
@@ -95,15 +95,13 @@ def remembered(old: RegisteredPartition, leader: int, names_leader: bool, isr: B
 def build_change(name: TopicPartition, old: RegisteredPartition, wanted: AskedChange, least: int, k: Constants) -> BuiltChange:
     """Return the change of a partition; `least` is the effective min.insync.replicas, which takes partition 0 of its topic.
 
-    First, the change completes a reassignment if it can; in `fixed`, a leader that is elected outside the ISR may complete it too,
-    and the ELR is empty beside an ISR of that many members, for which an election may be enough since `least` has become smaller.
+    First, the change completes a reassignment if it can; in `fixed`, a leader that is elected outside the ISR may complete it too.
     """
     before = AssignedReplicas.of(old)
     asked = wanted.assignment or before
     now = completed(asked, BrokerSet.of(wanted.isr), k)
     asked_isr = wanted.isr if now is asked else tuple(broker for broker in wanted.isr if broker not in asked.removing)
-    isr, elr = BrokerSet.of(asked_isr), BrokerSet.of(old.elr)
-    old_isr = BrokerSet.of(old.isr)
+    isr, elr, old_isr = BrokerSet.of(asked_isr), BrokerSet.of(old.elr), BrokerSet.of(old.isr)
     elr = target_elr(now.replicas, old_isr, elr, isr, wanted.lost_records, least, k.elr)
     elr = elr_of_replicas(elr, now.replicas, k.elr_within_replicas)
     leader, choice = elect_by_choice(
@@ -112,9 +110,8 @@ def build_change(name: TopicPartition, old: RegisteredPartition, wanted: AskedCh
     new_isr = isr_after(choice, old.leader, leader, old_isr, isr, elr, k.elr)
     if k.completes_after_election == Checked.YES:
         now = completed(now, new_isr, k)
-    new_elr = elr_of_replicas(elr_after(choice, old.leader, leader, elr), now.replicas, k.elr_within_replicas)
-    if k.elr_kept_without_isr == Checked.YES and count_of(now.replicas, new_isr) >= least:
-        new_elr = NO_BROKERS
+    new_elr = elr_after(choice, old.leader, leader, elr)
+    new_elr = elr_beside(new_isr, new_elr, now.replicas, least, k.elr_within_replicas, k.elr_kept_without_isr)
     recovery = old.recovery if wanted.recovery is None else wanted.recovery
     recovery = recovery_after(choice, old.leader, leader, old.recovery, recovery)
     leaves = replicas_leave(BrokerSet.of(before.replicas), BrokerSet.of(now.replicas))

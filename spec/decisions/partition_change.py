@@ -189,6 +189,17 @@ def elr_of_replicas(elr: BrokerSet, replicas: Brokers, elr_within_replicas: int)
     return elr & members(replicas) if elr_within_replicas == Checked.YES else elr
 
 
+def elr_beside(isr: BrokerSet, elr: BrokerSet, replicas: Brokers, min_isr: int, elr_within_replicas: int, kept: int) -> BrokerSet:
+    """Return the ELR that is written beside an ISR.
+
+    If a smaller min.insync.replicas has `kept` it, an election may lead to an ISR that commits without it: then it is empty. No
+    version keeps it (elr-cleared-while-offline).
+    """
+    if kept == Checked.YES and count_of(replicas, isr) >= min_isr:
+        return NO_BROKERS
+    return elr_of_replicas(elr, replicas, elr_within_replicas)
+
+
 def last_known_after(
     rule: int, last_known: int, old_leader: int, leader: int, leader_written: int, old_isr: BrokerSet, isr: BrokerSet
 ) -> int:

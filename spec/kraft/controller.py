@@ -14,10 +14,9 @@ from kafka_spec.spec.decisions.log import same_entry
 from kafka_spec.spec.decisions.partition_change import (
     ElectionKind,
     awaited_replicas,
-    count_of,
-    effective_min_isr,
     elect_by_choice,
     elr_after,
+    elr_beside,
     elr_of_replicas,
     is_unclean,
     isr_after,
@@ -30,7 +29,7 @@ from kafka_spec.spec.decisions.partition_change import (
 )
 from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.kraft.machines import IN_ELR, IN_ISR, MEMBERSHIP, OUTSIDE, REGISTRATION, BrokerState
-from kafka_spec.spec.kraft.settings import min_insync_replicas
+from kafka_spec.spec.kraft.settings import least_isr
 from kafka_spec.spec.kraft.state import UNKNOWN, KRaft, ProcessLife
 from kafka_spec.spec.language.domain import (
     NO_BROKERS,
@@ -147,8 +146,7 @@ def completes_reassignment(s: KRaft, k: Constants, isr: BrokerSet) -> bool:
 def elr_is_outdated(s: KRaft, k: Constants) -> bool:
     """A request that leaves the ISR as it is would change the ELR: fewer replicas need a smaller ISR, and then the ELR is empty."""
     partition = s.controller.partition
-    least = min_insync_replicas(k, partition.min_isr_changed)
-    min_isr = effective_min_isr(least, len(partition.replicas))
+    min_isr = least_isr(k, partition.min_isr_changed, len(partition.replicas))
     elr = target_elr(partition.replicas, partition.isr, partition.elr, partition.isr, NO_BROKERS, min_isr, k.elr)
     return elr_of_replicas(elr, partition.replicas, k.elr_within_replicas) != partition.elr
 
@@ -196,19 +194,16 @@ def change_reassigned(
     """Change the partition, whose assignment this event has changed already if `reassigned` is 1; `before` were its replicas.
 
     First, the change completes a reassignment if it can. min.insync.replicas is limited by the number of replicas before. A leader
-    that is elected from the ELR or uncleanly is alone in the ISR, which may be the whole target: in `fixed`, that completes it too. It
-    may also be enough for a smaller min.insync.replicas than the ELR was kept under: in `fixed`, the ELR is empty then.
+    that is elected from the ELR or uncleanly is alone in the ISR, which may be the whole target: in `fixed`, that completes it too.
     Kafka 3.9: PartitionChangeBuilder.build.
     """
-    written = reassigned
-    wanted = isr
+    written, wanted = reassigned, isr
     if completes_reassignment(s, k, isr):
         wanted = isr & ~s.controller.partition.removing
         end_reassignment(s, s.controller.partition.removing)
         written = 1
     old = s.controller.partition
-    least = min_insync_replicas(k, old.min_isr_changed)
-    min_isr = effective_min_isr(least, sum(contains(before, broker) for broker in range(k.brokers)))
+    min_isr = least_isr(k, old.min_isr_changed, sum(contains(before, broker) for broker in range(k.brokers)))
     elr = target_elr(old.replicas, old.isr, old.elr, wanted, unclean_replicas, min_isr, k.elr)
     elr = elr_of_replicas(elr, old.replicas, k.elr_within_replicas)
     leader, choice = elect_by_choice(
@@ -218,9 +213,8 @@ def change_reassigned(
     if k.completes_after_election == Checked.YES and completes_reassignment(s, k, new_isr):
         end_reassignment(s, s.controller.partition.removing)
         written = 1
-    new_elr = elr_of_replicas(elr_after(choice, old.leader, leader, elr), old.replicas, k.elr_within_replicas)
-    if k.elr_kept_without_isr == Checked.YES and count_of(old.replicas, new_isr) >= min_isr:
-        new_elr = NO_BROKERS
+    new_elr = elr_after(choice, old.leader, leader, elr)
+    new_elr = elr_beside(new_isr, new_elr, old.replicas, min_isr, k.elr_within_replicas, k.elr_kept_without_isr)
     new_recovery = recovery_after(choice, old.leader, leader, old.recovery, recovery)
     elected_uncleanly = 1 if is_unclean(choice) and leader != old.leader else 0
     leaving = replicas_leave(before, members(old.replicas))

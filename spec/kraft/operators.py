@@ -7,7 +7,14 @@ from __future__ import annotations
 
 from kafka_spec.spec.decisions.partition_change import ElectionKind, elect_by_choice, last_known_is_electable
 from kafka_spec.spec.decisions.variants import Checked
-from kafka_spec.spec.kraft.controller import a_request_writes, active_brokers, change_partition, commit, move_replicas, there_is_a_topic
+from kafka_spec.spec.kraft.controller import (
+    a_request_writes,
+    active_brokers,
+    change_partition,
+    commit,
+    move_replicas,
+    there_is_a_topic,
+)
 from kafka_spec.spec.kraft.fetching import A_LEADER, leads
 from kafka_spec.spec.kraft.machines import REGISTRATION
 from kafka_spec.spec.kraft.replica import ANY_BROKER, broker_is_up, raise_high_watermark

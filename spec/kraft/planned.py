@@ -15,7 +15,7 @@ import enum
 from dataclasses import replace
 
 from kafka_spec.spec.decisions.election import members
-from kafka_spec.spec.decisions.partition_change import count_of, effective_min_isr
+from kafka_spec.spec.decisions.partition_change import count_of
 from kafka_spec.spec.kraft.brokers import SHUT_DOWN
 from kafka_spec.spec.kraft.controller import commit, move_replicas
 from kafka_spec.spec.kraft.machines import REGISTRATION, BrokerState
@@ -23,7 +23,7 @@ from kafka_spec.spec.kraft.properties.isr import the_partition_exists
 from kafka_spec.spec.kraft.properties.records import a_replica_leads_newest, leads_newest
 from kafka_spec.spec.kraft.reassignment import CANCEL_REASSIGNMENT, REASSIGN
 from kafka_spec.spec.kraft.replica import apply_image
-from kafka_spec.spec.kraft.settings import min_insync_replicas
+from kafka_spec.spec.kraft.settings import least_isr
 from kafka_spec.spec.kraft.state import BROKERS, UNKNOWN, KRaft, ProcessLife
 from kafka_spec.spec.language.domain import NO_BROKERS, NONE, Bound, BrokerSet, SetOf, append, contains, excluding
 from kafka_spec.spec.vocabulary.table import Constants, Property, Rule, Spec, fire, invariant
@@ -237,7 +237,7 @@ def a_broker_leads(s: KRaft) -> bool:
 def isr_is_large_enough(s: KRaft, k: Constants) -> bool:
     """The ISR has min.insync.replicas members."""
     partition = s.controller.partition
-    least = effective_min_isr(min_insync_replicas(k, partition.min_isr_changed), len(partition.replicas))
+    least = least_isr(k, partition.min_isr_changed, len(partition.replicas))
     return count_of(partition.replicas, partition.isr) >= least
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from kafka_spec.spec.decisions.election import first_of, members
 from kafka_spec.spec.decisions.kraft_variants import EmptiedIsr
-from kafka_spec.spec.decisions.partition_change import ElectionKind, added_replicas, count_of, effective_min_isr, removed_replicas
+from kafka_spec.spec.decisions.partition_change import ElectionKind, added_replicas, count_of, removed_replicas
 from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.kraft.controller import (
     active_brokers,
@@ -20,7 +20,7 @@ from kafka_spec.spec.kraft.controller import (
     end_reassignment,
     there_is_a_topic,
 )
-from kafka_spec.spec.kraft.settings import min_insync_replicas
+from kafka_spec.spec.kraft.settings import least_isr
 from kafka_spec.spec.kraft.state import BROKERS, REASSIGNMENTS, KRaft
 from kafka_spec.spec.language.domain import NO_BROKERS, BrokerSet, SetOf, append, contains, singleton, truncate
 from kafka_spec.spec.vocabulary.table import Constants, Rule
@@ -118,7 +118,7 @@ def cancellation_keeps_candidates(s: KRaft, k: Constants) -> bool:
     if candidates & partition.adding == 0:
         return True
     origin = members(partition.replicas) & ~partition.adding
-    least = effective_min_isr(min_insync_replicas(k, partition.min_isr_changed), count_of(partition.replicas, origin))
+    least = least_isr(k, partition.min_isr_changed, count_of(partition.replicas, origin))
     return count_of(partition.replicas, candidates & origin) >= least
 
 

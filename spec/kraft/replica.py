@@ -12,11 +12,10 @@ from kafka_spec.spec.decisions.election import members
 from kafka_spec.spec.decisions.fencing import image_is_applied, image_settles_proposal
 from kafka_spec.spec.decisions.kraft_variants import AppliedSettings
 from kafka_spec.spec.decisions.log import log_ends_are_forgotten
-from kafka_spec.spec.decisions.partition_change import effective_min_isr
 from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.kraft.controller import forget_passed_images
 from kafka_spec.spec.kraft.machines import LEADER, NO_ROLE, PROPOSAL, REPLICA_ROLE, SETTLED
-from kafka_spec.spec.kraft.settings import min_insync_replicas
+from kafka_spec.spec.kraft.settings import least_isr
 from kafka_spec.spec.kraft.state import BROKERS, UNKNOWN, KRaft, ProcessLife
 from kafka_spec.spec.language.domain import NO_BROKERS, NONE, BrokerSet, append, contains, truncate
 from kafka_spec.spec.vocabulary.table import Constants, ItemOf, Rule, fire
@@ -44,7 +43,7 @@ def raise_high_watermark(s: KRaft, k: Constants, leader: int) -> None:
     leading = s.brokers[leader].replica
     in_sync = sum(contains(leading.isr, broker) for broker in range(k.brokers))
     assigned = sum(contains(leading.assigned, broker) for broker in range(k.brokers))
-    least = effective_min_isr(min_insync_replicas(k, leading.min_isr_changed), assigned)
+    least = least_isr(k, leading.min_isr_changed, assigned)
     if k.high_watermark_needs_min_isr == Checked.NO or in_sync >= least:
         reached = len(leading.log)
         for member in range(k.brokers):
@@ -288,7 +287,6 @@ APPLY_IMAGE = Rule(
     summary="the replica of {broker} follows its metadata cache",
     reference="Kafka 3.9 ReplicaManager.applyDelta",
 )
-
 
 
 def apply_settings(s: KRaft, k: Constants, broker: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kafka_spec.spec.kraft.family_base import NO_UNCLEAN_ELECTION, kraft_family
+from kafka_spec.spec.untested import NO_LEADER_MISSING
 
 SETTINGS = (
     kraft_family(
@@ -60,7 +61,7 @@ SETTINGS = (
         recreations=1,
         fences=1,
         records=1,
-        cannot_test=(NO_UNCLEAN_ELECTION,),
+        cannot_test=(NO_UNCLEAN_ELECTION, NO_LEADER_MISSING),
     ),
     kraft_family(
         "three_raise",

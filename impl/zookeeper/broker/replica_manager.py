@@ -88,11 +88,7 @@ class ReplicaManager(HostedReplicas[HostedPartition]):
         return Role(self.roles.state_of(partition))
 
     def min_insync_replicas(self, partition: TopicPartition) -> int:
-        """Return how many members the ISR must have for a write with acks -1: the topic's setting, or else the broker's.
-
-        Raises:
-            KafkaError: the topic's configuration is not known; see `TopicConfigs.of`.
-        """
+        """Return min.insync.replicas: the topic's, or else the broker's. Raises what `TopicConfigs.of` raises."""
         configured = self.topic_config(partition.topic).get("min.insync.replicas", "")
         return int(configured) if configured.isdecimal() else self.settings.min_insync_replicas
 

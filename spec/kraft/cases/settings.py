@@ -18,7 +18,9 @@ CASES: tuple[Case, ...] = (
         releases=("4.0", LAST),
         decides={
             Decision(
-                "elr_kept_without_isr", Checked.YES, "a change of min.insync.replicas keeps an ELR without an ISR (no version up to 4.4)"
+                "elr_kept_without_isr",
+                Checked.YES,
+                "a change of min.insync.replicas keeps an ELR without an ISR (no version up to 4.4)",
             ): Checked.NO
         },
         shows=(Shown("lower_while_offline", {"SettingsKeepCandidates": 6}),),

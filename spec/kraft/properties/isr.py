@@ -6,11 +6,11 @@ The sources' names in capitals are those of properties.py.
 from __future__ import annotations
 
 from kafka_spec.spec.decisions.election import members
-from kafka_spec.spec.decisions.partition_change import count_of, effective_min_isr
+from kafka_spec.spec.decisions.partition_change import count_of
 from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.kraft.machines import IN_ELR, IN_ISR, BrokerState
 from kafka_spec.spec.kraft.properties.epochs import topic_stays
-from kafka_spec.spec.kraft.settings import min_insync_replicas
+from kafka_spec.spec.kraft.settings import least_isr
 from kafka_spec.spec.kraft.state import UNKNOWN, KRaft
 from kafka_spec.spec.language.domain import NONE, contains, singleton
 from kafka_spec.spec.vocabulary.table import Constants, Property, invariant, step_invariant
@@ -46,7 +46,7 @@ def elr_is_beside_a_small_isr(s: KRaft, k: Constants) -> bool:
     partition = s.controller.partition
     if partition.isr & partition.elr != 0 or (partition.isr | partition.elr) & ~members(partition.replicas) != 0:
         return False
-    least = effective_min_isr(min_insync_replicas(k, partition.min_isr_changed), len(partition.replicas))
+    least = least_isr(k, partition.min_isr_changed, len(partition.replicas))
     return count_of(partition.replicas, partition.isr) < least
 
 

@@ -7,10 +7,10 @@ last, the predicate in all others.
 from __future__ import annotations
 
 from kafka_spec.spec.decisions.election import members
-from kafka_spec.spec.decisions.partition_change import count_of, effective_min_isr
+from kafka_spec.spec.decisions.partition_change import count_of
 from kafka_spec.spec.kraft.machines import LEADER, SETTLED, BrokerState
 from kafka_spec.spec.kraft.properties.records import leads_newest
-from kafka_spec.spec.kraft.settings import min_insync_replicas
+from kafka_spec.spec.kraft.settings import least_isr
 from kafka_spec.spec.kraft.state import UNKNOWN, KRaft, ProcessLife
 from kafka_spec.spec.language.domain import NO_BROKERS, NONE, BrokerSet, contains, including, singleton
 from kafka_spec.spec.vocabulary.table import Constants, Property, leads_to, recoverable
@@ -104,7 +104,7 @@ def no_proposal_is_pending(s: KRaft, k: Constants) -> bool:
 def a_record_is_not_committed(s: KRaft, k: Constants) -> bool:
     """The newest leader runs and has a record above its high watermark, although the ISR is large enough to commit."""
     partition = s.controller.partition
-    least = effective_min_isr(min_insync_replicas(k, partition.min_isr_changed), len(partition.replicas))
+    least = least_isr(k, partition.min_isr_changed, len(partition.replicas))
     if count_of(partition.replicas, partition.isr) < least:
         return False
     for broker in range(k.brokers):

@@ -6,10 +6,10 @@ The sources' names in capitals are those of properties.py.
 from __future__ import annotations
 
 from kafka_spec.spec.decisions.log import holds_same_prefix, same_entry
-from kafka_spec.spec.decisions.partition_change import count_of, effective_min_isr
+from kafka_spec.spec.decisions.partition_change import count_of
 from kafka_spec.spec.kraft.machines import LEADER
 from kafka_spec.spec.kraft.properties.isr import the_partition_exists
-from kafka_spec.spec.kraft.settings import min_insync_replicas
+from kafka_spec.spec.kraft.settings import least_isr
 from kafka_spec.spec.kraft.state import UNKNOWN, KRaft, ProcessLife
 from kafka_spec.spec.language.domain import contains
 from kafka_spec.spec.vocabulary.table import Constants, Property, invariant, step_invariant
@@ -80,7 +80,7 @@ def leader_counts_the_candidates(s: KRaft, k: Constants) -> bool:
             counted = mine.isr | mine.proposed
             if partition.isr & ~counted != 0:
                 return False
-            least = effective_min_isr(min_insync_replicas(k, mine.min_isr_changed), len(partition.replicas))
+            least = least_isr(k, mine.min_isr_changed, len(partition.replicas))
             enough = count_of(partition.replicas, mine.isr) >= least
             if enough and (partition.isr | partition.elr) & ~counted != 0:
                 return False

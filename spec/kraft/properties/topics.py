@@ -6,11 +6,11 @@ The sources' names in capitals are those of properties.py.
 from __future__ import annotations
 
 from kafka_spec.spec.decisions.election import members
-from kafka_spec.spec.decisions.partition_change import count_of, effective_min_isr
+from kafka_spec.spec.decisions.partition_change import count_of
 from kafka_spec.spec.error_codes import ErrorCode
 from kafka_spec.spec.kraft.properties.epochs import topic_stays
 from kafka_spec.spec.kraft.properties.isr import the_partition_exists
-from kafka_spec.spec.kraft.settings import min_insync_replicas
+from kafka_spec.spec.kraft.settings import least_isr
 from kafka_spec.spec.kraft.state import KRaft
 from kafka_spec.spec.vocabulary.table import Constants, Property, invariant, step_invariant
 
@@ -48,10 +48,9 @@ def number_of_candidates(s: KRaft) -> int:
 def enough_candidates_stay(before: KRaft, after: KRaft, k: Constants) -> bool:
     """If the ISR and the ELR had min.insync.replicas members among the replicas before, they have so afterwards."""
     old, new = before.controller.partition, after.controller.partition
-    least = min_insync_replicas(k, old.min_isr_changed)
-    if number_of_candidates(before) < effective_min_isr(least, len(old.replicas)):
+    if number_of_candidates(before) < least_isr(k, old.min_isr_changed, len(old.replicas)):
         return True
-    return number_of_candidates(after) >= effective_min_isr(least, len(new.replicas))
+    return number_of_candidates(after) >= least_isr(k, old.min_isr_changed, len(new.replicas))
 
 
 def an_answer_refuses(s: KRaft, k: Constants) -> bool:
