@@ -141,6 +141,8 @@ TESTS = (
         " --bounds cancel_below_min_isr --bound brokers=4 --bound spares=2 --property ReassignmentKeepsCandidates --format java",
     ),
     KafkaTest("last-known-leader-outside-replicas", files=("RemovedLastKnownLeader",)),
+    KafkaTest("raised-min-isr-learned-late", files=(*PARTITION, "LateMinIsrTest")),
+    KafkaTest("elr-cleared-while-offline", files=("ElrClearedWhileOffline",)),
     KafkaTest("cleared-elr-stays-listed", files=("ClearedElrOfDeletedTopic",)),
     KafkaTest("deleted-topic-stays-in-directory", files=("DirectoryOfDeletedTopic",)),
     KafkaTest(
