@@ -38,6 +38,7 @@ CLEARED, LEFT = "cleared-elr-stays-listed", "deleted-topic-stays-in-directory"
 ACTS = {
     "f412-cancellation-below-min-isr": [(78, ELR), (78, "cancellation-below-min-isr"), (99, ELR), (111, ELR)],
     "f412-cancellation-elects-cleanly": [(78, "cancellation-elects-cleanly")],
+    "f440-elr-cleared": [(73, CLEARED), (73, "elr-cleared-while-offline")],
     "f440-elr-outside-replicas": [
         (131, ELR),
         (184, ELR),
@@ -69,7 +70,8 @@ ACTS = {
 }
 """The offsets of events on which a known bug acts."""
 CHANGES = {
-    "f412-cancellation-below-min-isr": 8, "f412-cancellation-elects-cleanly": 6, "f440-elr-outside-replicas": 6,
+    "f412-cancellation-below-min-isr": 8, "f412-cancellation-elects-cleanly": 6, "f440-elr-cleared": 6,
+    "f440-elr-outside-replicas": 6,
     "f440-left-in-directory.tar.gz": 45, "f440-stale-reassignment-lists": 6, "s412-one-controller.tar.gz": 94,
     "s431-cleared-elr.tar.gz": 174,
     "s440-static-jbod.tar.gz": 148,

@@ -36,6 +36,8 @@ OWN_TESTS: Mapping[str, tuple[str, ...]] = {
 FILE = re.compile(r"^\+\+\+ b/((\w+)/src/main/\w+/(.*))$", re.MULTILINE)
 HUNK = re.compile(r"^@@ .*\n((?:[ +-].*\n|\n)+)", re.MULTILINE)
 
+OPPOSED = re.compile(r"^Kafka's own tests that demand the opposite: ([\w, ]+)\.$", re.MULTILINE)
+
 
 @dataclass(frozen=True)
 class Hunk:
@@ -59,7 +61,7 @@ class Hunk:
 
 @dataclass(frozen=True)
 class Fix:
-    """A candidate fix: a unified diff, with a sentence above it."""
+    """A candidate fix: a unified diff, with a sentence above it, and a line for `opposed`."""
 
     diff: str
 
@@ -71,6 +73,12 @@ class Fix:
     def own_tests(self) -> tuple[str, ...]:
         """Kafka's own tests of what it changes."""
         return OWN_TESTS[FILE.findall(self.text())[0][1]]
+
+    @property
+    def opposed(self) -> tuple[str, ...]:
+        """Kafka's own tests that demand what the fix ends; they are named above the diff, and have to fail with it."""
+        named = OPPOSED.search(self.diff)
+        return tuple(named[1].split(", ")) if named else ()
 
     def applied(self, source_of: Callable[[str, str], str]) -> Mapping[str, str]:
         """Return the changed sources by file; `source_of` takes an artifact and a file.

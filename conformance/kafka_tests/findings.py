@@ -143,6 +143,7 @@ TESTS = (
     KafkaTest("last-known-leader-outside-replicas", files=("RemovedLastKnownLeader",)),
     KafkaTest("raised-min-isr-learned-late", files=(*PARTITION, "LateMinIsrTest")),
     KafkaTest("elr-cleared-while-offline", files=("ElrClearedWhileOffline",)),
+    KafkaTest("high-watermark-waits-after-lowering", files=(*PARTITION, "LoweredMinIsrTest")),
     KafkaTest("cleared-elr-stays-listed", files=("ClearedElrOfDeletedTopic",)),
     KafkaTest("deleted-topic-stays-in-directory", files=("DirectoryOfDeletedTopic",)),
     KafkaTest(

@@ -112,18 +112,30 @@ def ending(test: KafkaTest, outcomes: Sequence[JUnitOutcome]) -> tuple[Sighting,
 
 @dataclass(frozen=True)
 class OwnTests:
-    """Kafka's own tests of what a fix changes: how many pass without the fix, and which of them fail with it."""
+    """Kafka's own tests of what a fix changes: how many pass without the fix, and which do not end as they should with it.
+
+    `opposed` demand what the fix ends, and have to fail; the others have to pass.
+    """
 
     test: KafkaTest
     ran: int
     broken: tuple[str, ...]
+    opposed: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        if self.broken:
+            return f"{len(self.broken)} of {self.ran} do not end as they should: {', '.join(self.broken)}"
+        if self.opposed:
+            return f"{self.ran - len(self.opposed)} of {self.ran} pass; {', '.join(self.opposed)} demand the opposite"
+        return f"all {self.ran} pass"
 
 
 def own_tests(test: KafkaTest, fix: Fix, release: KafkaRelease) -> OwnTests:
     """Run Kafka's own tests without the fix and with it."""
     before = [one.test for one in release.run({}, fix.own_tests) if not one.failure]
     passing = {one.test for one in release.run({}, fix.own_tests, fix) if not one.failure}
-    return OwnTests(test, len(before), tuple(sorted(set(before) - passing)))
+    wrong = (set(before) - passing) ^ set(fix.opposed)
+    return OwnTests(test, len(before), tuple(sorted(wrong)), fix.opposed)
 
 
 def table_of_releases(what: str, results: Sequence[JudgedRelease], link: str) -> Iterator[str]:
@@ -146,8 +158,7 @@ def table_of_fixes(results: Sequence[JudgedRelease], own: Sequence[OwnTests]) ->
     yield "|---|---|---|"
     for one in own:
         passing = ", ".join(result.version for result in results if result.test == one.test and result.passes_with_fix)
-        kept = f"all {one.ran} pass" if not one.broken else f"{len(one.broken)} of {one.ran} fail: {', '.join(one.broken)}"
-        yield f"| [{one.test.finding}](../findings/{one.test.finding}.md#fix) | {passing} | {kept} |"
+        yield f"| [{one.test.finding}](../findings/{one.test.finding}.md#fix) | {passing} | {one} |"
 
 
 def with_tables(page: str, tables: Sequence[Iterator[str]]) -> str:
@@ -220,10 +231,7 @@ def own_tests_of(tests: Sequence[KafkaTest], folder: Path) -> Iterator[OwnTests]
     for test in tests:
         if test.fix is not None:
             result = own_tests(test, test.fix, release)
-            broken = (
-                f", of which these fail with the fix: {', '.join(result.broken)}" if result.broken else ", all pass with the fix"
-            )
-            print(f"{NEWEST_WITH_TESTS:6} {test.finding:36} {result.ran} of Kafka's own tests{broken}", flush=True)
+            print(f"{NEWEST_WITH_TESTS:6} {test.finding:36} Kafka's own tests with the fix: {result}", flush=True)
             yield result
 
 

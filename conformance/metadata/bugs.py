@@ -17,6 +17,7 @@ OWN_MINIMUM = "min-isr-of-partition-0"
 EMPTIED_ELR = "assignment-empties-elr"
 """An assignment of directories empties the ELR (up to 4.2, PR 20716); the model has no directories."""
 
+CLEARED_WHILE_OFFLINE = "elr-cleared-while-offline"
 CLEARED_ELR = "cleared-elr-stays-listed"
 """A bug outside the model, which has no such list: the controller keeps listing partitions for the members of a cleared ELR."""
 LEFT_IN_DIRECTORY = "deleted-topic-stays-in-directory"
@@ -44,6 +45,11 @@ def names_non_replicas(shape: PartitionShape) -> bool:
 def has_stale_lists(shape: PartitionShape) -> bool:
     """Whether brokers that are removed do not stand last, so that they belong to an earlier request."""
     return bool(shape.removing) and shape.replicas[-len(shape.removing) :] != tuple(sorted(shape.removing))
+
+
+def has_no_candidate(shape: PartitionShape) -> bool:
+    """Whether no replica may be elected cleanly."""
+    return not shape.isr and not shape.elr
 
 
 def has_reached_its_target(shape: PartitionShape) -> bool:
@@ -108,6 +114,13 @@ MEANINGS: Mapping[str, Meaning] = {
         "keeps no ELR although it is below its minimum, so an unclean election is all that is left when its ISR is empty",
         "give all partitions of a topic as many replicas as partition 0 has, or partition 0 as many as the others",
     ),
+    CLEARED_WHILE_OFFLINE: Meaning(
+        "a change of min.insync.replicas emptied the ELR of a partition without a leader: none of its replicas may be elected any "
+        "more, although they hold all committed records",
+        "compare the log end offsets of its replicas, start no other replica than the one with the longest log, and elect it "
+        "uncleanly (kafka-leader-election --election-type unclean)",
+        has_no_candidate,
+    ),
     CLEARED_ELR: Meaning(
         "a change of min.insync.replicas emptied the ELR, and the controller still lists the partition for the brokers that were "
         "in it: once the topic is deleted, such a broker can neither register after an unclean shutdown nor be unregistered, and "
@@ -118,7 +131,7 @@ MEANINGS: Mapping[str, Meaning] = {
     LEFT_IN_DIRECTORY: Meaning(
         "a topic was deleted while a partition had no ISR, and the controller still lists the partition in the directories of its "
         "replicas: when such a directory fails, each heartbeat that reports it makes the active controller resign, and the "
-        "partitions there keep their leader, whom nobody can write to",
+        "partitions there keep a leader that takes no writes",
         "restart the controllers one by one, each with a snapshot that is newer than the deletion",
     ),
     EMPTIED_ELR: Meaning(

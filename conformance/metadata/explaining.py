@@ -15,13 +15,21 @@ from typing import NamedTuple
 
 from kafka_spec.conformance.metadata import image as keys
 from kafka_spec.conformance.metadata.batches import MetadataEntry
-from kafka_spec.conformance.metadata.bugs import CLEARED_ELR, EMPTIED_ELR, LEFT_IN_DIRECTORY, OWN_MINIMUM, is_wrong
+from kafka_spec.conformance.metadata.bugs import (
+    CLEARED_ELR,
+    CLEARED_WHILE_OFFLINE,
+    EMPTIED_ELR,
+    LEFT_IN_DIRECTORY,
+    OWN_MINIMUM,
+    is_wrong,
+)
 from kafka_spec.conformance.metadata.causes import agrees
 from kafka_spec.conformance.metadata.explain import REPEATED, Explainer
 from kafka_spec.conformance.metadata.image import Image
 from kafka_spec.conformance.metadata.judge import LogJudge, shown
 from kafka_spec.conformance.metadata.predictions import Explained, differing, recorded
 from kafka_spec.conformance.metadata.rulings import NO_BUMP_FROM, Release, Ruling, candidates
+from kafka_spec.conformance.metadata.shapes import FoldedPartition
 from kafka_spec.conformance.metadata.single_changes import attempts
 from kafka_spec.impl.kraft.record_schemas import SCHEMAS
 from kafka_spec.spec.decisions.partition_change import effective_min_isr
@@ -220,7 +228,9 @@ class Explaining:
         if found.name == "assign directories, which empties the ELR":
             acting[EMPTIED_ELR] = [found.subject]
         if cleared := self._cleared(entries[place : place + found.records]):
-            acting[CLEARED_ELR] = cleared
+            acting[CLEARED_ELR] = [self.judge.image.name_of(one) for one in cleared]
+            if offline := [self.judge.image.name_of(one) for one in cleared if not one.shape.isr]:
+                acting[CLEARED_WHILE_OFFLINE] = offline
         elif found.name.endswith(REPEATED):
             acting[CLEARED_ELR] = [self.judge.image.name_of(part) for part, _ in found.asked]
         if left := self._left_in_directories(entries[place : place + found.records]):
@@ -234,12 +244,12 @@ class Explaining:
                 self.judge.report("bug-acts", offset, ", ".join(subjects[:MOST_SUBJECTS]), text)
         return tuple(acting)
 
-    def _cleared(self, entries: Sequence[MetadataEntry]) -> list[str]:
+    def _cleared(self, entries: Sequence[MetadataEntry]) -> list[FoldedPartition]:
         """Return the partitions whose ELR records of an event clear, each with a member that the controller keeps listing."""
         image = self.judge.image
         names = [entry.record.topic_name for entry in entries if entry.key == keys.CLEAR_ELR]
         topics = list(image.topics) if "" in names else [image.ids[name] for name in names if name in image.ids]
-        return [image.name_of(one) for topic in topics for one in image.topics[topic].values() if one.shape.elr]
+        return [one for topic in topics for one in image.topics[topic].values() if one.shape.elr]
 
     def _left_in_directories(self, entries: Sequence[MetadataEntry]) -> list[str]:
         """Return the partitions of deleted topics without an ISR that a broker of several directories holds in one of them."""

@@ -23,5 +23,5 @@ public void testMinIsrChangeKeepsCandidatesOfOfflinePartition() throws Exception
     PartitionRegistration partition = ctx.replicationControl.getPartition(topicId, 0);
     assertEquals(0, partition.leader, "elr-cleared-while-offline");
     // One member in sync is enough now, and the leader commits without the other broker
-    assertArrayEquals(new int[0], partition.elr, "elr-cleared-while-offline");
+    assertArrayEquals(new int[0], partition.elr);
 }

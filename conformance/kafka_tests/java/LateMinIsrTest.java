@@ -26,6 +26,6 @@ final class LateMinIsrTest extends LeadingPartition {
 
         // Here nobody has changed min.insync.replicas, and one member in sync is enough
         lead(5, 2, LEADER);
-        assertEquals(1, highWatermark(), "raised-min-isr-learned-late");
+        assertEquals(1, highWatermark());
     }
 }
