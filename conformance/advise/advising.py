@@ -2,8 +2,9 @@
 
 What a search violates is searched again without the plan, with the same faults.
 
-A plan does harm if some faults lose a record with it and none without it, or if it leaves a partition without a leader or below
-min.insync.replicas by itself. Where it does harm, the same is searched with something to wait for.
+A plan does harm if some faults lose a record with it and none without it, or if it leaves a partition without a leader, without a
+replica that may be elected, or below min.insync.replicas by itself. Where it does harm, the same is searched with something to
+wait for.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ Faults: TypeAlias = tuple[Name, ...]
 
 FAULTS: dict[Name, str] = {"crashes": "kill", "fences": "time-out", "isr_shrinks": "slow follower", "lossy_crashes": "power loss"}
 """The faults, in words; the first are the likeliest."""
-RECORDS, LEADER, MIN_ISR = (claim.name for claim in WANTED)
-KEEPS: dict[str, Name] = {"records": RECORDS, "leader": LEADER, "min-isr": MIN_ISR}
-ACTIONS = ("ShutDown", "Reassign", "CancelReassignment")
+RECORDS, LEADER, CANDIDATES, MIN_ISR = (claim.name for claim in WANTED)
+KEEPS: dict[str, Name] = {"records": RECORDS, "leader": LEADER, "candidates": CANDIDATES, "min-isr": MIN_ISR}
+ACTIONS = ("ShutDown", "Reassign", "CancelReassignment", "ChangeMinIsr")
 AFTER_HARM = 300_000
 """The most states of a search after harm was found, and of one for what does not count as harm."""
 
@@ -154,7 +155,7 @@ class Adviser:
         bounds = {**dict(situation.planned), "plan_wait": int(wait)}
         for number in range(self.most + 1):
             for faults in combinations_with_replacement(FAULTS, number):
-                names = [name for name in self.keep if counts(name, faults) or not (only_harm or advice.harm)]
+                names = [name for name in self.keep if counts(name, faults) or not (only_harm or advice.harm or name == CANDIDATES)]
                 self._judge(advice, bounds, faults, names)
             if advice.planned.stopped:
                 break
@@ -284,5 +285,5 @@ def left_open(result: Exploration) -> str:
 
 
 def plans_a_step(bounds: Mapping[str, int]) -> bool:
-    """Whether some step of the model carries out the plan; there is none if it only changes settings."""
-    return any(bounds[name] for name in ("controlled_shutdowns", "reassignments"))
+    """Whether some step of the model carries out the plan; there is none if it only allows unclean elections, or no more."""
+    return any(bounds[name] for name in ("controlled_shutdowns", "reassignments", "min_isr_changes"))

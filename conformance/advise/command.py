@@ -34,7 +34,7 @@ SECONDS = 300.0
 """The time for all searches, unless --seconds names another."""
 MOST_FAULTS = 2
 ALL = "all"
-KEEPS = ("records", "leader", "min-isr")
+KEEPS = ("records", "leader", "candidates", "min-isr")
 WAITS = ("nothing", "unfenced", "in-sync")
 
 
@@ -126,7 +126,7 @@ def _plan(options: argparse.Namespace, image: Image, wait: int) -> OperatorPlan:
         return plans.reassigning(image, options.reassign, Wait(wait))
     if options.cancel:
         return plans.cancelling(image, options.cancel, Wait(wait))
-    return plans.setting(image, options.set, options.topic)
+    return plans.setting(image, options.set, options.topic, Wait(wait))
 
 
 def show_progress(done: int, of: int, quiet: bool) -> None:

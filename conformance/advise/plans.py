@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from kafka_spec.conformance.metadata.image import Image
-from kafka_spec.conformance.metadata.settings import settings_given
+from kafka_spec.conformance.metadata.settings import MIN_ISR, settings_given
 from kafka_spec.spec.kraft.planned import Wait
 from kafka_spec.spec.vocabulary.table import SpecError
 
@@ -42,7 +42,7 @@ class OperatorPlan:
     @property
     def waits(self) -> tuple[Wait, ...]:
         """What else could be waited for, the least first."""
-        if self.settings:
+        if self.settings and MIN_ISR not in self.settings:
             return ()
         found = (Wait.UNFENCED, Wait.IN_SYNC) if self.one_by_one else (Wait.IN_SYNC,)
         return tuple(wait for wait in found if wait > self.wait)
@@ -100,13 +100,13 @@ def cancelling(image: Image, file: Path, wait: Wait) -> OperatorPlan:
     return OperatorPlan(f"cancel the reassignments in {file}", cancel=frozenset(names), wait=wait)
 
 
-def setting(image: Image, settings: Sequence[str], topics: Sequence[str]) -> OperatorPlan:
+def setting(image: Image, settings: Sequence[str], topics: Sequence[str], wait: Wait) -> OperatorPlan:
     """Return the plan to change settings of topics, given as NAME=VALUE."""
     changed = settings_given("--set", settings)
     if unknown := [topic for topic in topics if topic not in image.ids]:
         raise SpecError(f"--topic {unknown[0]}: there is no such topic; there is {', '.join(sorted(image.ids)[:10]) or 'none'}")
     where = f" of {', '.join(topics)}" if topics else " of all topics"
-    return OperatorPlan(f"set {', '.join(settings)}{where}", settings=changed, topics=frozenset(topics))
+    return OperatorPlan(f"set {', '.join(settings)}{where}", settings=changed, topics=frozenset(topics), wait=wait)
 
 
 def _partitions_of(image: Image, file: Path) -> list[tuple[PartitionName, Mapping[str, Any]]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations_with_replacement
 from typing import Any
 
-from kafka_spec.conformance.advise.advising import FAULTS, LEADER, MIN_ISR, RECORDS, Advice, Advised, Faults, Margin
+from kafka_spec.conformance.advise.advising import CANDIDATES, FAULTS, LEADER, MIN_ISR, RECORDS, Advice, Advised, Faults, Margin
 from kafka_spec.conformance.advise.plans import WAITS_IN_WORDS
 from kafka_spec.conformance.advise.stories import story_of
 from kafka_spec.conformance.metadata.judge import shown
@@ -19,7 +19,12 @@ from kafka_spec.spec.vocabulary.table import Name
 SCHEMA_VERSION = 1
 WORST_FIRST = ("unsafe", "undecided", "safe")
 HEADINGS = {"safe": "SAFE", "unsafe": "NOT SAFE", "undecided": "NOT DECIDED"}
-EVENTS = {RECORDS: "a committed record is lost", LEADER: "no broker leads", MIN_ISR: "the ISR is below min.insync.replicas"}
+EVENTS = {
+    RECORDS: "a committed record is lost",
+    LEADER: "no broker leads",
+    CANDIDATES: "no replica may be elected",
+    MIN_ISR: "the ISR is below min.insync.replicas",
+}
 ASSUMED = (
     "one record is committed; the ISR and the ELR hold it, and replicas outside hold nothing",
     "brokers that are not fenced run and have applied all metadata; fenced ones do not run, and may be started at any time",
@@ -99,8 +104,9 @@ def _cell(claim: Name, margin: Margin, most: int) -> str:
         return "now" if least[1].findings[claim].states == 1 else _with(least[0])
     if claim == RECORDS and margin.untested:
         return "no broker ever leads"
-    if all(margin.knows(claim, faults) for faults in combinations_with_replacement(FAULTS, most)):
-        return f"not {FAULTS_IN_WORDS[most]}"
+    asked = 0 if claim == CANDIDATES else most
+    if all(margin.knows(claim, faults) for faults in combinations_with_replacement(FAULTS, asked)):
+        return f"not {FAULTS_IN_WORDS[asked]}"
     return "not searched to the end"
 
 

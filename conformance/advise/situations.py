@@ -117,6 +117,7 @@ def _before(image: Image, partition: FoldedPartition, ids: tuple[int, ...], leas
         **dict.fromkeys((bound.name for bound in PLAN_BOUNDS), 0),
         "brokers": len(ids),
         "min_isr": min(least, MOST_BROKERS),
+        "other_min_isr": 1,
         "unclean": int(unclean),
         "isr_size": 1,
         "spares": 0,
@@ -147,7 +148,7 @@ def _planned(plan: OperatorPlan, name: tuple[str, int], ids: tuple[int, ...], ta
         changed |= {"plan_cancel": 1, "reassignments": 1}
     if plan.changes(name):
         if MIN_ISR in plan.settings:
-            changed["min_isr"] = min(int(plan.settings[MIN_ISR]), MOST_BROKERS)
+            changed |= {"other_min_isr": min(int(plan.settings[MIN_ISR]), MOST_BROKERS), "min_isr_changes": 1}
         if UNCLEAN in plan.settings:
             changed["unclean"] = int(plan.settings[UNCLEAN] == "true")
     return changed

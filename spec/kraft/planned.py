@@ -19,14 +19,15 @@ from kafka_spec.spec.decisions.partition_change import count_of
 from kafka_spec.spec.kraft.brokers import SHUT_DOWN
 from kafka_spec.spec.kraft.controller import commit, move_replicas
 from kafka_spec.spec.kraft.machines import REGISTRATION, BrokerState
-from kafka_spec.spec.kraft.properties.isr import the_partition_exists
+from kafka_spec.spec.kraft.operators import CHANGE_MIN_ISR
+from kafka_spec.spec.kraft.properties.isr import a_candidate_stays, min_isr_changes_beside_candidates, the_partition_exists
 from kafka_spec.spec.kraft.properties.records import a_replica_leads_newest, leads_newest
 from kafka_spec.spec.kraft.reassignment import CANCEL_REASSIGNMENT, REASSIGN
 from kafka_spec.spec.kraft.replica import apply_image
 from kafka_spec.spec.kraft.settings import least_isr
 from kafka_spec.spec.kraft.state import BROKERS, UNKNOWN, KRaft, ProcessLife
 from kafka_spec.spec.language.domain import NO_BROKERS, NONE, Bound, BrokerSet, SetOf, append, contains, excluding
-from kafka_spec.spec.vocabulary.table import Constants, Property, Rule, Spec, fire, invariant
+from kafka_spec.spec.vocabulary.table import Constants, Property, Rule, Spec, fire, invariant, step_invariant
 
 MOST_BROKERS = BROKERS.high
 """The brokers of a partition and of what is planned for it that the model has room for."""
@@ -212,6 +213,7 @@ def cancellation_is_planned(k: Constants) -> bool:
 PLANNED_RULES = (
     replace(SHUT_DOWN, guards=(stops_have_their_turn, replicas_are_in_sync, stop_is_planned, *SHUT_DOWN.guards)),
     replace(REASSIGN, guards=(replicas_are_in_sync, *REASSIGN.guards, target_is_planned)),
+    replace(CHANGE_MIN_ISR, guards=(replicas_are_in_sync, *CHANGE_MIN_ISR.guards)),
     replace(CANCEL_REASSIGNMENT, guards=(cancellation_is_planned, replicas_are_in_sync, *CANCEL_REASSIGNMENT.guards)),
 )
 
@@ -255,6 +257,13 @@ WANTED: tuple[Property, ...] = (
         "the partition has a leader",
         "Kafka 3.9 PartitionRegistration.leader",
         when=the_partition_exists,
+    ),
+    step_invariant(
+        "KeepsCandidates",
+        a_candidate_stays,
+        "a change of min.insync.replicas leaves a replica that may be elected cleanly, as soon as its broker is active",
+        "Kafka 4.3 ReplicationControlManager.removeTopicElrs",
+        when=min_isr_changes_beside_candidates,
     ),
     invariant(
         "KeepsMinIsr",
