@@ -176,6 +176,17 @@ def test_settings(cluster: Cluster, inside: Command) -> None:
     assert unclean.returncode == 1 and "how a committed record is lost, by 1 fault" in unclean.stdout
 
 
+@pytest.mark.parametrize("value", [1, 2])
+def test_a_changed_min_isr_takes_the_candidates_of_an_offline_partition(cluster: Cluster, inside: Command, value: int) -> None:
+    """elr-cleared-while-offline: refused beforehand, also where the value is the one that it is; a partition with an ISR is safe."""
+    offline = cluster(([0, 1], []), fenced=[0, 1], elr=[0, 1], least=2)
+    refused = inside("advise", offline, "--set", f"min.insync.replicas={value}", "--faults", "0")
+    assert refused.returncode == 1 and "how no replica may be elected any more, without a fault" in refused.stdout
+    online = cluster(([0, 1], [0]), fenced=[1], elr=[1], least=2)
+    safe = inside("advise", online, "--set", f"min.insync.replicas={value}", "--faults", "0", "--keep", "candidates")
+    assert safe.returncode == 0 and "no replica may be elected any more     not without a fault" in safe.stdout
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # What is not decided
 
@@ -254,6 +265,10 @@ MISTAKES = {
     "another broker": (("--stop", "9"), "broker 9 is not registered; there are brokers 0, 1, 2, 3, 4"),
     "a fenced broker": (("--restart", "4"), "broker 4 is fenced: it does not run"),
     "a setting": (("--set", "min.insync.replicas=0"), "it is min.insync.replicas=NUMBER"),
+    "candidates of another plan": (
+        ("--stop", "0", "--keep", "candidates"),
+        "--keep candidates belongs to --set min.insync.replicas=N",
+    ),
     "another topic": (("--set", "min.insync.replicas=1", "--topic", "x"), "there is no such topic; there is t0"),
     "a topic without a setting": (("--stop", "0", "--topic", "t0"), "--topic belongs to --set"),
     "no file": (("--reassign", "nowhere"), "name a file as kafka-reassign-partitions takes it"),

@@ -35,10 +35,11 @@ LOGS = Path(__file__).parent / "logs" / "kraft"
 FINDING = LOGS / "f440-elr-outside-replicas"
 ELR, STALE, OWN = "elr-outside-replicas", "stale-reassignment-lists", "min-isr-of-partition-0"
 CLEARED, LEFT = "cleared-elr-stays-listed", "deleted-topic-stays-in-directory"
+OFFLINE = "elr-cleared-while-offline"
 ACTS = {
     "f412-cancellation-below-min-isr": [(78, ELR), (78, "cancellation-below-min-isr"), (99, ELR), (111, ELR)],
     "f412-cancellation-elects-cleanly": [(78, "cancellation-elects-cleanly")],
-    "f440-elr-cleared": [(73, CLEARED), (73, "elr-cleared-while-offline")],
+    "f440-elr-cleared": [(63, CLEARED), (63, OFFLINE)],
     "f440-elr-outside-replicas": [
         (131, ELR),
         (184, ELR),
@@ -51,8 +52,10 @@ ACTS = {
     "s431-cleared-elr.tar.gz": [
         (753, LEFT),
         (892, CLEARED),
+        (892, OFFLINE),
         (1267, CLEARED),
         (1457, CLEARED),
+        (1457, OFFLINE),
         (1513, OWN),
         (1534, OWN),
         (1567, CLEARED),

@@ -34,7 +34,8 @@ SECONDS = 300.0
 """The time for all searches, unless --seconds names another."""
 MOST_FAULTS = 2
 ALL = "all"
-KEEPS = ("records", "leader", "candidates", "min-isr")
+CANDIDATES = "candidates"
+KEEPS = ("records", "leader", CANDIDATES, "min-isr")
 WAITS = ("nothing", "unfenced", "in-sync")
 
 
@@ -108,9 +109,19 @@ def advised_of(options: argparse.Namespace, budget: Budget) -> Advised:
     with reachable_log(options):
         cluster = cluster_of(options.paths, settings, release_of(options.era), until)
     plan = _plan(options, cluster.judge.image, WAIT_OF[options.wait])
-    keep = [advising.KEEPS[name] for name in KEEPS if not options.keep or name in options.keep]
+    keep = [advising.KEEPS[name] for name in _kept(options, plan)]
     adviser = advising.Adviser(cluster.model, options.faults, options.writes, keep, budget, options.threads)
     return advising.judged(cluster, plan, adviser, lambda done, of: show_progress(done, of, options.quiet))
+
+
+def _kept(options: argparse.Namespace, plan: OperatorPlan) -> list[str]:
+    """Return what the plan is judged by."""
+    possible = [name for name in KEEPS if name != CANDIDATES or plan.changes_min_isr]
+    if not (kept := [name for name in possible if not options.keep or name in options.keep]):
+        raise SpecError(
+            f"--keep {CANDIDATES} belongs to --set min.insync.replicas=N: another plan is judged by {', '.join(possible)}"
+        )
+    return kept
 
 
 def _plan(options: argparse.Namespace, image: Image, wait: int) -> OperatorPlan:

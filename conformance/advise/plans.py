@@ -42,10 +42,15 @@ class OperatorPlan:
     @property
     def waits(self) -> tuple[Wait, ...]:
         """What else could be waited for, the least first."""
-        if self.settings and MIN_ISR not in self.settings:
+        if self.settings and not self.changes_min_isr:
             return ()
         found = (Wait.UNFENCED, Wait.IN_SYNC) if self.one_by_one else (Wait.IN_SYNC,)
         return tuple(wait for wait in found if wait > self.wait)
+
+    @property
+    def changes_min_isr(self) -> bool:
+        """Whether it changes min.insync.replicas, which empties the ELR."""
+        return MIN_ISR in self.settings
 
     def changes(self, name: PartitionName) -> bool:
         """Whether it changes settings of the topic of a partition."""

@@ -22,7 +22,7 @@ HEADINGS = {"safe": "SAFE", "unsafe": "NOT SAFE", "undecided": "NOT DECIDED"}
 EVENTS = {
     RECORDS: "a committed record is lost",
     LEADER: "no broker leads",
-    CANDIDATES: "no replica may be elected",
+    CANDIDATES: "no replica may be elected any more",
     MIN_ISR: "the ISR is below min.insync.replicas",
 }
 ASSUMED = (

@@ -33,6 +33,7 @@ NOT_IN_A_LOG: Mapping[str, str] = {
     "LogMatch": "records are on the brokers",
     "HighWatermarkGrows": "high watermarks are on the brokers",
     "ReassignmentEndsAtTarget": "targets are in requests; an explanation names those that it infers",
+    "SettingsKeepCandidates": "the report names elr-cleared-while-offline where a change of a setting takes the last candidate",
     "ProposalsAreValid": "refused proposals leave no record",
     "DeletedRecordsStayGone": "records are on the brokers",
 }
