@@ -178,7 +178,7 @@ def test_settings(cluster: Cluster, inside: Command) -> None:
 
 @pytest.mark.parametrize("value", [1, 2])
 def test_a_changed_min_isr_takes_the_candidates_of_an_offline_partition(cluster: Cluster, inside: Command, value: int) -> None:
-    """elr-cleared-while-offline: refused beforehand, also where the value is the one that it is; a partition with an ISR is safe."""
+    """elr-cleared-while-offline: refused beforehand, also where the value stays the same; a partition with an ISR is safe."""
     offline = cluster(([0, 1], []), fenced=[0, 1], elr=[0, 1], least=2)
     refused = inside("advise", offline, "--set", f"min.insync.replicas={value}", "--faults", "0")
     assert refused.returncode == 1 and "how no replica may be elected any more, without a fault" in refused.stdout

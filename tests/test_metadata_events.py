@@ -59,6 +59,7 @@ ACTS = {
         (1513, OWN),
         (1534, OWN),
         (1567, CLEARED),
+        (1567, OFFLINE),
     ],
     "s440-static-jbod.tar.gz": [
         (250, ELR),

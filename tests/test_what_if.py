@@ -326,7 +326,7 @@ def test_a_smaller_fix_is_tried_on_the_model_of_its_bug() -> None:
 
 
 def test_a_fix_that_two_of_kafkas_tests_oppose_ends_what_its_finding_violates() -> None:
-    """A leader that takes a smaller ISR from the log alone: raised-min-isr-learned-late is gone, and `fixed` loses nothing by it."""
+    """A leader that takes a smaller ISR from the log alone ends raised-min-isr-learned-late, and does `fixed` no harm."""
     patch, spec = EXERCISES / "shrink_waits_for_the_log.py", MODELS["kraft/raised-min-isr-learned-late"]
     found = compared(with_patch(spec, patch), ("raise_min_isr", "min_isr_and_back"), spec)
     also = compared(with_patch(FIXED, patch), ("shrink", "raise_min_isr"))
