@@ -142,6 +142,7 @@ TESTS = (
     ),
     KafkaTest("last-known-leader-outside-replicas", files=("RemovedLastKnownLeader",)),
     KafkaTest("raised-min-isr-learned-late", files=(*PARTITION, "LateMinIsrTest")),
+    KafkaTest("removed-directory-counts-as-clean", files=("ReplicaOfRemovedDirectory",)),
     KafkaTest("elr-cleared-while-offline", files=("ElrClearedWhileOffline",)),
     KafkaTest("high-watermark-waits-after-lowering", files=(*PARTITION, "LoweredMinIsrTest")),
     KafkaTest("cleared-elr-stays-listed", files=("ClearedElrOfDeletedTopic",)),

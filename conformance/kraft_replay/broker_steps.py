@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 from kafka_spec.conformance.kraft_replay.stage import KRaftStage
 from kafka_spec.conformance.kraft_replay.steps import running
 from kafka_spec.conformance.kraft_replay.values import PARTITION
@@ -25,6 +27,14 @@ def start_broker(stage: KRaftStage, broker: int) -> None:
     stage.network.forget(broker)
     process.learn(stage.cluster.committed(process.next_metadata()))
     process.follow()
+
+
+@STEPS.of("StartWithoutDirectory")
+def start_without_directory(stage: KRaftStage, broker: int) -> None:
+    """Start a process without the log that it had: the directory is gone, and the file of an orderly stop is not."""
+    expect(broker not in stage.cluster.brokers, f"broker {broker} runs")
+    shutil.rmtree(stage.cluster.folder_of(broker) / str(PARTITION))
+    start_broker(stage, broker)
 
 
 @STEPS.of("RegisterAgain")

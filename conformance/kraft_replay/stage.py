@@ -41,6 +41,7 @@ from kafka_spec.impl.log.log import PartitionLog
 from kafka_spec.impl.protocol.data_requests import FetchPosition, FetchRequest
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.topic_ids import text_of
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.kraft import state
 from kafka_spec.spec.kraft.machines import LEADER, ProposalState, ReplicaRole
 from kafka_spec.spec.kraft.state import UNKNOWN, ProcessLife
@@ -165,13 +166,13 @@ class KRaftStage:
                 self.cluster.crash(number)
             folder.mkdir(parents=True, exist_ok=True)
             self._put_log(number, node.replica)
-            self._checkpoint(folder, node.replica.high_watermark)
+            self._checkpoint(folder, {} if node.replica.topic_id == UNKNOWN else {PARTITION: node.replica.high_watermark})
             if node.clean_epoch == UNKNOWN:
                 delete_clean_shutdown(folder)
             else:
                 write_clean_shutdown(folder, node.clean_epoch)
             return
-        if self._checkpoint(folder, 0) and number in self.cluster.brokers:
+        if self._checkpoint(folder, {}) and number in self.cluster.brokers:
             self.cluster.crash(number)  # it has read the former checkpoint
         delete_clean_shutdown(folder)
         self._load_process(self.cluster.brokers.get(number) or self.cluster.start(number), node)
@@ -191,12 +192,12 @@ class KRaftStage:
             folder.mkdir(parents=True, exist_ok=True)
             write_topic_id(folder, topic_id)
 
-    def _checkpoint(self, folder: Path, high_watermark: int) -> bool:
-        """Write a high watermark into a broker's checkpoint; return whether another was there."""
+    def _checkpoint(self, folder: Path, high_watermarks: Mapping[TopicPartition, int]) -> bool:
+        """Write a broker's checkpoint, which names its logs after an orderly stop; return whether another was there."""
         path = folder / checkpoint.REPLICATION_OFFSETS
-        if checkpoint.read_offsets(path).get(PARTITION, 0) == high_watermark:
+        if checkpoint.read_offsets(path) == high_watermarks:
             return False
-        checkpoint.write_offsets(path, {PARTITION: high_watermark})
+        checkpoint.write_offsets(path, high_watermarks)
         return True
 
     def _load_process(self, process: KRaftProcess, node: state.KRaftBroker) -> None:

@@ -32,6 +32,7 @@ from kafka_spec.impl.protocol.kraft_requests import BrokerHeartbeatRequest, Brok
 from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
 from kafka_spec.impl.protocol.responses import FetchResponse, ListOffsetsResponse, ProduceResponse, Response
 from kafka_spec.impl.protocol.settings import Settings
+from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.language.domain import NONE
 from kafka_spec.spec.vocabulary.table import Spec
 
@@ -51,6 +52,8 @@ class KRaftProcess:
     ) -> None:
         """`folder` is the broker's data folder; `clock` returns seconds since 1970. The file of an orderly stop is deleted.
 
+        In `fixed` it does not count if a log is missing that the process before had.
+
         Raises:
             CheckpointError: a checkpoint in the folder is unreadable.
         """
@@ -59,6 +62,8 @@ class KRaftProcess:
         self.replicas = KRaftReplicas(number, era, folder, config, settings)
         self.data = KRaftDataPlane(self.replicas)
         self.previous_epoch = read_clean_shutdown(folder)
+        if self.replicas.k.removed_directory_leaves_elr == Checked.YES and self.replicas.logs.missing:
+            self.previous_epoch = NO_EPOCH
         delete_clean_shutdown(folder)
         self._folder = folder
         self._clock = clock

@@ -65,6 +65,8 @@ class LogManager:
         self.deleted.update(dict.fromkeys(path for path in sorted(folder.iterdir()) if path.name.endswith(DELETED)))
         written = checkpoint.read_offsets(folder / checkpoint.REPLICATION_OFFSETS)
         self._high_watermarks = self._of_existing(written)
+        self.missing = frozenset(written) - frozenset(self._high_watermarks)
+        """The partitions that had a log when the checkpoint was written, and have no folder now."""
         if self._high_watermarks != written:
             checkpoint.write_offsets(folder / checkpoint.REPLICATION_OFFSETS, self._high_watermarks)
         points = folder / checkpoint.RECOVERY_POINTS

@@ -33,6 +33,10 @@ ABSTRACTIONS = (
         "may be before it fences that",
     ),
     Abstraction(
+        "a broker has one log directory that matters, that of its replica",
+        "a replica that begins anew in another directory is elected once it is assigned there; here that is done when it starts",
+    ),
+    Abstraction(
         "time is not modelled: the environment decides when a session ends and when a follower counts as slow",
         "fences of running brokers and removals of slow followers are bounded; one whose process has ended is fenced in the end",
     ),

@@ -1,163 +1,17 @@
-"""The life of brokers: registration, fencing, controlled shutdown, crashes.
+"""The life of brokers: heartbeats, fencing, controlled shutdown; and all rules of brokers, operators and clients.
 
 Source: Kafka 3.9 BrokerLifecycleManager.scala, BrokerHeartbeatManager.java, BrokerServer.scala.
 """
 
 from __future__ import annotations
 
-from kafka_spec.spec.decisions.kraft_variants import StrayReplicas
-from kafka_spec.spec.decisions.variants import Checked
-from kafka_spec.spec.kraft.controller import (
-    begin_controlled_shutdown,
-    commit,
-    fence,
-    forget_passed_images,
-    remove_from_partition,
-    replace_registration,
-    unfence,
-)
+from kafka_spec.spec.kraft.controller import begin_controlled_shutdown, commit, fence, remove_from_partition, unfence
 from kafka_spec.spec.kraft.machines import BrokerState
 from kafka_spec.spec.kraft.operators import CHANGE_MIN_ISR, ELECT_PREFERRED, ELECT_UNCLEAN, REGISTER_AGAIN, WRITE
-from kafka_spec.spec.kraft.replica import (
-    ANY_BROKER,
-    apply_image,
-    broker_is_up,
-    broker_runs,
-    delete_log,
-    forget_request,
-    is_replica,
-    stop_replica,
-)
-from kafka_spec.spec.kraft.state import (
-    CONTROLLED_SHUTDOWNS,
-    CRASHES,
-    FENCES,
-    LOSSY_CRASHES,
-    RECORDS,
-    UNKNOWN,
-    KRaft,
-    ProcessLife,
-)
-from kafka_spec.spec.language.domain import Range, truncate
+from kafka_spec.spec.kraft.processes import CRASH, LOSSY_CRASH, START_BROKER, START_WITHOUT_DIRECTORY, broker_is_down, end_process
+from kafka_spec.spec.kraft.replica import ANY_BROKER, broker_is_up, broker_runs
+from kafka_spec.spec.kraft.state import CONTROLLED_SHUTDOWNS, FENCES, KRaft, ProcessLife
 from kafka_spec.spec.vocabulary.table import Constants, Rule
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The beginning and the end of a process
-
-
-def broker_is_down(s: KRaft, broker: int) -> bool:
-    """The broker's process does not run."""
-    return s.brokers[broker].life == ProcessLife.DOWN
-
-
-def log_is_stray(s: KRaft, broker: int) -> bool:
-    """The broker holds a log of a topic that its image does not have, or that it is not assigned."""
-    mine = s.brokers[broker].replica
-    if mine.topic_id == UNKNOWN:
-        return False
-    return mine.topic_id != s.metadata[s.brokers[broker].image].partition.topic_id or not is_replica(s, broker)
-
-
-def log_is_in_the_way(s: KRaft, broker: int) -> bool:
-    """The broker is assigned a replica of a topic, and holds the log of another one of that name."""
-    return log_is_stray(s, broker) and is_replica(s, broker)
-
-
-def begin_with_logs(s: KRaft, k: Constants, broker: int) -> None:
-    """Delete the log if it is stray, and apply the image. Kafka 3.9: LogManager.isStrayKraftReplica, BrokerMetadataPublisher."""
-    in_the_way = log_is_in_the_way(s, broker)
-    if k.stray_replicas == StrayReplicas.OTHERS_DELETED:
-        if s.brokers[broker].replica.topic_id != UNKNOWN and not log_is_stray(s, broker):
-            delete_log(s, broker)
-    elif log_is_stray(s, broker):
-        delete_log(s, broker)
-    if not (in_the_way and k.stray_replicas == StrayReplicas.DELETED_LAST):
-        apply_image(s, k, broker)
-
-
-def start_process(s: KRaft, k: Constants, broker: int) -> None:
-    """Start the process, register, and apply the metadata log up to the registration: earlier images are never seen.
-
-    The file of an orderly stop is read and deleted. What the former process proposed is refused from now on.
-    """
-    node = s.brokers[broker]
-    ended_in_order = 1 if node.clean_epoch == s.controller.registrations[broker].epoch else 0
-    node.clean_epoch = UNKNOWN
-    forget_request(s, broker)
-    replace_registration(s, k, broker, ended_in_order if k.clean_shutdown_detected == Checked.YES else 0)
-    s.brokers[broker].epoch = s.controller.registrations[broker].epoch
-    s.brokers[broker].life = ProcessLife.UP
-    s.brokers[broker].image = len(s.metadata) - 1
-    begin_with_logs(s, k, broker)
-
-
-START_BROKER = Rule(
-    "StartBroker",
-    actor="operator",
-    kind="operator",
-    params=ANY_BROKER,
-    guards=(broker_is_down,),
-    effects=(start_process,),
-    summary="an operator starts {broker}, which registers and applies the metadata log",
-    reference="Kafka 3.9 BrokerLifecycleManager.scala; ClusterControlManager.registerBroker",
-)
-
-
-def end_process(s: KRaft, k: Constants, broker: int) -> None:
-    """End the broker's process: its log stays; a request on the way stays, an answered one does not."""
-    node = s.brokers[broker]
-    node.life = ProcessLife.DOWN
-    node.epoch = UNKNOWN
-    node.image = 0
-    node.applying = 0
-    stop_replica(s, k, broker)
-    if len(s.brokers[broker].answers) > 0:
-        forget_request(s, broker)
-    truncate(s.brokers[broker].answers, 0)
-    forget_passed_images(s, k)
-
-
-def crash(s: KRaft, k: Constants, broker: int) -> None:
-    """End the process without order: the high watermark on disk may be arbitrarily old, and the model assumes the oldest."""
-    end_process(s, k, broker)
-    s.brokers[broker].replica.high_watermark = 0
-
-
-CRASH = Rule(
-    "Crash",
-    actor="{broker}",
-    kind="fault",
-    params=ANY_BROKER,
-    guards=(broker_runs,),
-    at_most=CRASHES,
-    effects=(crash,),
-    summary="{broker} crashes; its log stays",
-    reference="environment",
-)
-
-
-def log_reaches_beyond(s: KRaft, broker: int, end: int) -> bool:
-    """The broker's log has an entry at this offset."""
-    return end < len(s.brokers[broker].replica.log)
-
-
-def crash_and_lose(s: KRaft, k: Constants, broker: int, end: int) -> None:
-    """End the process without order, and lose the entries that were not flushed."""
-    crash(s, k, broker)
-    truncate(s.brokers[broker].replica.log, end)
-
-
-LOSSY_CRASH = Rule(
-    "LossyCrash",
-    actor="{broker}",
-    kind="fault",
-    params={**ANY_BROKER, "end": Range(0, RECORDS)},
-    guards=(broker_runs, log_reaches_beyond),
-    at_most=LOSSY_CRASHES,
-    effects=(crash_and_lose,),
-    summary="the machine of {broker} crashes, and loses its log from offset {end} on",
-    reference="environment; KIP-903, KIP-966",
-)
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Heartbeats
@@ -320,4 +174,5 @@ RULES = (
     CRASH,
     LOSSY_CRASH,
     FENCE_ALIVE,
+    START_WITHOUT_DIRECTORY,
 )

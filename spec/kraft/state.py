@@ -269,6 +269,8 @@ RE_REGISTRATIONS = Bound("re_registrations", 0, 1, "running brokers that registe
 REASSIGNMENTS = Bound("reassignments", 0, 3, "reassignments that operators request or cancel")
 DELETIONS = Bound("deletions", 0, 2, "deletions of the topic")
 
+REMOVED_DIRECTORIES = Bound("removed_directories", 0, 2, "log directories that operators take away from a broker which is down")
+
 MIN_ISR = Bound("min_isr", 1, 4, "min.insync.replicas of the topic")
 OTHER_MIN_ISR = Bound("other_min_isr", 1, 4, "what operators change min.insync.replicas to")
 UNCLEAN = Bound("unclean", 0, 1, "1 if the topic has unclean.leader.election.enable")

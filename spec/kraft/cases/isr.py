@@ -97,6 +97,20 @@ CASES: tuple[Case, ...] = (
         shows=(Shown("two_shutdowns", {"UncleanElectionHasCause": 11}, tests=(NO_UNCLEAN_ELECTION,)),),
     ),
     Case(
+        "removed-directory-counts-as-clean",
+        "a broker that was shut down in order and starts without a log directory stays eligible for what it has lost with it",
+        releases=("4.3", LAST),  # before, the assignment to another directory empties the ELR
+        decides={
+            Decision(
+                "removed_directory_leaves_elr",
+                Checked.YES,
+                "a replica whose directory is gone leaves ISR and ELR (no version up to 4.4)",
+            ): Checked.NO
+        },
+        shows=(Shown("removed_directory", {"CandidatesHoldCommitted": 8, "Committed": 12}),),
+        seen="conformance/reproductions/removed_directory_counts_as_clean.py",
+    ),
+    Case(
         "KAFKA-16952",
         "a process that registers again gets another broker epoch and is fenced",
         releases=("3.7", "3.8"),

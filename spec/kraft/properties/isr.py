@@ -108,8 +108,9 @@ def an_election_was_unclean(s: KRaft) -> bool:
 
 
 def unclean_elections_have_a_cause(s: KRaft, k: Constants) -> bool:
-    """The topic allows unclean elections, an operator requested one, or a process ended without order."""
-    return k.unclean == 1 or s.spent.unclean_elections + s.spent.crashes + s.spent.lossy_crashes > 0
+    """The topic allows unclean elections, an operator requested one, or a process ended without order or lost its directory."""
+    lost = s.spent.crashes + s.spent.lossy_crashes + s.spent.removed_directories
+    return k.unclean == 1 or s.spent.unclean_elections + lost > 0
 
 
 def min_isr_changes_beside_candidates(before: KRaft, after: KRaft) -> bool:
@@ -178,7 +179,8 @@ CANDIDATES: tuple[Property, ...] = (
     invariant(
         "UncleanElectionHasCause",
         unclean_elections_have_a_cause,
-        "no leader is elected uncleanly, unless the topic allows it, an operator requested it, or a process ended without order",
+        "no leader is elected uncleanly, unless the topic allows it, an operator requested it, or a process ended without order or "
+        "lost its directory",
         "KIP-966; KAFKA-18635",
         when=an_election_was_unclean,
     ),
