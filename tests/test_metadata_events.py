@@ -47,6 +47,7 @@ ACTS = {
         (257, "KAFKA-19975"),
     ],
     "f440-left-in-directory.tar.gz": [(76, LEFT)],
+    "f440-removed-directory": [(62, "removed-directory-counts-as-clean")],
     "f440-stale-reassignment-lists": [(147, STALE), (195, ELR), (215, ELR), (251, ELR)],
     "s412-one-controller.tar.gz": [(328, ELR), (588, ELR), (589, CLEARED), (591, STALE), (1050, ELR)],
     "s431-cleared-elr.tar.gz": [
@@ -76,7 +77,7 @@ ACTS = {
 CHANGES = {
     "f412-cancellation-below-min-isr": 8, "f412-cancellation-elects-cleanly": 6, "f440-elr-cleared": 6,
     "f440-elr-outside-replicas": 6,
-    "f440-left-in-directory.tar.gz": 45, "f440-stale-reassignment-lists": 6, "s412-one-controller.tar.gz": 94,
+    "f440-left-in-directory.tar.gz": 45, "f440-removed-directory": 5, "f440-stale-reassignment-lists": 6, "s412-one-controller.tar.gz": 94,
     "s431-cleared-elr.tar.gz": 174,
     "s440-static-jbod.tar.gz": 148,
 }  # fmt: skip

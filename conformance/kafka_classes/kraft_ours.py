@@ -28,9 +28,9 @@ VERSIONS = ("3.9.1", "4.1.2", "4.3.1", "4.4.0")
 
 FOUND = (
     "stale-reassignment-lists", "cancellation-elects-cleanly", "cancellation-below-min-isr", "elr-outside-replicas",
-    "reassignment-waits-after-election",
+    "reassignment-waits-after-election", "elr-cleared-while-offline",
 )  # fmt: skip
-"""The bugs of reassignments that every compared version has, by the names of their switches."""
+"""The bugs of the controller that every compared version has, by the names of their switches."""
 IN_ALL: Mapping[str, Any] = {name: value for switch in FOUND for name, value in CASE[switch].decisions.items()}
 
 DECISIONS: Mapping[str, Mapping[str, Any]] = {

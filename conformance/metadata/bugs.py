@@ -17,7 +17,7 @@ OWN_MINIMUM = "min-isr-of-partition-0"
 EMPTIED_ELR = "assignment-empties-elr"
 """An assignment of directories empties the ELR (up to 4.2, PR 20716); the model has no directories."""
 
-CLEARED_WHILE_OFFLINE = "elr-cleared-while-offline"
+CLEARED_WHILE_OFFLINE, BEGUN_ANEW = "elr-cleared-while-offline", "removed-directory-counts-as-clean"
 CLEARED_ELR = "cleared-elr-stays-listed"
 """A bug outside the model, which has no such list: the controller keeps listing partitions for the members of a cleared ELR."""
 LEFT_IN_DIRECTORY = "deleted-topic-stays-in-directory"
@@ -30,11 +30,15 @@ ISSUES = "https://issues.apache.org/jira/browse/"
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a bug does to a cluster, what to do, and which shapes of partitions show that it has met them (None: no shape does)."""
+    """What a bug does to a cluster, what to do, and which shapes of partitions show that it has met them (None: no shape does).
+
+    `only_met`: of those, only partitions that the bug has met in this log are at risk.
+    """
 
     does: str
     cure: str
     at_risk: Callable[[PartitionShape], bool] | None = None
+    only_met: bool = False
 
 
 def names_non_replicas(shape: PartitionShape) -> bool:
@@ -45,6 +49,11 @@ def names_non_replicas(shape: PartitionShape) -> bool:
 def has_stale_lists(shape: PartitionShape) -> bool:
     """Whether brokers that are removed do not stand last, so that they belong to an earlier request."""
     return bool(shape.removing) and shape.replicas[-len(shape.removing) :] != tuple(sorted(shape.removing))
+
+
+def has_eligible_replicas(shape: PartitionShape) -> bool:
+    """Whether the ELR has members."""
+    return bool(shape.elr)
 
 
 def has_no_candidate(shape: PartitionShape) -> bool:
@@ -121,6 +130,13 @@ MEANINGS: Mapping[str, Meaning] = {
         "uncleanly (kafka-leader-election --election-type unclean)",
         has_no_candidate,
     ),
+    BEGUN_ANEW: Meaning(
+        "a broker that was shut down in order started without the log directory of a replica, which begins anew without records "
+        "and is still eligible: if the ISR becomes empty before it has copied all, it is elected cleanly, and the others truncate",
+        "let it join the ISR before another of these replicas is stopped",
+        has_eligible_replicas,
+        only_met=True,
+    ),
     CLEARED_ELR: Meaning(
         "a change of min.insync.replicas emptied the ELR, and the controller still lists the partition for the brokers that were "
         "in it: once the topic is deleted, such a broker can neither register after an unclean shutdown nor be unregistered, and "
@@ -174,7 +190,10 @@ def at_risk(bug: str, image: Image, met: frozenset[str]) -> list[str]:
     found = []
     for partition in image.all_partitions():
         name = image.name_of(partition)
-        if name in met if meaning.at_risk is None else meaning.at_risk(partition.shape):
+        if meaning.at_risk is None or meaning.only_met:
+            if name not in met:
+                continue
+        if meaning.at_risk is None or meaning.at_risk(partition.shape):
             found.append(name)
     deleted = sorted(met - set(found)) if bug in OUTLIVE_TOPICS else []
     return [*sorted(found), *(f"{name} (deleted)" for name in deleted)]

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from kafka_spec.conformance.metadata import image as keys
 from kafka_spec.conformance.metadata.batches import MetadataEntry
 from kafka_spec.conformance.metadata.bugs import (
+    BEGUN_ANEW,
     CLEARED_ELR,
     CLEARED_WHILE_OFFLINE,
     EMPTIED_ELR,
@@ -33,6 +34,7 @@ from kafka_spec.conformance.metadata.shapes import FoldedPartition
 from kafka_spec.conformance.metadata.single_changes import attempts
 from kafka_spec.impl.kraft.record_schemas import SCHEMAS
 from kafka_spec.spec.decisions.partition_change import effective_min_isr
+from kafka_spec.spec.language.domain import BrokerSet
 
 UNCLEAN = "unclean.leader.election.enable"
 MOST_SUBJECTS = 5
@@ -154,7 +156,9 @@ class Explaining:
                 self.explained += count
                 self.changes_explained += changes
                 self.events[found.name.split(" to [")[0]] += 1
-                if self.witness and (found.asked or entries[place + count - 1].key in (keys.CLEAR_ELR, keys.REMOVE_TOPIC)):
+                last_key = entries[place + count - 1].key
+                moves = found.name.startswith("assign directories")
+                if self.witness and (found.asked or moves or last_key in (keys.CLEAR_ELR, keys.REMOVE_TOPIC)):
                     bugs = self._acting(entries, place, ends[place], found)
             last = entries[place + count - 1].offset
             for entry in entries[place : place + count]:
@@ -227,6 +231,9 @@ class Explaining:
         self._limits(found, acting)
         if found.name == "assign directories, which empties the ELR":
             acting[EMPTIED_ELR] = [found.subject]
+        elif found.name.startswith("assign directories"):
+            if anew := self._begun_anew(entries[place : place + found.records]):
+                acting[BEGUN_ANEW] = anew
         if cleared := self._cleared(entries[place : place + found.records]):
             acting[CLEARED_ELR] = [self.judge.image.name_of(one) for one in cleared]
             if offline := [self.judge.image.name_of(one) for one in cleared if not one.shape.isr]:
@@ -250,6 +257,19 @@ class Explaining:
         names = [entry.record.topic_name for entry in entries if entry.key == keys.CLEAR_ELR]
         topics = list(image.topics) if "" in names else [image.ids[name] for name in names if name in image.ids]
         return [one for topic in topics for one in image.topics[topic].values() if one.shape.elr]
+
+    def _begun_anew(self, entries: Sequence[MetadataEntry]) -> list[str]:
+        """Return the partitions of which a member of the ELR gets another directory, since its broker does not have the former."""
+        found = []
+        for record in (entry.record for entry in entries if entry.key == keys.PARTITION_CHANGE and entry.record.directories):
+            partition = self.judge.image.find(record.topic_id, record.partition_id)
+            if partition is not None and len(partition.directories) == len(record.directories):
+                eligible = BrokerSet.of(partition.shape.elr)
+                lost = eligible & ~self.explainer.acceptable(partition, eligible)
+                moves = zip(partition.shape.replicas, partition.directories, record.directories, strict=False)
+                if any(broker in BrokerSet(lost) and old != new for broker, old, new in moves):
+                    found.append(self.judge.image.name_of(partition))
+        return found
 
     def _left_in_directories(self, entries: Sequence[MetadataEntry]) -> list[str]:
         """Return the partitions of deleted topics without an ISR that a broker of several directories holds in one of them."""

@@ -78,6 +78,7 @@ KRAFT = (
         controlled_shutdowns=2,
         removed_directories=1,
         records=1,
+        cannot_test=(NO_UNCLEAN_ELECTION,),
     ),
     kraft_family("two_crashes", "both brokers crash", min_isr=2, crashes=2, records=1),
     kraft_family("two_lossy", "both brokers lose records", min_isr=2, lossy_crashes=2, fences=1, records=1),
