@@ -77,7 +77,8 @@ ACTS = {
 CHANGES = {
     "f412-cancellation-below-min-isr": 8, "f412-cancellation-elects-cleanly": 6, "f440-elr-cleared": 6,
     "f440-elr-outside-replicas": 6,
-    "f440-left-in-directory.tar.gz": 45, "f440-removed-directory": 5, "f440-stale-reassignment-lists": 6, "s412-one-controller.tar.gz": 94,
+    "f440-left-in-directory.tar.gz": 45, "f440-removed-directory": 5, "f440-stale-reassignment-lists": 6,
+    "s412-one-controller.tar.gz": 94,
     "s431-cleared-elr.tar.gz": 174,
     "s440-static-jbod.tar.gz": 148,
 }  # fmt: skip

@@ -17,7 +17,7 @@ OWN_MINIMUM = "min-isr-of-partition-0"
 EMPTIED_ELR = "assignment-empties-elr"
 """An assignment of directories empties the ELR (up to 4.2, PR 20716); the model has no directories."""
 
-CLEARED_WHILE_OFFLINE, BEGUN_ANEW = "elr-cleared-while-offline", "removed-directory-counts-as-clean"
+CLEARED_WHILE_OFFLINE, STARTS_EMPTY = "elr-cleared-while-offline", "removed-directory-counts-as-clean"
 CLEARED_ELR = "cleared-elr-stays-listed"
 """A bug outside the model, which has no such list: the controller keeps listing partitions for the members of a cleared ELR."""
 LEFT_IN_DIRECTORY = "deleted-topic-stays-in-directory"
@@ -130,8 +130,8 @@ MEANINGS: Mapping[str, Meaning] = {
         "uncleanly (kafka-leader-election --election-type unclean)",
         has_no_candidate,
     ),
-    BEGUN_ANEW: Meaning(
-        "a broker that was shut down in order started without the log directory of a replica, which begins anew without records "
+    STARTS_EMPTY: Meaning(
+        "a broker that was shut down in order started without the log directory of a replica, which is empty now "
         "and is still eligible: if the ISR becomes empty before it has copied all, it is elected cleanly, and the others truncate",
         "let it join the ISR before another of these replicas is stopped",
         has_eligible_replicas,

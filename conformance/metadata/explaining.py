@@ -16,12 +16,12 @@ from typing import NamedTuple
 from kafka_spec.conformance.metadata import image as keys
 from kafka_spec.conformance.metadata.batches import MetadataEntry
 from kafka_spec.conformance.metadata.bugs import (
-    BEGUN_ANEW,
     CLEARED_ELR,
     CLEARED_WHILE_OFFLINE,
     EMPTIED_ELR,
     LEFT_IN_DIRECTORY,
     OWN_MINIMUM,
+    STARTS_EMPTY,
     is_wrong,
 )
 from kafka_spec.conformance.metadata.causes import agrees
@@ -232,8 +232,8 @@ class Explaining:
         if found.name == "assign directories, which empties the ELR":
             acting[EMPTIED_ELR] = [found.subject]
         elif found.name.startswith("assign directories"):
-            if anew := self._begun_anew(entries[place : place + found.records]):
-                acting[BEGUN_ANEW] = anew
+            if empty := self._starting_empty(entries[place : place + found.records]):
+                acting[STARTS_EMPTY] = empty
         if cleared := self._cleared(entries[place : place + found.records]):
             acting[CLEARED_ELR] = [self.judge.image.name_of(one) for one in cleared]
             if offline := [self.judge.image.name_of(one) for one in cleared if not one.shape.isr]:
@@ -258,7 +258,7 @@ class Explaining:
         topics = list(image.topics) if "" in names else [image.ids[name] for name in names if name in image.ids]
         return [one for topic in topics for one in image.topics[topic].values() if one.shape.elr]
 
-    def _begun_anew(self, entries: Sequence[MetadataEntry]) -> list[str]:
+    def _starting_empty(self, entries: Sequence[MetadataEntry]) -> list[str]:
         """Return the partitions of which a member of the ELR gets another directory, since its broker does not have the former."""
         found = []
         for record in (entry.record for entry in entries if entry.key == keys.PARTITION_CHANGE and entry.record.directories):

@@ -34,7 +34,7 @@ ABSTRACTIONS = (
     ),
     Abstraction(
         "a broker has one log directory that matters, that of its replica",
-        "a replica that begins anew in another directory is elected once it is assigned there; here that is done when it starts",
+        "a replica that starts empty in another directory is elected once it is assigned there; here that is done when it starts",
     ),
     Abstraction(
         "time is not modelled: the environment decides when a session ends and when a follower counts as slow",

@@ -78,7 +78,7 @@ def broker_has_a_log(s: KRaft, broker: int) -> bool:
 
 
 def start_without_directory(s: KRaft, k: Constants, broker: int) -> None:
-    """Start the process without the directory of its log: the replica begins anew in another one.
+    """Start the process without the directory of its log: the replica starts empty in another one.
 
     The file of an orderly stop is in the other directories, too. In `fixed` it does not count for what is gone.
     """

@@ -1,5 +1,5 @@
 /**
- * Finding removed-directory-counts-as-clean: a replica whose directory was taken away begins anew, and holds no committed record.
+ * Finding removed-directory-counts-as-clean: a replica whose directory was taken away starts empty, and holds no committed record.
  */
 @Test
 public void testReplicaOfRemovedDirectoryLeavesElr() {
