@@ -7,6 +7,7 @@ Source: Kafka 4.4 Partition.scala, AlterPartitionManager.java; the set-up is tha
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -90,8 +91,9 @@ class PartitionClasses:
         self.logs.shutdown()
         del self.logs
 
-    def operations(self, topic_id: Any, partition: Any) -> Any:
-        """Return purgatories in which nothing waits."""
+    @functools.cached_property
+    def purgatories(self) -> list[Any]:
+        """Purgatories in which nothing waits, for all partitions: each takes room for 512 lists."""
         purgatory = self.kafka.named("org.apache.kafka.server.purgatory.DelayedOperationPurgatory")
         nothing: dict[str, Callable[..., Any]] = {
             "add": lambda _: None,
@@ -100,8 +102,11 @@ class PartitionClasses:
             "close": lambda: None,
         }
         timer = self.kafka.implementing("org.apache.kafka.server.util.timer.Timer", nothing)
-        waiting = [purgatory(name, timer, 0, 1000, False, False) for name in ("produce", "fetch", "delete", "share")]
-        return self.kafka.named("kafka.cluster.DelayedOperations")(self.some(topic_id), partition, *waiting)
+        return [purgatory(name, timer, 0, 1000, False, False) for name in ("produce", "fetch", "delete", "share")]
+
+    def operations(self, topic_id: Any, partition: Any) -> Any:
+        """Return what waits for a partition: nothing."""
+        return self.kafka.named("kafka.cluster.DelayedOperations")(self.some(topic_id), partition, *self.purgatories)
 
 
 class KafkasPartition:
