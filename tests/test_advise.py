@@ -176,6 +176,17 @@ def test_settings(cluster: Cluster, inside: Command) -> None:
     assert unclean.returncode == 1 and "how a committed record is lost, by 1 fault" in unclean.stdout
 
 
+def test_a_directory_is_taken_away(inside: Command) -> None:
+    """removed-directory-counts-as-clean is refused a moment before it was done; without the bug a lossy election is marked."""
+    log = str(LOGS / "f440-removed-directory")
+    plan = ("--at", "53", "--remove-directory", "1:pY_aXa7ayhxHRLQGeUI9tQ", "--keep", "records")
+    refused = inside("advise", log, *plan)
+    assert refused.returncode == 1 and "how a committed record is lost, by 1 fault: kill" in refused.stdout
+    assert "takes the directory of the log out of log.dirs of broker 1, and starts it" in refused.stdout
+    marked = inside("advise", log, *plan, "--era", "4.1.2").stdout
+    assert "RECOVERING" in marked and "RECOVERING" not in refused.stdout
+
+
 @pytest.mark.parametrize("value", [1, 2])
 def test_a_changed_min_isr_takes_the_candidates_of_an_offline_partition(cluster: Cluster, inside: Command, value: int) -> None:
     """elr-cleared-while-offline: refused beforehand, also where the value stays the same; a partition with an ISR is safe."""
@@ -269,6 +280,7 @@ MISTAKES = {
         ("--stop", "0", "--keep", "candidates"),
         "--keep candidates belongs to --set min.insync.replicas=N",
     ),
+    "another directory": (("--remove-directory", "0:x"), "name one of several directories of broker 0: none"),
     "another topic": (("--set", "min.insync.replicas=1", "--topic", "x"), "there is no such topic; there is t0"),
     "a topic without a setting": (("--stop", "0", "--topic", "t0"), "--topic belongs to --set"),
     "no file": (("--reassign", "nowhere"), "name a file as kafka-reassign-partitions takes it"),

@@ -52,6 +52,8 @@ def add_advise(parser: argparse.ArgumentParser) -> None:
     add("--stop", action="append", default=[], type=int, metavar="ID", help="shut this broker down; repeated: all of them at once")
     restart_help = "restart this broker, or all; repeated: one at a time in any order"
     add("--restart", action="append", default=[], type=broker_or_all, metavar="ID|all", help=restart_help)
+    remove_help = "restart this broker without the log directory of this id (directory.id of its meta.properties)"
+    add("--remove-directory", type=broker_and_directory, metavar="ID:DIRECTORY", help=remove_help)
     add("--reassign", type=Path, metavar="FILE.json", help="reassign, as kafka-reassign-partitions --execute does")
     add("--cancel", type=Path, metavar="FILE.json", help="cancel reassignments, as kafka-reassign-partitions --cancel does")
     set_help = "set min.insync.replicas or unclean.leader.election.enable"
@@ -77,12 +79,21 @@ def broker_or_all(text: str) -> int | str:
     return ALL if text == ALL else int(text)
 
 
+def broker_and_directory(text: str) -> tuple[int, str]:
+    """Return the broker and the directory that `--remove-directory` names."""
+    broker, _, directory = text.partition(":")
+    if not broker.isdigit() or not directory:
+        raise argparse.ArgumentTypeError(f"{text!r} is not ID:DIRECTORY; give a broker id and the id of one of its log directories")
+    return int(broker), directory
+
+
 def run_advise(options: argparse.Namespace) -> int:
     """Judge the plan, write the advice, and return the exit code: 0, 1 or 3."""
     check_what_is_read(options, "the metadata log")
-    actions = [bool(options.stop), bool(options.restart), bool(options.reassign), bool(options.cancel), bool(options.set)]
-    if sum(actions) != 1:
-        raise SpecError("advise needs one plan: --stop ID, --restart ID|all, --reassign FILE, --cancel FILE or --set NAME=VALUE")
+    plans = (options.stop, options.restart, options.remove_directory, options.reassign, options.cancel, options.set)
+    if sum(map(bool, plans)) != 1:
+        ways = "--stop ID, --restart ID|all, --remove-directory ID:DIRECTORY, --reassign FILE, --cancel FILE or --set NAME=VALUE"
+        raise SpecError(f"advise needs one plan: {ways}")
     if options.topic and not options.set:
         raise SpecError("--topic belongs to --set NAME=VALUE; a reassignment names its partitions in its file")
     wanted = outputs(options)
@@ -133,6 +144,8 @@ def _plan(options: argparse.Namespace, image: Image, wait: int) -> OperatorPlan:
         return plans.stopping(image, options.stop, Wait(wait))
     if options.restart:
         return plans.restarting(image, [] if ALL in options.restart else options.restart, Wait(wait))
+    if options.remove_directory:
+        return plans.removing(image, *options.remove_directory, Wait(wait))
     if options.reassign:
         return plans.reassigning(image, options.reassign, Wait(wait))
     if options.cancel:

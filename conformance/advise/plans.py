@@ -1,4 +1,7 @@
-"""What an operator plans: shut brokers down, restart them, reassign partitions, cancel that, change settings of topics."""
+"""What an operator plans.
+
+Brokers are shut down or restarted, one loses a log directory, partitions are reassigned, that is cancelled, settings change.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
+from uuid import UUID
 
 from kafka_spec.conformance.metadata.image import Image
 from kafka_spec.conformance.metadata.settings import MIN_ISR, settings_given
+from kafka_spec.impl.protocol.topic_ids import text_of
 from kafka_spec.spec.kraft.planned import Wait
 from kafka_spec.spec.vocabulary.table import SpecError
 
@@ -32,6 +37,8 @@ class OperatorPlan:
     stop: frozenset[int] = frozenset()
     one_by_one: bool = False
     """They are started again, and one is shut down at a time."""
+    removes: tuple[int, bytes] | None = None
+    """A broker that is started without a log directory, and the id of that."""
     targets: Mapping[PartitionName, tuple[int, ...]] = field(default_factory=dict)
     cancel: frozenset[PartitionName] = frozenset()
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -78,6 +85,22 @@ def restarting(image: Image, brokers: Sequence[int], wait: Wait) -> OperatorPlan
     chosen = brokers or [number for number, broker in sorted(image.brokers.items()) if not broker.fenced]
     several = f"brokers {', '.join(map(str, brokers))}" if brokers else "all brokers"
     return OperatorPlan(f"restart {several}, one at a time", frozenset(chosen), one_by_one=True, wait=wait)
+
+
+def removing(image: Image, broker: int, directory: str, wait: Wait) -> OperatorPlan:
+    """Return the plan to restart a broker without one of its log directories, which is named by its id.
+
+    Raises:
+        SpecError: the broker is not registered, or does not run; it has no such directory, or no other.
+    """
+    _check_brokers(image, [broker])
+    known = {text_of(UUID(bytes=one)): one for one in image.brokers[broker].directories}
+    if directory not in known or len(known) < 2:
+        listed = ", ".join(sorted(known)) or "none"
+        where = f"--remove-directory {broker}:{directory}"
+        raise SpecError(f"{where}: name one of several directories of broker {broker}: {listed}")
+    text = f"restart broker {broker} without the log directory {directory}"
+    return OperatorPlan(text, frozenset([broker]), one_by_one=True, removes=(broker, known[directory]), wait=wait)
 
 
 def reassigning(image: Image, file: Path, wait: Wait) -> OperatorPlan:

@@ -77,7 +77,8 @@ def touched_by(plan: OperatorPlan, cluster: ClusterAtEnd) -> Touched:
             continue
         least = cluster.judge.min_isr(partition.topic_id)
         before = _before(image, partition, ids, least, cluster.allows_unclean(partition.topic_id))
-        situation = Situation(_sorted(before), _sorted({**before, **_planned(plan, name, ids, target)}))
+        planned = _planned(plan, name, ids, target) | _removed(plan, partition)
+        situation = Situation(_sorted(before), _sorted({**before, **planned}))
         alike = found.setdefault((situation, least), Alike(situation, least=least))
         alike.partitions.append((image.name_of(partition), partition.shape, ids))
     return Touched(sorted(found.values(), key=lambda one: -len(one.partitions)), not_modelled)
@@ -152,6 +153,12 @@ def _planned(plan: OperatorPlan, name: tuple[str, int], ids: tuple[int, ...], ta
         if UNCLEAN in plan.settings:
             changed["unclean"] = int(plan.settings[UNCLEAN] == "true")
     return changed
+
+
+def _removed(plan: OperatorPlan, partition: FoldedPartition) -> dict[str, int]:
+    """Return the bounds in which a plan differs that takes the directory of a replica away."""
+    places = zip(partition.shape.replicas, partition.directories, strict=False)
+    return {"plan_removes": 1, "removed_directories": 1} if plan.removes in places else {}
 
 
 def _sorted(bounds: Mapping[str, int]) -> Bounds:

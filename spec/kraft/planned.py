@@ -20,6 +20,7 @@ from kafka_spec.spec.kraft.brokers import SHUT_DOWN
 from kafka_spec.spec.kraft.controller import commit, move_replicas
 from kafka_spec.spec.kraft.machines import REGISTRATION, BrokerState
 from kafka_spec.spec.kraft.operators import CHANGE_MIN_ISR
+from kafka_spec.spec.kraft.processes import START_BROKER, START_WITHOUT_DIRECTORY
 from kafka_spec.spec.kraft.properties.isr import a_candidate_stays, min_isr_changes_beside_candidates, the_partition_exists
 from kafka_spec.spec.kraft.properties.records import a_replica_leads_newest, leads_newest
 from kafka_spec.spec.kraft.reassignment import CANCEL_REASSIGNMENT, REASSIGN
@@ -46,6 +47,7 @@ AT_STOPPING = Bound("at_stopping", 0, SETS, "those of them that are in controlle
 
 PLAN_STOP = Bound("plan_stop", 0, SETS, "the brokers that are to be shut down, as a bit mask")
 PLAN_ONE_BY_ONE = Bound("plan_one_by_one", 0, 1, "1 if they are started again, and one is shut down at a time")
+PLAN_REMOVES = Bound("plan_removes", 0, 1, "1 if they start without the log directory of the partition")
 PLAN_TARGET = Bound("plan_target", 0, SETS, "the replicas that a reassignment asks for, as a bit mask; 0 if none does")
 PLAN_CANCEL = Bound("plan_cancel", 0, 1, "1 if the reassignment that runs is to be cancelled")
 PLAN_WAIT = Bound("plan_wait", 0, 2, "what is waited for before each action: see Wait")
@@ -53,7 +55,7 @@ PLAN_WAIT = Bound("plan_wait", 0, 2, "what is waited for before each action: see
 STATE_BOUNDS = (
     AT_REPLICAS, AT_ISR, AT_ELR, AT_LEADER, AT_LAST_KNOWN, AT_RECOVERY, AT_ADDING, AT_REMOVING, AT_ACTIVE, AT_STOPPING,
 )  # fmt: skip
-PLAN_BOUNDS = (PLAN_STOP, PLAN_ONE_BY_ONE, PLAN_TARGET, PLAN_CANCEL, PLAN_WAIT)
+PLAN_BOUNDS = (PLAN_STOP, PLAN_ONE_BY_ONE, PLAN_REMOVES, PLAN_TARGET, PLAN_CANCEL, PLAN_WAIT)
 
 
 class Wait(enum.IntEnum):
@@ -188,6 +190,16 @@ def stops_have_their_turn(s: KRaft, k: Constants) -> bool:
     return True
 
 
+def removal_is_planned(k: Constants, broker: int) -> bool:
+    """The broker is to start without the directory of its log."""
+    return k.plan_removes == 1 and contains(k.plan_stop, broker) == 1
+
+
+def directory_is_there(s: KRaft, k: Constants, broker: int) -> bool:
+    """The broker does not have to start without its directory: that is not planned, or done already."""
+    return not removal_is_planned(k, broker) or s.spent.removed_directories > 0
+
+
 def replicas_are_in_sync(s: KRaft, k: Constants) -> bool:
     """With `Wait.IN_SYNC`, every replica is in the ISR, but for those that have been shut down for good."""
     if k.plan_wait != Wait.IN_SYNC:
@@ -212,6 +224,8 @@ def cancellation_is_planned(k: Constants) -> bool:
 
 PLANNED_RULES = (
     replace(SHUT_DOWN, guards=(stops_have_their_turn, replicas_are_in_sync, stop_is_planned, *SHUT_DOWN.guards)),
+    replace(START_BROKER, guards=(directory_is_there, *START_BROKER.guards)),
+    replace(START_WITHOUT_DIRECTORY, guards=(removal_is_planned, *START_WITHOUT_DIRECTORY.guards)),
     replace(REASSIGN, guards=(replicas_are_in_sync, *REASSIGN.guards, target_is_planned)),
     replace(CHANGE_MIN_ISR, guards=(replicas_are_in_sync, *CHANGE_MIN_ISR.guards)),
     replace(CANCEL_REASSIGNMENT, guards=(cancellation_is_planned, replicas_are_in_sync, *CANCEL_REASSIGNMENT.guards)),
