@@ -145,7 +145,8 @@ def _plan(options: argparse.Namespace, image: Image, wait: int) -> OperatorPlan:
     if options.restart:
         return plans.restarting(image, [] if ALL in options.restart else options.restart, Wait(wait))
     if options.remove_directory:
-        return plans.removing(image, *options.remove_directory, Wait(wait))
+        broker, directory = options.remove_directory
+        return plans.removing(image, broker, directory, Wait(wait))
     if options.reassign:
         return plans.reassigning(image, options.reassign, Wait(wait))
     if options.cancel:

@@ -158,7 +158,9 @@ def _planned(plan: OperatorPlan, name: tuple[str, int], ids: tuple[int, ...], ta
 def _removed(plan: OperatorPlan, partition: FoldedPartition) -> dict[str, int]:
     """Return the bounds in which a plan differs that takes the directory of a replica away."""
     places = zip(partition.shape.replicas, partition.directories, strict=False)
-    return {"plan_removes": 1, "removed_directories": 1} if plan.removes in places else {}
+    if plan.removes is None or plan.removes not in places:
+        return {}
+    return {"plan_removes": 1, "removed_directories": 1}
 
 
 def _sorted(bounds: Mapping[str, int]) -> Bounds:
