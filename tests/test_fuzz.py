@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -55,6 +56,13 @@ def test_everything_is_written() -> None:
 def test_a_seed_is_a_text() -> None:
     """The same seed gives the same spec, and another seed another one."""
     assert text_of(5) == text_of(5) != text_of(6)
+
+
+def test_no_index_of_a_constant_is_a_written_number_that_may_be_outside() -> None:
+    """A careless spec reads outside a constant at a computed index alone: a written one would be refused, not judged."""
+    written = re.compile(r"\b(ROW|NEAR)\[\(*-?\d+\)*\]")
+
+    assert [seed for seed in (10_002_109, 10_002_417, *range(200)) if written.search(text_of(seed))] == []
 
 
 def test_the_search_is_independent() -> None:

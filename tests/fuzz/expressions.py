@@ -19,8 +19,8 @@ Place: TypeAlias = tuple[str, Kind, list[str]]
 
 
 def unwritten(index: str) -> str:
-    """Return an index that is no negative number as it is written: such a number is refused where it is read."""
-    return f"0 + {index}" if re.fullmatch(r"\(?-\d+\)?", index) else index
+    """Return an index that is not a number as it is written: one that is outside would be refused where it is read."""
+    return f"0 + {index}" if re.fullmatch(r"\(*-?\d+\)*", index) else index
 
 
 class Expressions:
