@@ -161,7 +161,10 @@ class Module(States):
                 domain, below = f"Among({domain}, {that}{', or_none=True' if loose else ''})", None if loose else below
             found[f"p{number}"] = domain, below
         if self.write.copies is not None and self.write.copies.random() < 0.2:
-            some = [kind for kind in parts(self.state) if not isinstance(kind, Number) and 1 < (count(kind) or 0) * actions <= 24]
+            some = [
+                kind for kind in parts(self.state)
+                if kind is not self.state and not isinstance(kind, Number) and 1 < (count(kind) or 0) * actions <= 24
+            ]  # fmt: skip
             if some:
                 kind = self.write.copies.choice(some)
                 self.wholes[kind.domain] = kind
