@@ -1,8 +1,9 @@
 """A large metadata log, made by the decisions of the model, to measure `kafka-spec validate`.
 
-Run as `python -m benchmarks.metadata_log FOLDER RECORDS [FAULTS]`. A cluster of 12 brokers and 20,000 partitions of three
+Run as `python -m benchmarks.metadata_log FOLDER RECORDS [FAULTS [BYTES]]`. A cluster of 12 brokers and 20,000 partitions of three
 replicas: brokers are fenced and come back again and again, leaders take them into their ISRs; in between no-ops. With FAULTS
-about so many changes are wrong, each restored by the next batch: their offsets are in FOLDER/faults.json. Prints what it wrote.
+about so many changes are wrong, each restored by the next batch: their offsets are in FOLDER/faults.json. With BYTES the lists
+of throttled replicas that kafka-reassign-partitions writes fill the log up to about so many bytes. Prints what it wrote.
 """
 
 from __future__ import annotations
@@ -136,6 +137,19 @@ def go_on(log: Writer, explainer: Explainer, random: Random) -> None:
         log.write(log.record(keys.NO_OP))
 
 
+def throttle(log: Writer, topics: int) -> None:
+    """Name the throttled replicas of each topic, as a reassignment with a throttle does."""
+    sides = [f"{side}.replication.throttled.replicas" for side in ("leader", "follower")]
+    lists = [
+        ",".join(f"{number}:{(topic + number + place) % BROKERS}" for number in range(PARTITIONS) for place in range(3))
+        for topic in range(topics)
+    ]
+    log.write(*(
+        log.record(keys.CONFIG, resource_type=2, resource_name=f"t{topic}", name=side, value=replicas)
+        for topic, replicas in enumerate(lists) for side in sides
+    ))  # fmt: skip
+
+
 def go_wrong(log: Writer, random: Random) -> int:
     """Write a change that no controller writes, and restore the partition; return the offset of the change."""
     partition = random.choice([one for one in log.image.all_partitions() if one.shape.leader >= 0 and len(one.shape.isr) > 1])
@@ -150,7 +164,7 @@ def go_wrong(log: Writer, random: Random) -> int:
     return offset
 
 
-def main(folder: Path, records: int, topics: int = TOPICS, faults: int = 0) -> None:
+def main(folder: Path, records: int, topics: int = TOPICS, faults: int = 0, size: int = 0) -> None:
     """Write a log."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / f"{0:020}.log").open("wb") as file:
@@ -164,11 +178,13 @@ def main(folder: Path, records: int, topics: int = TOPICS, faults: int = 0) -> N
             go_on(log, explainer, random)
             if log.offset * faults > records * (len(wrong) + 1):
                 wrong.append(go_wrong(log, random))
+            while file.tell() * records < size * log.offset:
+                throttle(log, topics)
     if faults:
         (folder / "faults.json").write_text(json.dumps(wrong))
-    size = (folder / f"{0:020}.log").stat().st_size
-    sys.stdout.write(f"{log.offset:,} records, {size:,} bytes, {log.image.partitions:,} partitions\n")
+    written = (folder / f"{0:020}.log").stat().st_size
+    sys.stdout.write(f"{log.offset:,} records, {written:,} bytes, {log.image.partitions:,} partitions\n")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), faults=int(sys.argv[3]) if len(sys.argv) > 3 else 0)
+    main(Path(sys.argv[1]), int(sys.argv[2]), TOPICS, *map(int, sys.argv[3:]))

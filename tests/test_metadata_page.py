@@ -40,7 +40,7 @@ def test_the_page_of_a_metadata_log(tmp_path: Path, scheme: str, width: int) -> 
         page.on("console", lambda message: complaints.append(message.text))
         page.goto(file.as_uri())
         assert asked == [file.as_uri()] and complaints == []
-        assert page.locator(".partition").count() > 5 and page.locator(".partition svg .nobody").count() > 0
+        assert page.locator(".partition").count() > 5 and page.locator(".partition .lane .nobody").count() > 0
         assert "offline" in (page.locator(".partition span").first.text_content() or "")
         assert "docs/findings/elr-outside-replicas.md" in "".join(page.locator(".bug").all_text_contents())
         assert page.locator('.bug a[href="https://issues.apache.org/jira/browse/KAFKA-19975"]').count() == 1

@@ -829,11 +829,11 @@ def test_page(logs: Logs, tmp_path: Path) -> None:
 
     assert kafka_spec(["validate", str(tmp_path), "-q", "--format", "html", "--output", str(page)]) == 1
     text = page.read_text()
-    assert text.count("<summary><b>") == 9
+    assert text.count('<details class="partition">') == 9
     assert f"{place}</code>" in text
     assert "leader-outside-isr" in text
     assert "KAFKA-708" in text
-    assert "http" not in text
+    assert "http:" not in text and "https:" not in text
     assert [epoch in text for epoch in ("broker 1, epoch 2", "broker 0, epoch 4")] == [True, True]
 
 

@@ -11,9 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kafka_spec.conformance.kafka_clusters.zookeeper_state import ZooKeeperState
-from kafka_spec.conformance.validate.embedded import run as validate
-from kafka_spec.conformance.validate.files import find_sources
-from kafka_spec.conformance.validate.outcome import put_together
+from kafka_spec.conformance.validate.judged import judged
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.history import ALL, History
 from kafka_spec.impl.run.verdict import Broken
@@ -102,8 +100,7 @@ def log_of(folder: Path) -> bytes:
 
 def broken_in_logs(folder: Path) -> LogsChecked:
     """Check the state-change logs below a folder as `kafka-spec validate` does."""
-    sources, files = find_sources([folder])
-    outcome = put_together(validate(sources, None, False, lambda _: None), files, None, "auto")
+    outcome = judged([folder])
     found = [
         Broken(LOGS, f"{one.when} {one.subject}, {one.actor}: {one.summary}; `kafka-spec validate` reports more")
         for one in outcome.violations

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
-import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -26,6 +24,7 @@ from kafka_spec.conformance.metadata.story import Story, StoryLine
 from kafka_spec.conformance.metadata.timelines import Timelines
 from kafka_spec.conformance.metadata.validation import MetadataOutcome, Validation
 from kafka_spec.conformance.metadata.view import image_plain, image_text, why_text
+from kafka_spec.conformance.outcome.command import progress
 from kafka_spec.conformance.outcome.violations import Violation
 from kafka_spec.model_check.budget import Budget, interruptible
 from kafka_spec.model_check.command.options import AS_EXPECTED, EXIT_CODES, Output, outputs, write
@@ -40,8 +39,6 @@ if TYPE_CHECKING:
 EVENT_WIDTH = 30
 """The characters of an event's name in a line of `--follow`."""
 SPARK_FORMS = ("text", "json", "junit")
-EVERY = 0.5
-"""Seconds between two lines of progress."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -222,7 +219,7 @@ class Questions:
         if self._why is not None:
             assert self._explaining is not None
             self._explaining.explainer.image = judge.image  # of a snapshot without a log nothing was explained
-            text = why_text(self._explaining.explainer, self._why)
+            text = why_text(self._explaining.explainer, self._why, self._explaining.acting)
             return json.dumps({"partition": self._why, "why": text.splitlines()}, indent=1) if form == "json" else text
         end = judge.next or 0
         if form == "json":
@@ -287,21 +284,3 @@ def _as(form: str, outcome: MetadataOutcome, timelines: Timelines | None) -> str
 
         return junit_of(outcome, KINDS)
     raise SpecError(f"a metadata log is reported as text, json, junit, html, prometheus or checkpoint, not as {form}")
-
-
-def progress(size: int, quiet: bool) -> Callable[[int], None]:
-    """Return a function that shows progress on a terminal."""
-    if quiet or not sys.stderr.isatty():
-        return lambda _: None
-    started = shown = time.monotonic()
-    read = 0
-
-    def show(more: int) -> None:
-        nonlocal read, shown
-        read += more
-        now = time.monotonic()
-        if now - shown > EVERY:
-            shown = now
-            sys.stderr.write(f"\r{read / 1e6:,.0f} of {size / 1e6:,.0f} MB read, {read / 1e6 / (now - started):,.0f} MB/s ")
-
-    return show

@@ -13,16 +13,14 @@ from kafka_spec.conformance.metadata.explaining import MOST_SUBJECTS, Acting, Ex
 from kafka_spec.conformance.metadata.judge import LogJudge, time_of
 from kafka_spec.conformance.metadata.kinds import KINDS
 from kafka_spec.conformance.metadata.validation import MetadataOutcome
-from kafka_spec.conformance.outcome.violations import Violation
+from kafka_spec.conformance.outcome.report import MOST_SHOWN, and_more, plain_violation, violations_text
 from kafka_spec.impl.kraft.record_schemas import SCHEMAS
-
-MOST_SHOWN = 20
-"""Maximum number of violations of one kind, and of reigns, in a text; JSON contains all."""
+from kafka_spec.model_check.report.escape import plain
 
 
 def text_of(outcome: MetadataOutcome) -> str:
     """Return the outcome as text."""
-    return "\n".join(_text(outcome)) + "\n"
+    return plain("\n".join(_text(outcome)) + "\n")
 
 
 def headline(outcome: MetadataOutcome) -> str:
@@ -57,7 +55,7 @@ def _text(outcome: MetadataOutcome) -> Iterator[str]:
         yield from _bugs(outcome.explaining, judge)
     yield from _image(judge)
     yield from _properties(judge)
-    yield from _violations(outcome)
+    yield from violations_text(outcome, KINDS)
     if outcome.unseen:
         yield "\nnot seen, and not checked"
         yield from (f"  {text}" for text in outcome.unseen)
@@ -68,8 +66,7 @@ def _reigns(judge: LogJudge) -> Iterator[str]:
     for reign in judge.reigns[-MOST_SHOWN:]:
         who = f"controller {reign.controller}" if reign.controller >= 0 else "a controller that the log does not name"
         yield f"  {reign.epoch:>8,}  {who}, from offset {reign.first:,} at {time_of(reign.began)}"
-    if len(judge.reigns) > MOST_SHOWN:
-        yield f"  ... and {len(judge.reigns) - MOST_SHOWN:,} before, see --format json"
+    yield from and_more(len(judge.reigns), "before")
 
 
 def _events(explaining: Explaining, judge: LogJudge) -> Iterator[str]:
@@ -90,15 +87,16 @@ def _bugs(explaining: Explaining, judge: LogJudge) -> Iterator[str]:
     for one in explaining.acting:
         by_bug.setdefault(one.bug, []).append(one)
     for bug, found in sorted(by_bug.items()):
-        yield f"\n{bug} acts at {len(found):,} events{'' if is_wrong(bug) else ', an earlier design'}: {summary(bug)}"
+        events = "1 event" if len(found) == 1 else f"{len(found):,} events"
+        yield f"\n{bug} acts at {events}{'' if is_wrong(bug) else ', an earlier design'}: {summary(bug)}"
         for one in found[:MOST_SHOWN]:
             yield f"  offset {one.offset:,}, {time_of(one.when)}: {one.event}: {', '.join(one.subjects[:MOST_SUBJECTS])}"
-        if len(found) > MOST_SHOWN:
-            yield f"  ... and {len(found) - MOST_SHOWN:,} more, see --format json"
+        yield from and_more(len(found))
         if is_wrong(bug):
             met = frozenset(subject for one in found for subject in one.subjects)
             risky = at_risk(bug, judge.image, met)
-            yield f"  what it does: {MEANINGS[bug].does}"
+            if MEANINGS[bug].does != summary(bug):
+                yield f"  what it does: {MEANINGS[bug].does}"
             yield f"  at risk now: {', '.join(risky[:MOST_SHOWN]) or 'no partition'}"
             yield f"  what to do: {MEANINGS[bug].cure}"
         if more := pages(bug):
@@ -125,20 +123,6 @@ def _properties(judge: LogJudge) -> Iterator[str]:
     yield from (f"  {count:>10,}  {name}: {KINDS[name].holds}" for name, count in sorted(judge.claims.count().items()))
 
 
-def _violations(outcome: MetadataOutcome) -> Iterator[str]:
-    by_kind: dict[str, list[Violation]] = {}
-    for one in outcome.violations:
-        by_kind.setdefault(one.kind, []).append(one)
-    for kind, about in KINDS.items():
-        found = by_kind.get(kind, [])
-        if found:
-            yield f"\n{kind}: {len(found):,}. {about.holds[:1].upper()}{about.holds[1:]} ({about.breaks})."
-        for one in found[:MOST_SHOWN]:
-            yield f"  {outcome.at(one.place)}: {one.when[11:]} {one.subject}, {one.actor}: {one.summary}"
-        if len(found) > MOST_SHOWN:
-            yield f"  ... and {len(found) - MOST_SHOWN:,} more, see --format json"
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # JSON
 
@@ -163,7 +147,7 @@ def plain_of(outcome: MetadataOutcome) -> dict[str, Any]:
         "epochs": [{"epoch": one.epoch, "controller": one.controller, "offset": one.first} for one in judge.reigns],
         **_plain_events(outcome),
         "tested": dict(sorted(judge.claims.count().items())),
-        "violations": [plain_violation(one, outcome) for one in outcome.violations],
+        "violations": [plain_violation(one, outcome, KINDS) for one in outcome.violations],
         "notes": outcome.notes,
         "not_checked": outcome.unseen,
     }
@@ -190,18 +174,4 @@ def _plain_events(outcome: MetadataOutcome) -> dict[str, Any]:
             }
             for one in explaining.acting
         ],
-    }
-
-
-def plain_violation(one: Violation, outcome: MetadataOutcome) -> dict[str, Any]:
-    """Return a violation as a plain dictionary."""
-    return {
-        "kind": one.kind,
-        "at": outcome.at(one.place),
-        "when": one.when,
-        "subject": one.subject,
-        "actor": one.actor,
-        "summary": one.summary,
-        "breaks": KINDS[one.kind].breaks,
-        "bugs": list(KINDS[one.kind].bugs),
     }

@@ -5,11 +5,13 @@ The reasons are the answers of the controller's own decisions: what an event wou
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
+from kafka_spec.conformance.metadata.bugs import MEANINGS, is_wrong, pages
 from kafka_spec.conformance.metadata.explain import Explainer
+from kafka_spec.conformance.metadata.explaining import Acting
 from kafka_spec.conformance.metadata.image import Image
 from kafka_spec.conformance.metadata.judge import shown, time_of
 from kafka_spec.conformance.metadata.predictions import AskedShape
@@ -38,7 +40,8 @@ def partition_named(image: Image, name: str) -> FoldedPartition:
 
 def state_text(image: Image, broker: int) -> str:
     """Return the state of a registration in words."""
-    return BrokerState(image.state_of(broker)).name.lower().replace("_", " ")
+    state = BrokerState(image.state_of(broker))
+    return "in controlled shutdown" if state == BrokerState.CONTROLLED_SHUTDOWN else state.name.lower()
 
 
 def image_text(image: Image, end: int, when: int) -> str:
@@ -46,9 +49,8 @@ def image_text(image: Image, end: int, when: int) -> str:
     lines = [f"image of the log before offset {end:,}" + (f", at {time_of(when)} UTC" if when else "")]
     lines += ["", "brokers"]
     for number, broker in sorted(image.brokers.items()):
-        lines.append(
-            f"  {number:>6}  {state_text(image, number)}, broker epoch {broker.epoch}, {len(broker.directories)} directories"
-        )
+        directories = "1 log directory" if len(broker.directories) == 1 else f"{len(broker.directories)} log directories"
+        lines.append(f"  {number:>6}  {state_text(image, number)}, broker epoch {broker.epoch}, {directories}")
     lines += ["", "features", *(f"  {name} {level}" for name, level in sorted(image.features.items()))]
     lines += ["", "configurations"]
     for (_, name), values in sorted(image.configs.items()):
@@ -89,9 +91,13 @@ def image_plain(image: Image, end: int, when: int) -> dict[str, Any]:
     }
 
 
-def why_text(explainer: Explainer, name: str) -> str:
-    """Return why a partition has no leader, or who is not in its ISR and why, and which events would change that."""
-    return "\n".join(_why(explainer, partition_named(explainer.image, name))) + "\n"
+def why_text(explainer: Explainer, name: str, acting: Sequence[Acting] = ()) -> str:
+    """Return why a partition has no leader, or who is not in its ISR and why, and which events would change that.
+
+    `acting` are the known bugs that acted so far; those that acted on this partition are reported.
+    """
+    lines = [*_why(explainer, partition_named(explainer.image, name)), *_met(one for one in acting if name in one.subjects)]
+    return "\n".join(lines) + "\n"
 
 
 def _why(explainer: Explainer, partition: FoldedPartition) -> Iterator[str]:
@@ -99,13 +105,27 @@ def _why(explainer: Explainer, partition: FoldedPartition) -> Iterator[str]:
     acceptable = explainer.acceptable(partition, image.active)
     usual = AskedShape(shape.isr, acceptable, explainer.least(partition), explainer.election(partition))
     yield f"{image.name_of(partition)}: {shown(shape)}; min.insync.replicas that counts: {usual.least}"
-    electable, place = (shape.isr, "the ISR") if shape.isr else (shape.elr, "the ELR, since the ISR is empty")
-    if shape.leader == NONE:
-        yield f"it has no leader: only a member of {place}, may lead, and it must be active, with its directory online"
+    electable = shape.isr or shape.elr
+    if shape.leader == NONE and not electable:
+        yield "it has no leader: the ISR and the ELR are empty, so no replica can be elected cleanly"
+    elif shape.leader == NONE:
+        place = "the ISR" if shape.isr else "the ELR, since the ISR is empty,"
+        yield f"it has no leader: only a member of {place} may lead, and it must be active, with its directory online"
     for broker in dict.fromkeys((*shape.replicas, *shape.isr, *shape.elr)):
         yield f"  broker {broker}: {'; '.join(_standing(explainer, partition, broker, electable, acceptable))}"
     yield "what would change it"
     yield from (f"  {line}" for line in _changes(explainer, partition, usual))
+
+
+def _met(acting: Iterable[Acting]) -> Iterator[str]:
+    """Yield the known bugs that acted on a partition, each with what to do and where to read on."""
+    found = [one for one in acting if is_wrong(one.bug)]
+    if found:
+        yield "known bugs of Kafka that acted on it"
+    for one in found:
+        yield f"  offset {one.offset:,}, {time_of(one.when)}: {one.event}: {one.bug} ({', '.join(pages(one.bug))})"
+    for bug in dict.fromkeys(one.bug for one in found):
+        yield f"  against {bug}: {MEANINGS[bug].cure}"
 
 
 def _standing(
@@ -156,7 +176,7 @@ def _changes(explainer: Explainer, partition: FoldedPartition, usual: AskedShape
     for name, asked in tries:
         change = explainer.predict(partition, asked)
         if change is None:
-            yield f"{name}: nothing"
+            yield f"{name}: would change nothing"
             continue
         yield f"{name}: {shown(merged(shape, change))}"
     if not tries:

@@ -2,37 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Mapping
 
-from kafka_spec.conformance.outcome.violations import Kind, Unfinished, Violation
+from kafka_spec.conformance.outcome.violations import Kind, Reported
 from kafka_spec.model_check.report.junit import Problem, ReportedCase, junit_xml
 
 MOST_SHOWN = 20
 """Maximum number of violations of one kind in a failure."""
-
-
-class Reported(Protocol):
-    """An outcome of logs of either world."""
-
-    @property
-    def violations(self) -> Sequence[Violation]:
-        """What the logs must not show."""
-
-    @property
-    def open_reasons(self) -> Sequence[str]:
-        """Why the verdict is inconclusive."""
-
-    @property
-    def unseen(self) -> Sequence[str]:
-        """What could not be checked."""
-
-    @property
-    def unfinished(self) -> Sequence[Unfinished]:
-        """What has not ended where the logs end."""
-
-    def at(self, place: int) -> str:
-        """Return a place as text."""
 
 
 def junit_of(outcome: Reported, kinds: Mapping[str, Kind]) -> str:

@@ -1,9 +1,10 @@
-"""Violations of logs, their kinds, and places in logs. Independent of what is logged."""
+"""Violations of logs, their kinds, places in logs, and what is reported about an outcome. Independent of what is logged."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 FILE_BITS = 40
 """A place is the number of a file, followed by the number of a line, or an offset, in this many bits."""
@@ -51,3 +52,30 @@ class Unfinished(NamedTuple):
     subject: str
     summary: str
     place: int
+
+
+class Reported(Protocol):
+    """An outcome of logs of either world."""
+
+    @property
+    def verdict(self) -> str:
+        """`holds`, `violated` or `inconclusive`."""
+
+    @property
+    def violations(self) -> Sequence[Violation]:
+        """What the logs must not show."""
+
+    @property
+    def open_reasons(self) -> Sequence[str]:
+        """Why the verdict is inconclusive."""
+
+    @property
+    def unseen(self) -> Sequence[str]:
+        """What could not be checked."""
+
+    @property
+    def unfinished(self) -> Sequence[Unfinished]:
+        """What has not ended where the logs end."""
+
+    def at(self, place: int) -> str:
+        """Return a place as text."""

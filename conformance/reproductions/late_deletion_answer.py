@@ -35,7 +35,7 @@ SILENT = 20.0
 
 def finding(version: str) -> bool:
     """Make it happen; return whether the topic stays although no broker has a replica of it."""
-    with RealCluster(None, version) as cluster, Proxy(cluster.zookeeper_port) as zookeeper:
+    with RealCluster("late-deletion-answer", None, version) as cluster, Proxy(cluster.zookeeper_port) as zookeeper:
         clients = Clients(Kafka(version, cluster.jars))
         proxy = cluster.behind_proxy(1)
         folders = [cluster.folder / name for name in ("one", "other")]  # a broker ends when all its folders have failed

@@ -34,7 +34,7 @@ def writes_state(piece: bytes) -> bool:
 def finding() -> bool:
     """Make it happen; return whether a live member of the ISR is not elected."""
     # the ISR in ZooKeeper, as up to 2.6: from 2.7 on leaders ask the controller, which is held here
-    with RealCluster({"inter.broker.protocol.version": "2.6"}) as cluster:
+    with RealCluster("no-election-after-removal", {"inter.broker.protocol.version": "2.6"}) as cluster:
         clients = Clients(Kafka(VERSION, cluster.jars))
         with Proxy(cluster.zookeeper_port) as controllers, Proxy(cluster.zookeeper_port) as leaders:
             cluster.start_controller(0, {**LONG, "zookeeper.connect": f"127.0.0.1:{controllers.port}"})

@@ -25,7 +25,7 @@ STATE = znodes.state(P)
 
 def finding() -> bool:
     """Make it happen; return whether records that the old leader acknowledged are lost."""
-    with RealCluster() as cluster:
+    with RealCluster("old-leader-without-successor") as cluster:
         clients = Clients(Kafka(VERSION, cluster.jars))
         proxy = cluster.behind_proxy(1)
         cluster.start_controller(0)

@@ -28,7 +28,7 @@ RECORDS = 5
 
 def finding() -> bool:
     """Make it happen; return whether a record that was acknowledged with acks=all is lost."""
-    with RealCluster({"replica.lag.time.max.ms": 30_000}) as cluster:
+    with RealCluster("re-elected-leader-remembers", {"replica.lag.time.max.ms": 30_000}) as cluster:
         clients = Clients(Kafka(VERSION, cluster.jars))
         proxy = cluster.behind_proxy(1)
         cluster.start_controller(3)

@@ -16,9 +16,10 @@ from typing import Any, NoReturn, Self
 from kafka_spec.conformance.kafka_classes.jars import checked_jars, folder_of
 from kafka_spec.conformance.kafka_clusters.kafka_processes import KafkaProcesses, NotSeen, ServerProcesses, free_port
 from kafka_spec.conformance.kafka_clusters.kafka_proxy import KafkaProxy
-from kafka_spec.conformance.metadata.judged import judged, lines_of, unaccounted
+from kafka_spec.conformance.metadata import judged as metadata_logs
 from kafka_spec.conformance.outcome.violations import Violation
 from kafka_spec.conformance.reproductions.script import run_script
+from kafka_spec.conformance.validate import judged as zookeeper_logs
 from kafka_spec.impl.protocol.quorum_requests import TOPIC
 from kafka_spec.impl.zookeeper.coordination.interface import CoordinationError
 from kafka_spec.impl.zookeeper.coordination.server import ZooKeeperServer
@@ -98,9 +99,9 @@ class ServersOnLoopback:
         logs = sorted(self.folder.rglob(str(TOPIC)))
         if not logs:
             return []
-        outcome = judged([*logs, *self.folder.rglob("controller.log")])
-        left = unaccounted(outcome)
-        print("\n".join(lines_of(outcome, left)))
+        outcome = metadata_logs.judged([*logs, *self.folder.rglob("controller.log")])
+        left = metadata_logs.unaccounted(outcome)
+        print("\n".join(metadata_logs.lines_of(outcome, left)))
         return left
 
     def lost(self, acknowledged: Sequence[str], read: Sequence[str], acks: str = "all") -> list[str]:
@@ -119,19 +120,31 @@ class ServersOnLoopback:
 
 
 class RealCluster(ServersOnLoopback):
-    """ZooKeeper and brokers. `settings` are added to those of every broker."""
+    """ZooKeeper and brokers, on which a bug is shown. `settings` are added to those of every broker.
+
+    When it ends, its state-change and controller logs are validated. NotSeen is raised if the bug does not account for a violation.
+    """
 
     not_yet = (CoordinationError, OSError)
 
-    def __init__(self, settings: dict[str, Any] | None = None, version: str = VERSION) -> None:
+    def __init__(self, bug: str, settings: dict[str, Any] | None = None, version: str = VERSION) -> None:
         super().__init__(version)
+        self._bug = bug
         server = self._ends.enter_context(ZooKeeperServer(self.folder / "zookeeper", jars=folder_of(version)))
         self.zookeeper_port = server.port
         self.session = KazooSession(server.hosts)
         self._ends.callback(self.session.close)
         self.brokers = KafkaProcesses(self.folder, self.jars, server.hosts, settings)
+        self._ends.callback(self._validate)
         self._ends.callback(self.brokers.end)
         self.say("ZooKeeper answers")
+
+    def _validate(self) -> None:
+        outcome = zookeeper_logs.judged([self.folder])
+        left = zookeeper_logs.unaccounted(outcome, self._bug)
+        print("\n".join(zookeeper_logs.lines_of(outcome, left)))
+        if left:
+            raise NotSeen(f"{self._bug} does not account for {len(left)} violations in the logs")
 
     def start_controller(self, broker: int, settings: Mapping[str, Any] | None = None) -> None:
         """Start the first broker, and wait until it is the controller."""

@@ -29,7 +29,7 @@ IMPATIENT = {"request.timeout.ms": 3_000, "controller.socket.timeout.ms": 3_000}
 
 def finding(version: str) -> bool:
     """Make it happen; return whether records of the new topic that were acknowledged with acks=all are lost."""
-    with RealCluster(IMPATIENT, version) as cluster:
+    with RealCluster("stop-replica-of-former-topic", IMPATIENT, version) as cluster:
         clients = Clients(Kafka(version, cluster.jars))
         proxy = cluster.behind_proxy(1)
         cluster.start_controller(0)

@@ -21,7 +21,7 @@ STATE = "/brokers/topics/p/partitions/0/state"
 def finding() -> bool:
     """Make it happen; return whether the old leader received nothing, and records were lost."""
     # the stopping broker asks the controller again after 25 s, so there is time to see what happens in between
-    with RealCluster({"controlled.shutdown.retry.backoff.ms": 25_000}) as cluster:
+    with RealCluster("stopping-leader-not-told", {"controlled.shutdown.retry.backoff.ms": 25_000}) as cluster:
         clients = Clients(Kafka(VERSION, cluster.jars))
         cluster.start_controller(0)
         cluster.start_others(1, 2, 3)

@@ -25,7 +25,7 @@ LOST = 3
 
 def finding() -> bool:
     """Make it happen; return whether records that were acknowledged with acks=all are lost."""
-    with RealCluster() as cluster:
+    with RealCluster("tail-lost-in-isr") as cluster:
         clients = Clients(Kafka(VERSION, cluster.jars))
         cluster.start_controller(0, {"zookeeper.session.timeout.ms": 40_000})
         cluster.start_others(1, 2)

@@ -25,6 +25,8 @@ STATE = znodes.state(P)
 LONG = {"zookeeper.session.timeout.ms": 60_000}
 SET_DATA = b'{"controller_epoch"'
 """The beginning of a state znode's content, which only a write of it sends to ZooKeeper."""
+PROTOCOL = {"inter.broker.protocol.version": "2.6"}
+"""From 2.7 on leaders ask the controller to change the ISR."""
 
 
 def writes_state(piece: bytes) -> bool:
@@ -34,8 +36,7 @@ def writes_state(piece: bytes) -> bool:
 
 def finding() -> bool:
     """Make it happen; return whether records that were acknowledged with acks=all are lost."""
-    # the ISR in ZooKeeper, as up to 2.6: from 2.7 on leaders ask the controller
-    with RealCluster({"inter.broker.protocol.version": "2.6"}, VERSION) as cluster, Proxy(cluster.zookeeper_port) as zookeeper:
+    with RealCluster("unanswered-expansion-forgotten", PROTOCOL, VERSION) as cluster, Proxy(cluster.zookeeper_port) as zookeeper:
         clients = Clients(Kafka(VERSION, cluster.jars))
         proxy = cluster.behind_proxy(1)
         cluster.start_controller(2)

@@ -9,13 +9,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kafka_spec.conformance.metadata.bootstrap import add_bootstrap, check_what_is_read
 from kafka_spec.conformance.metadata.recognise import CONTROLLER as KRAFT_CONTROLLER
 from kafka_spec.conformance.metadata.recognise import holds_a_metadata_log, kind_of
+from kafka_spec.conformance.outcome.command import progress
 from kafka_spec.conformance.validate.embedded import Results
 from kafka_spec.conformance.validate.files import Source, find_sources
 from kafka_spec.conformance.validate.once import readable_again
@@ -28,8 +28,6 @@ from kafka_spec.spec.vocabulary.table import SpecError
 FORMATS = ("text", "json", "junit", "html", "checkpoint", "prometheus")
 ERAS = {"0.10": "0.10", "2.8": "2.8", "3.9": "2.8"}
 ENGINES = ("embedded", "spark")
-EVERY = 0.5
-"""Seconds between two lines of progress."""
 
 
 def add_validate(parser: argparse.ArgumentParser) -> None:
@@ -176,7 +174,7 @@ def _results(options: argparse.Namespace, sources: Sequence[Source], era: str | 
     from kafka_spec.conformance.validate.embedded import run as embedded
 
     sizes = sum(path.stat().st_size for source in sources for _, path in source.files)
-    return embedded(sources, era, keeps_moments, _progress(sizes, options.quiet))
+    return embedded(sources, era, keeps_moments, progress(sizes, options.quiet))
 
 
 def _as(form: str, outcome: Outcome) -> str:
@@ -198,23 +196,3 @@ def _as(form: str, outcome: Outcome) -> str:
     from kafka_spec.conformance.validate.report import text_of
 
     return text_of(outcome)
-
-
-def _progress(size: int, quiet: bool) -> Callable[[int], None]:
-    """Return a function that shows progress on a terminal."""
-    if quiet or not sys.stderr.isatty():
-        return lambda _: None
-    started = shown = time.monotonic()
-    read = 0
-
-    def show(more: int) -> None:
-        nonlocal read, shown
-        read += more
-        now = time.monotonic()
-        if now - shown > EVERY:
-            shown = now
-            sys.stderr.write(
-                f"\r{read / 1e6:,.0f} MB of lines read, {read / 1e6 / (now - started):,.0f} MB/s, files hold {size / 1e6:,.0f} MB "
-            )
-
-    return show

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kafka_spec.conformance.outcome.violations import Violation
+from kafka_spec.conformance.outcome.report import MOST_SHOWN, and_more, plain_violation, violations_text
 from kafka_spec.conformance.validate.findings import KINDS
 from kafka_spec.conformance.validate.outcome import Outcome
 from kafka_spec.conformance.validate.partition_record import RowCounts
@@ -16,8 +16,6 @@ from kafka_spec.conformance.validate.partitions import PartitionResult
 from kafka_spec.conformance.validate.states import Known
 from kafka_spec.model_check.report.escape import one_line, plain
 
-MOST_SHOWN = 20
-"""Maximum number of violations of one kind, and of partitions, in a text; JSON contains all."""
 MOST_REASONS = 3
 """Maximum number of reasons in the first line of a text."""
 
@@ -51,7 +49,7 @@ def _text(outcome: Outcome) -> Iterator[str]:
         yield from _rows(known, outcome.rows)
     yield from _refusals(outcome)
     yield from _partitions(outcome)
-    yield from _violations(outcome)
+    yield from violations_text(outcome, KINDS, nearest_bugs)
     yield from _not_judged(outcome)
 
 
@@ -79,7 +77,7 @@ def _not_judged(outcome: Outcome) -> Iterator[str]:
     for why, kinds in list(reasons.items())[:MOST_SHOWN]:
         yield f"  {why}"
         yield f"      {'all properties' if len(kinds) == len(outcome.judged) else ', '.join(kinds)}"
-    yield from _more(len(reasons))
+    yield from and_more(len(reasons))
     if not_asked := [one.kind for one in outcome.judged if one.state == "not asked"]:
         yield f"\nnot asked for: {', '.join(not_asked)}"
 
@@ -141,25 +139,7 @@ def _partitions(outcome: Outcome) -> Iterator[str]:
         last = str(partition.last or "").replace("leader -1", "no leader")
         counts = f"{sum(partition.rows.values()):>11,}  {partition.epochs:>17,}  {arrived:>16,}"
         yield f"  {partition.name:{width}}  {counts}  {last}".rstrip()
-    yield from _more(len(outcome.partitions))
-
-
-def _more(count: int) -> Iterator[str]:
-    if count > MOST_SHOWN:
-        yield f"  ... and {count - MOST_SHOWN:,} more, see --format json"
-
-
-def _violations(outcome: Outcome) -> Iterator[str]:
-    for kind, about in KINDS.items():
-        found = [one for one in outcome.violations if one.kind == kind]
-        if found:
-            yield f"\n{kind}: {len(found):,}. {about.holds[:1].upper()}{about.holds[1:]} ({about.breaks})."
-            yield from (f"  known bug that shows like this: {bug}" for bug in nearest_bugs(kind)[:1])
-        for one in found[:MOST_SHOWN]:
-            yield f"  {outcome.at(one.place)}: {one.when[11:]} {one.subject}, {one.actor}: {one.summary}"
-            if one.row:
-                yield f"      breaks the row {one.row}"
-        yield from _more(len(found))
+    yield from and_more(len(outcome.partitions))
 
 
 def nearest_bugs(kind: str) -> list[str]:
@@ -213,7 +193,7 @@ def plain_of(outcome: Outcome) -> dict[str, Any]:
         ],
         "requests": {"arrived": outcome.followed, "not_seen_to_arrive": outcome.unfollowed},
         "partitions": {one.name: _plain_partition(one, outcome) for one in outcome.partitions},
-        "violations": [_plain_violation(one, outcome) for one in outcome.violations],
+        "violations": [plain_violation(one, outcome, KINDS) for one in outcome.violations],
         "properties": [
             {"property": one.kind, "state": one.state, "violations": one.violations, "why": list(one.why)} for one in outcome.judged
         ],
@@ -259,16 +239,3 @@ def _plain_partition(partition: PartitionResult, outcome: Outcome) -> dict[str, 
 
 def _seen(known: Known, rows: RowCounts) -> list[dict[str, Any]]:
     return [row for row in _plain_rows(known, rows) if row["seen"] or row["perhaps"]]
-
-
-def _plain_violation(one: Violation, outcome: Outcome) -> dict[str, Any]:
-    return {
-        "kind": one.kind,
-        "at": outcome.at(one.place),
-        "when": one.when,
-        "subject": one.subject,
-        "actor": one.actor,
-        "summary": one.summary,
-        "breaks": one.row or KINDS[one.kind].breaks,
-        "bugs": list(KINDS[one.kind].bugs),
-    }

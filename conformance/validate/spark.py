@@ -5,29 +5,25 @@ one row for each partition of a chunk. The rows are shuffled by partition and so
 close. A second task then passes each partition's events to the same `PartitionCheck` that the embedded engine uses. The result has
 one row for each partition, channel and source.
 
-Depends on Spark and the events, not on log texts or rules. Tasks read the sources, so all workers must share their storage.
+Depends on Spark and the events, not on log texts or rules.
 """
 
 from __future__ import annotations
 
 import pickle
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 
+from kafka_spec.conformance.outcome.spark import session_for
 from kafka_spec.conformance.validate.actors import Actors
 from kafka_spec.conformance.validate.embedded import ChannelCheck, ChannelResult, Results, SourceResult, of_source
 from kafka_spec.conformance.validate.events import Cursor
 from kafka_spec.conformance.validate.files import Source, chunks
 from kafka_spec.conformance.validate.lines import Parser
 from kafka_spec.conformance.validate.partitions import PartitionCheck, PartitionResult
-from kafka_spec.model_check.spark.cluster import temporary_session
-from kafka_spec.model_check.spark.failures import stopped_by_failures
-from kafka_spec.model_check.spark.package import send_package
 
 DDL = "key string, when string, source int, row long, data binary"
 CHANNEL, SOURCE = "\x00channel", "\x00source"
@@ -43,24 +39,8 @@ def run(sources: Sequence[Source], era: str | None, keeps_moments: bool, master:
     Raises:
         Stopped: Spark gave the job up.
     """
-    if given is not None:
-        return _run(given, sources, era, keeps_moments)
-    with (
-        tempfile.TemporaryDirectory(prefix="kafka-spec-validate-", ignore_cleanup_errors=True) as folder,
-        temporary_session(master, Path(folder)) as spark,
-    ):
-        return _run(spark, sources, era, keeps_moments)
-
-
-def _run(spark: SparkSession, sources: Sequence[Source], era: str | None, keeps_moments: bool) -> Results:
-    send_package(spark.sparkContext)
-    numbered = [(number, pickle.dumps(source)) for number, source in enumerate(sources)]
-    parts = max(1, int(spark.sparkContext.defaultParallelism) * PARTS_PER_CORE)
-    frame = spark.createDataFrame(numbered, "number int, source binary").repartition(max(1, len(numbered)), "number")
-    events = frame.mapInArrow(_events, DDL)
-    sorted_events = events.repartition(parts, "key").sortWithinPartitions("key", "when", "source", "row")
-    with stopped_by_failures():
-        rows = sorted_events.mapInArrow(_checker(era, keeps_moments), "data binary").collect()
+    with session_for(master, given, queries=True) as spark:
+        rows = _rows_of(spark, sources, era, keeps_moments)
     results = [pickle.loads(row.data) for row in rows]
     found: list[tuple[int, SourceResult]] = [one for one in results if isinstance(one, tuple)]
     partitions = [one for one in results if isinstance(one, PartitionResult)]
@@ -70,6 +50,15 @@ def _run(spark: SparkSession, sources: Sequence[Source], era: str | None, keeps_
         sorted(partitions, key=lambda one: one.name),
         sorted(channels, key=lambda one: one.followed),
     )
+
+
+def _rows_of(spark: SparkSession, sources: Sequence[Source], era: str | None, keeps_moments: bool) -> list[Row]:
+    numbered = [(number, pickle.dumps(source)) for number, source in enumerate(sources)]
+    parts = max(1, int(spark.sparkContext.defaultParallelism) * PARTS_PER_CORE)
+    frame = spark.createDataFrame(numbered, "number int, source binary").repartition(max(1, len(numbered)), "number")
+    events = frame.mapInArrow(_events, DDL)
+    sorted_events = events.repartition(parts, "key").sortWithinPartitions("key", "when", "source", "row")
+    return sorted_events.mapInArrow(_checker(era, keeps_moments), "data binary").collect()
 
 
 # ---------------------------------------------------------------------------------------------------------------------
