@@ -8,6 +8,7 @@ from kafka_spec.conformance.kraft_replay.stage import KRaftStage
 from kafka_spec.conformance.kraft_replay.steps import running
 from kafka_spec.conformance.kraft_replay.values import PARTITION
 from kafka_spec.conformance.replay.core import Steps, expect
+from kafka_spec.impl.kraft.clean_shutdown import delete_clean_shutdown
 from kafka_spec.impl.kraft.heartbeats import NEVER
 from kafka_spec.impl.log.log import PartitionLog
 from kafka_spec.impl.protocol.errors import ErrorCode
@@ -22,7 +23,10 @@ def start_broker(stage: KRaftStage, broker: int) -> None:
     """Start a process whose session before has ended; it registers, and applies the metadata log."""
     expect(broker not in stage.cluster.brokers, f"broker {broker} runs")
     stage.cluster.controller.heartbeats.of(broker).contact = NEVER
-    process = stage.cluster.start(broker)
+    if broker in stage.failed:  # it works again, and does not have the file of an orderly stop
+        stage.failed.discard(broker)
+        delete_clean_shutdown(stage.cluster.folder_of(broker))
+    process = stage.started(broker)
     expect(process.registered(stage.cluster.controller.register(process.registration(), stage.clock)), "it is refused")
     stage.network.forget(broker)
     process.learn(stage.cluster.committed(process.next_metadata()))
@@ -33,6 +37,7 @@ def start_broker(stage: KRaftStage, broker: int) -> None:
 def start_without_directory(stage: KRaftStage, broker: int) -> None:
     """Start a process without the log that it had: the directory is gone, and the file of an orderly stop is not."""
     expect(broker not in stage.cluster.brokers, f"broker {broker} runs")
+    stage.failed.discard(broker)
     shutil.rmtree(stage.cluster.folder_of(broker) / str(PARTITION))
     start_broker(stage, broker)
 
@@ -75,6 +80,19 @@ def heartbeat(stage: KRaftStage, broker: int) -> BrokerHeartbeatResponse:
     answer = stage.cluster.controller.heartbeat(running(stage, broker).heartbeat(), stage.clock)
     expect(answer.error == ErrorCode.NONE, f"the heartbeat is refused: {answer.error.name}")
     return answer
+
+
+@STEPS.of("FailDirectory")
+def fail_directory(stage: KRaftStage, broker: int) -> None:
+    """Let the log directory of a broker's replica fail."""
+    running(stage, broker).fail_directory()
+    stage.failed.add(broker)
+
+
+@STEPS.of("ReportDirectory")
+def report_directory(stage: KRaftStage, broker: int) -> None:
+    """Deliver a heartbeat of an active broker whose log directory has failed."""
+    expect(heartbeat(stage, broker).should_shut_down is False, "it may go")
 
 
 @STEPS.of("Unfence")

@@ -23,6 +23,7 @@ STEPS = Steps()
 
 
 @STEPS.of("ProposeShrink")
+@STEPS.of("ProposeRemoval")
 def propose_shrink(stage: KRaftStage, leader: int, follower: int) -> None:
     """Let a leader find a follower slow."""
     done = running(stage, leader).data.isr.try_shrink(PARTITION, (follower,), stage.clock)

@@ -16,9 +16,11 @@ from kafka_spec.conformance.kraft_replay.values import (
     BEGINNING,
     PARTITION,
     answer_of,
+    directories_of_broker,
     image_of,
     incarnation,
     records_between,
+    replica_directory,
     request_of,
     topic_of,
 )
@@ -73,8 +75,13 @@ class KRaftStage:
         """The number of topics that were created after the first."""
         self.first_replicas = tuple(range(bounds["brokers"] - bounds["spares"]))
         """The replicas of a topic that is created."""
+        self.names_directories = bounds["failed_directories"] > 0
+        """Whether brokers register their log directories, so that one can fail."""
+        self.failed: set[int] = set()
+        """The brokers whose directory has failed, until their next process."""
         self._loaded_epochs = [0] * len(self.numbers)
-        self._projection = KRaftProjection(self.cluster, PARTITION, self.numbers, self._disk, topic_of, self.number_of)
+        numbering = topic_of, self.number_of, replica_directory if self.names_directories else None
+        self._projection = KRaftProjection(self.cluster, PARTITION, self.numbers, self._disk, *numbering)
 
     # Broker epochs
 
@@ -115,7 +122,8 @@ class KRaftStage:
         folder = self.cluster.folder_of(number)
         clean = self.number_of(number, read_clean_shutdown(folder))
         offsets = checkpoint.read_offsets(folder / checkpoint.REPLICATION_OFFSETS)
-        return ReplicaDisk(read_topic_id(self._log_folder(number)), entries, offsets.get(PARTITION, 0), clean)
+        failed = int(number in self.failed)
+        return ReplicaDisk(read_topic_id(self._log_folder(number)), entries, offsets.get(PARTITION, 0), clean, failed)
 
     # Loading
 
@@ -123,9 +131,11 @@ class KRaftStage:
         """Put the cluster into a state of the model."""
         controller = self.cluster.controller
         self._loaded_epochs = [one.epoch for one in wanted.controller.registrations]
-        controller.log = MetadataLog(beginning=image_of(wanted.metadata[0], self.values_of_min_isr[1]))
+        named = self.names_directories
+        self.failed = {number for number, node in enumerate(wanted.brokers) if node.directory_failed}
+        controller.log = MetadataLog(beginning=image_of(wanted.metadata[0], self.values_of_min_isr[1], named))
         for before, after in zip(wanted.metadata, wanted.metadata[1:], strict=False):
-            controller.log.commit(records_between(before, after, self.values_of_min_isr[1]))
+            controller.log.commit(records_between(before, after, self.values_of_min_isr[1], named))
         controller.tables.load(controller.image)
         self.written = [UNKNOWN] * wanted.spent.records
         self.created = wanted.spent.recreations
@@ -175,7 +185,13 @@ class KRaftStage:
         if self._checkpoint(folder, {}) and number in self.cluster.brokers:
             self.cluster.crash(number)  # it has read the former checkpoint
         delete_clean_shutdown(folder)
-        self._load_process(self.cluster.brokers.get(number) or self.cluster.start(number), node)
+        self._load_process(self.cluster.brokers.get(number) or self.started(number), node)
+
+    def started(self, number: int) -> KRaftProcess:
+        """Start a process, whose log directories have names, or not."""
+        process = self.cluster.start(number)
+        process.log_dirs = directories_of_broker(number) if self.names_directories else ()
+        return process
 
     def _put_log(self, number: int, replica: state.PartitionReplica) -> None:
         """Write the log of a broker that does not run, or remove it."""
@@ -206,6 +222,7 @@ class KRaftStage:
         process.previous_epoch = UNKNOWN
         replicas.broker_epoch = node.epoch
         replicas.is_stopping = node.life == ProcessLife.STOPPING
+        replicas.directory_failed = node.directory_failed == 1
         replicas.image = self.cluster.log.images[node.image]
         replicas.to_apply = {PARTITION: replicas.image.partitions.get(PARTITION)} if node.applying else {}
         process.data.fetchers.in_flight.clear()
@@ -223,6 +240,8 @@ class KRaftStage:
             return
         log = replicas.logs.logs.get(PARTITION) or replicas.logs.open(PARTITION)[0]
         self._load_replica(process, replica, log)
+        if replicas.directory_failed:
+            del replicas.partitions[PARTITION]
         if replica.fetching:
             replicas.fetchers[PARTITION] = FetchState(replica.leader, replica.leader_epoch, log.end_offset)
 

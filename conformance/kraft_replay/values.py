@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from uuid import UUID
 
+from kafka_spec.impl.kraft.directories import DIRECTORIES_FROM, METADATA_VERSION
 from kafka_spec.impl.kraft.image import ClusterImage, RegisteredBroker, RegisteredPartition
 from kafka_spec.impl.kraft.records import (
     FENCED,
@@ -44,6 +45,21 @@ def incarnation(broker: int, epoch: int) -> UUID:
     return UUID(int=(broker << 32) + epoch)
 
 
+def directories_of_broker(broker: int) -> tuple[UUID, UUID]:
+    """Return the log directory of a broker's replica, and another one."""
+    return UUID(int=(broker + 1) << 64), UUID(int=(broker + 1) << 96)
+
+
+def replica_directory(broker: int) -> UUID:
+    """Return the log directory of a broker's replica."""
+    return directories_of_broker(broker)[0]
+
+
+def online_directories(broker: int, offline: int) -> tuple[UUID, ...]:
+    """Return the log directories that a broker has online, if that of its replica is offline, or not."""
+    return directories_of_broker(broker)[offline:]
+
+
 def topic_numbered(number: int) -> UUID | None:
     """Return the id of a topic of the model, None for no topic."""
     return None if number == UNKNOWN else UUID(int=number + 1)
@@ -54,13 +70,13 @@ def topic_of(topic_id: str) -> int:
     return uuid_of(topic_id).int - 1
 
 
-def image_of(image: state.MetadataImage, other_min_isr: int) -> ClusterImage:
-    """Return an image at the beginning of the metadata log."""
+def image_of(image: state.MetadataImage, other_min_isr: int, named: bool) -> ClusterImage:
+    """Return an image at the beginning of the metadata log; log directories are `named`, or not."""
     configs = {(PARTITION.topic, MIN_ISR): str(other_min_isr)} if image.partition.min_isr_changed else {}
     held, topic_id = image.partition, topic_numbered(image.partition.topic_id)
     topics, partitions = {}, {}
     if topic_id is not None:
-        topics[topic_id], partitions[PARTITION] = PARTITION.topic, registered(held, topic_id)
+        topics[topic_id], partitions[PARTITION] = PARTITION.topic, registered(held, topic_id, named)
     brokers = {
         number: RegisteredBroker(
             number,
@@ -68,14 +84,16 @@ def image_of(image: state.MetadataImage, other_min_isr: int) -> ClusterImage:
             incarnation(number, known.epoch),
             known.state == IS_FENCED,
             known.state == CONTROLLED_SHUTDOWN,
+            online_directories(number, known.directory_offline) if named else (),
         )
         for number, known in enumerate(image.brokers)
     }
     known = MappingProxyType(brokers), MappingProxyType(topics), MappingProxyType(partitions)
-    return ClusterImage(BEGINNING, *known, configs=MappingProxyType(configs))
+    features = MappingProxyType({METADATA_VERSION: DIRECTORIES_FROM} if named else {})
+    return ClusterImage(BEGINNING, *known, configs=MappingProxyType(configs), features=features)
 
 
-def registered(held: state.PartitionRegistration, topic_id: UUID) -> RegisteredPartition:
+def registered(held: state.PartitionRegistration, topic_id: UUID, named: bool) -> RegisteredPartition:
     """Return the partition of an image."""
     return RegisteredPartition(
         topic_id,
@@ -89,30 +107,37 @@ def registered(held: state.PartitionRegistration, topic_id: UUID) -> RegisteredP
         held.recovery,
         tuple(BrokerSet(held.adding)),
         tuple(BrokerSet(held.removing)),
+        tuple(directories_of_broker(broker)[0] for broker in held.replicas) if named else (),
     )
 
 
-def records_between(before: state.MetadataImage, after: state.MetadataImage, other_min_isr: int) -> list[MetadataRecord]:
+def records_between(
+    before: state.MetadataImage, after: state.MetadataImage, other_min_isr: int, named: bool
+) -> list[MetadataRecord]:
     """Return the batch that leads from an image to the next."""
     records: list[MetadataRecord] = []
     for number, (old, new) in enumerate(zip(before.brokers, after.brokers, strict=True)):
         fenced, stops = new.state == IS_FENCED, new.state == CONTROLLED_SHUTDOWN
         if new.epoch != old.epoch:
             process = incarnation(number, new.epoch)
-            records.append(RegisterBrokerRecord(number, process, new.epoch, fenced=fenced, in_controlled_shutdown=stops))
-        elif new.state != old.state:
+            dirs = online_directories(number, new.directory_offline) if named else ()
+            records.append(
+                RegisterBrokerRecord(number, process, new.epoch, fenced=fenced, in_controlled_shutdown=stops, log_dirs=dirs)
+            )
+        elif (new.state, new.directory_offline) != (old.state, old.directory_offline):
             changed = UNCHANGED
             if fenced != (old.state == IS_FENCED):
                 changed = FENCED if fenced else UNFENCED
-            records.append(BrokerRegistrationChangeRecord(number, new.epoch, changed, int(stops)))
+            dirs = online_directories(number, new.directory_offline) if new.directory_offline != old.directory_offline else ()
+            records.append(BrokerRegistrationChangeRecord(number, new.epoch, changed, int(stops), dirs))
     was, held = before.partition, after.partition
     if held.topic_id != UNKNOWN and held.topic_id == was.topic_id and held.min_isr_changed != was.min_isr_changed:
         value = str(other_min_isr) if held.min_isr_changed else None
         records.append(ConfigRecord(TOPIC_CONFIG, PARTITION.topic, MIN_ISR, value))
-    return [*records, *changes_between(was, held)]
+    return [*records, *changes_between(was, held, named)]
 
 
-def changes_between(was: state.PartitionRegistration, held: state.PartitionRegistration) -> list[MetadataRecord]:
+def changes_between(was: state.PartitionRegistration, held: state.PartitionRegistration, named: bool) -> list[MetadataRecord]:
     """Return the records that lead from a partition to the next: it is changed, deleted or created."""
     topic_id, known = topic_numbered(held.topic_id), held.last_known_leader
     gone = topic_numbered(was.topic_id)
@@ -120,7 +145,9 @@ def changes_between(was: state.PartitionRegistration, held: state.PartitionRegis
         return [] if gone is None else [RemoveTopicRecord(gone)]
     replicas, isr, number = tuple(held.replicas), tuple(BrokerSet(held.isr)), PARTITION.partition
     if gone is None:
-        first = PartitionRecord(number, topic_id, replicas, isr, held.leader, held.leader_epoch, held.partition_epoch)
+        directories = tuple(directories_of_broker(broker)[0] for broker in replicas) if named else ()
+        epochs = held.leader_epoch, held.partition_epoch
+        first = PartitionRecord(number, topic_id, replicas, isr, held.leader, *epochs, directories=directories)
         return [TopicRecord(PARTITION.topic, topic_id), first]
     if held.partition_epoch == was.partition_epoch:
         return []

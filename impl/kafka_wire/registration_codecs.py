@@ -56,9 +56,14 @@ def registered_fields(answer: BrokerRegistrationResponse, _: object) -> Fields:
 
 
 def heartbeat_of(entity: Any) -> BrokerHeartbeatRequest:
-    """Return the BrokerHeartbeat request of an entity."""
+    """Return the BrokerHeartbeat request of an entity; offline log directories come with version 1."""
     return BrokerHeartbeatRequest(
-        entity.broker_id, entity.broker_epoch, entity.current_metadata_offset + 1, entity.want_fence, entity.want_shut_down
+        entity.broker_id,
+        entity.broker_epoch,
+        entity.current_metadata_offset + 1,
+        entity.want_fence,
+        entity.want_shut_down,
+        tuple(one or NIL for one in getattr(entity, "offline_log_dirs", ())),
     )
 
 

@@ -65,6 +65,8 @@ class KRaftProcess:
         if self.replicas.k.removed_directory_leaves_elr == Checked.YES and self.replicas.logs.missing:
             self.previous_epoch = NO_EPOCH
         delete_clean_shutdown(folder)
+        self.log_dirs: tuple[UUID, ...] = ()
+        """The ids of its log directories, first that of its replicas; none if it does not say."""
         self._folder = folder
         self._clock = clock
 
@@ -92,13 +94,17 @@ class KRaftProcess:
 
     def registration(self) -> BrokerRegistrationRequest:
         """Return the request that registers this process."""
-        return BrokerRegistrationRequest(self.number, self.incarnation, self.previous_epoch)
+        return BrokerRegistrationRequest(self.number, self.incarnation, self.previous_epoch, log_dirs=self.log_dirs)
 
     def registered(self, answer: BrokerRegistrationResponse) -> bool:
         """Take the answer to the registration; return whether it succeeded."""
         if answer.error == ErrorCode.NONE:
             self.replicas.broker_epoch = answer.broker_epoch
         return answer.error == ErrorCode.NONE
+
+    def fail_directory(self) -> None:
+        """Let the log directory of its replicas fail: they go offline, and the next heartbeat says so."""
+        self.replicas.fail_directory()
 
     def shut_down(self) -> None:
         """Begin to ask for a controlled shutdown with each heartbeat."""
@@ -107,7 +113,8 @@ class KRaftProcess:
     def heartbeat(self) -> BrokerHeartbeatRequest:
         """Return the next heartbeat; it wants to be fenced until its registration is applied."""
         wants_fence = self.metadata_end <= self.epoch
-        return BrokerHeartbeatRequest(self.number, self.epoch, self.metadata_end, wants_fence, self.is_stopping)
+        offline = self.log_dirs[:1] if self.replicas.directory_failed else ()
+        return BrokerHeartbeatRequest(self.number, self.epoch, self.metadata_end, wants_fence, self.is_stopping, offline)
 
     def next_metadata(self) -> FetchMetadataRequest:
         """Return the fetch of what it does not have of the metadata log."""

@@ -127,22 +127,24 @@ class KRaftController(ControllerMemory):
         waits = self.heartbeats.of(broker).controlled_shutdown_end
         view = HeartbeatView(state, caught_up, self._leads(broker), self.heartbeats.everybody_has(waits, others))
         wanted = next_state(view, request)
-        if wanted != state:
-            self._enter(broker, wanted)
+        self._enter(broker, wanted, wanted != state, request.offline_log_dirs)
         return BrokerHeartbeatResponse(ErrorCode.NONE, caught_up, self.image.brokers[broker].fenced, wanted is None)
 
     def _leads(self, broker: int) -> bool:
         return any(known.leader == broker for known in self.image.partitions.values())
 
-    def _enter(self, broker: int, wanted: BrokerState | None) -> None:
-        if wanted == BrokerState.UNFENCED:
-            self.unfence(broker)
+    def _enter(self, broker: int, wanted: BrokerState | None, changes: bool, offline: tuple[UUID, ...]) -> None:
+        """Commit a change of a broker's state, if there is one, and that log directories are offline: one batch."""
+        if not changes:
+            self._commit(self._remove_directories(broker, offline))
+        elif wanted == BrokerState.UNFENCED:
+            self.unfence(broker, offline)
         elif wanted == BrokerState.CONTROLLED_SHUTDOWN:
-            self.begin_controlled_shutdown(broker)
+            self.begin_controlled_shutdown(broker, offline)
         else:
-            self.fence(broker)
+            self.fence(broker, offline)
 
-    def fence(self, broker: int) -> None:
+    def fence(self, broker: int, offline: tuple[UUID, ...] = ()) -> None:
         """Fence a broker: it leaves every ISR, and leads no more (handleBrokerFenced).
 
         Up to 3.9 a broker may be fenced and in an ISR: then it is removed once more, and its registration does not change.
@@ -150,24 +152,32 @@ class KRaftController(ControllerMemory):
         known, records = self.image.brokers[broker], self._remove(broker)
         if not known.fenced:
             records.append(BrokerRegistrationChangeRecord(broker, known.epoch, fenced=FENCED))
-        self._commit(records)
+        self._commit([*records, *self._remove_directories(broker, offline)])
         self.heartbeats.of(broker).controlled_shutdown_end = NO_OFFSET
 
-    def unfence(self, broker: int) -> None:
-        """Unfence a broker: partitions without a leader may elect it (handleBrokerUnfenced)."""
+    def unfence(self, broker: int, offline: tuple[UUID, ...] = ()) -> None:
+        """Unfence a broker: partitions without a leader may elect it (handleBrokerUnfenced).
+
+        The same heartbeat may name directories that are `offline`. No version looks at them first (elected-on-failed-directory).
+        """
         known = self.image.brokers[broker]
         records: list[MetadataRecord] = [BrokerRegistrationChangeRecord(broker, known.epoch, fenced=UNFENCED)]
-        acceptable = including(self.image.active, broker)
+        image = self.image
+        if self.k.unfencing_reads_directories == Checked.YES:
+            image = image.without_directories(broker, offline)
         for partition, held in self.image.partitions.items():
             if held.leader == NONE:
+                acceptable = image.may_lead(held)
+                if image.has_directory(held, broker):
+                    acceptable = including(acceptable, broker)
                 records += self._change(partition, AskedChange(held.isr, acceptable, self._election(partition)))
-        self._commit(records)
+        self._commit([*records, *self._remove_directories(broker, offline)])
 
-    def begin_controlled_shutdown(self, broker: int) -> None:
+    def begin_controlled_shutdown(self, broker: int, offline: tuple[UUID, ...] = ()) -> None:
         """Begin a controlled shutdown: leaderships move, and the broker leaves every ISR (handleBrokerInControlledShutdown)."""
         epoch = self.image.brokers[broker].epoch
         change = BrokerRegistrationChangeRecord(broker, epoch, in_controlled_shutdown=1)
-        self._commit([change, *self._remove(broker)])
+        self._commit([change, *self._remove(broker), *self._remove_directories(broker, offline)])
         self.heartbeats.of(broker).controlled_shutdown_end = self.log.end
 
     def fence_stale(self, now: int) -> int | None:
@@ -193,7 +203,8 @@ class KRaftController(ControllerMemory):
                 errors[partition] = ErrorCode.OPERATION_NOT_ATTEMPTED
             if errors[partition] == ErrorCode.NONE:
                 kind = self._election(partition)
-                records += self._change(partition, AskedChange(proposed.isr, self.image.active, kind, proposed.recovery))
+                acceptable = self.image.may_lead(self.image.partitions[partition])
+                records += self._change(partition, AskedChange(proposed.isr, acceptable, kind, proposed.recovery))
         self._commit(records)
         return ProposalAnswer(
             ErrorCode.NONE, {partition: self._altered(request.broker, partition, code) for partition, code in errors.items()}
@@ -239,7 +250,7 @@ class KRaftController(ControllerMemory):
                 codes[topic_id, number] = ErrorCode.NOT_LEADER_OR_FOLLOWER
             else:
                 codes[topic_id, number] = ErrorCode.NONE
-                wanted = AskedChange(known.isr, self.image.active, self._election(partition))
+                wanted = AskedChange(known.isr, self.image.may_lead(known), self._election(partition))
                 records += moved_replica(partition, known, request.broker, directory, self._change(partition, wanted))
         self._commit(records)
         return AssignReplicasToDirsResponse(ErrorCode.NONE, codes)
@@ -299,7 +310,7 @@ class KRaftController(ControllerMemory):
         else:
             check_target(self.image, target)
             assignment = assignment_to(known, target, self.image.active, self.k)
-        self._commit(self._change(partition, AskedChange(isr, self.image.active, election, assignment=assignment)))
+        self._commit(self._change(partition, AskedChange(isr, self.image.may_lead(known), election, assignment=assignment)))
 
     def elect_leaders(self, partitions: Iterable[TopicPartition] | None, election: ElectionKind) -> dict[TopicPartition, ErrorCode]:
         """Elect preferred leaders, or uncleanly where nobody leads; return a code for each partition (electLeaders)."""
@@ -319,7 +330,7 @@ class KRaftController(ControllerMemory):
         wants_preferred = election == ElectionKind.PREFERRED
         if known.leader == known.replicas[0] if wants_preferred else known.leader != NONE:
             return ErrorCode.ELECTION_NOT_NEEDED, []
-        changes = self._change(partition, AskedChange(known.isr, self.image.active, election))
+        changes = self._change(partition, AskedChange(known.isr, self.image.may_lead(known), election))
         if changes:
             return ErrorCode.NONE, changes
         missing = ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE if wants_preferred else ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE

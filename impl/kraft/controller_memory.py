@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from uuid import UUID
 
 from kafka_spec.impl.kraft.directories import directories_of
 from kafka_spec.impl.kraft.heartbeats import Heartbeats
 from kafka_spec.impl.kraft.image import ClusterImage
 from kafka_spec.impl.kraft.metadata_log import MetadataLog
 from kafka_spec.impl.kraft.partition_change import AskedChange, build_change
-from kafka_spec.impl.kraft.records import MetadataRecord, PartitionChangeRecord
+from kafka_spec.impl.kraft.records import BrokerRegistrationChangeRecord, MetadataRecord, PartitionChangeRecord
 from kafka_spec.impl.kraft.tables import ControllerTables
 from kafka_spec.impl.protocol.settings import MIN_ISR, Settings
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
@@ -89,9 +90,27 @@ class ControllerMemory:
         for partition, known in self.image.partitions.items():
             if broker in known.isr:
                 left = tuple(member for member in known.isr if member != broker)
-                acceptable = excluding(self.image.active, broker)
+                acceptable = excluding(self.image.may_lead(known), broker)
                 records += self._change(partition, AskedChange(left, acceptable, self._election(partition)))
         return records
+
+    def _remove_directories(self, broker: int, offline: Sequence[UUID]) -> list[MetadataRecord]:
+        """Take a broker out of the ISRs of the partitions that it has in these directories, which are online until now.
+
+        Then register the others as online (handleDirectoriesOffline).
+        """
+        known = self.image.brokers[broker]
+        failed = [directory for directory in known.log_dirs if directory in offline]
+        if not failed:
+            return []
+        records: list[MetadataRecord] = []
+        for partition, held in self.image.partitions.items():
+            if broker in held.replicas and held.directories and held.directories[held.replicas.index(broker)] in failed:
+                left = tuple(member for member in held.isr if member != broker)
+                acceptable = excluding(self.image.may_lead(held), broker)
+                records += self._change(partition, AskedChange(left, acceptable, self._election(partition)))
+        online = tuple(directory for directory in known.log_dirs if directory not in failed)
+        return [*records, BrokerRegistrationChangeRecord(broker, known.epoch, log_dirs=online)]
 
     def _remove_lossy(self, broker: int) -> list[MetadataRecord]:
         """Take a broker that may have lost records out of every ISR and ELR (handleUncleanBrokerShutdown)."""
@@ -99,7 +118,7 @@ class ControllerMemory:
         for partition, known in self.image.partitions.items():
             if broker in known.isr or broker in known.elr:
                 left = tuple(member for member in known.isr if member != broker)
-                acceptable = excluding(self.image.active, broker)
+                acceptable = excluding(self.image.may_lead(known), broker)
                 wanted = AskedChange(left, acceptable, self._election(partition), lost_records=singleton(broker))
                 records += self._change(partition, wanted)
         return records

@@ -9,12 +9,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from uuid import UUID
 
-from kafka_spec.impl.kraft.image import ClusterImage, RegisteredPartition
+from kafka_spec.impl.kraft.image import MIGRATING, UNASSIGNED, ClusterImage, RegisteredPartition
 from kafka_spec.impl.kraft.records import PartitionChangeRecord
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 
-MIGRATING, UNASSIGNED = UUID(int=0), UUID(int=1)
-"""The directory of a replica whose broker does not name its directories, and of one whose place is not known yet."""
 METADATA_VERSION = "metadata.version"
 DIRECTORIES_FROM = 17
 """The metadata.version 3.7-IV2, from which partitions have directories."""

@@ -39,6 +39,9 @@ from kafka_spec.spec.kraft.machines import CONTROLLED_SHUTDOWN, UNFENCED, Broker
 from kafka_spec.spec.kraft.machines import FENCED as IS_FENCED
 from kafka_spec.spec.language.domain import NONE, BrokerSet
 
+MIGRATING, UNASSIGNED = UUID(int=0), UUID(int=1)
+"""The directory of a replica whose broker does not name its directories, and of one whose place is not known yet (DirectoryId)."""
+
 
 class InconsistentLog(ValueError):  # noqa: N818 - the name is the message
     """A record refers to what the log before it does not have, which no controller writes."""
@@ -54,7 +57,7 @@ class RegisteredBroker:
     fenced: bool
     in_controlled_shutdown: bool
     log_dirs: tuple[UUID, ...] = ()
-    """The ids of its log directories; none of a broker that does not say (before 3.7)."""
+    """The ids of its log directories that are online; none of a broker that does not say (before 3.7)."""
     rack: str | None = None
     end_points: tuple[BrokerEndpoint, ...] = ()
     features: tuple[BrokerFeature, ...] = ()
@@ -144,6 +147,24 @@ class ClusterImage:
     def active(self) -> BrokerSet:
         """The brokers that may lead: registered, neither fenced nor in controlled shutdown."""
         return BrokerSet.of(broker for broker, known in self.brokers.items() if known.state == UNFENCED)
+
+    def has_directory(self, held: RegisteredPartition, broker: int) -> bool:
+        """Whether the log directory of a broker's replica is online, or is not known (BrokerRegistration.hasOnlineDir)."""
+        online = self.brokers[broker].log_dirs if broker in self.brokers else ()
+        if not online or broker not in held.replicas or not held.directories:
+            return True
+        directory = held.directories[held.replicas.index(broker)]
+        return directory in (MIGRATING, UNASSIGNED) or directory in online
+
+    def without_directories(self, broker: int, offline: Iterable[UUID]) -> ClusterImage:
+        """Return the image in which these log directories of a registered broker are offline."""
+        known, failed = self.brokers[broker], frozenset(offline)
+        online = tuple(directory for directory in known.log_dirs if directory not in failed)
+        return replace(self, brokers=MappingProxyType({**self.brokers, broker: replace(known, log_dirs=online)}))
+
+    def may_lead(self, held: RegisteredPartition) -> BrokerSet:
+        """The active brokers, without those whose log directory of a partition is offline (LeaderAcceptor)."""
+        return BrokerSet.of(broker for broker in self.active if self.has_directory(held, broker))
 
     def topic_id(self, name: str) -> UUID | None:
         """Return the id of the topic of a name, None if there is none."""
@@ -263,7 +284,8 @@ class _Delta:
             )
         fenced = known.fenced if record.fenced == UNCHANGED else record.fenced == FENCED
         stops = known.in_controlled_shutdown or record.in_controlled_shutdown != UNCHANGED
-        self._brokers[record.broker_id] = replace(known, fenced=fenced, in_controlled_shutdown=stops)
+        online = record.log_dirs or known.log_dirs
+        self._brokers[record.broker_id] = replace(known, fenced=fenced, in_controlled_shutdown=stops, log_dirs=online)
 
     def _configure(self, record: ConfigRecord) -> None:
         if record.resource_type not in (TOPIC_CONFIG, BROKER_CONFIG):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from uuid import UUID
 
 from kafka_spec.impl.broker.partition import UNKNOWN_END
 from kafka_spec.impl.kraft.broker import KRaftProcess
@@ -67,6 +68,8 @@ class ReplicaDisk:
     entries: list[state.StoredRecord]
     high_watermark: int = 0
     clean_epoch: int = UNKNOWN
+    directory_failed: int = 0
+    """1 from the failure of its log directory until the next process starts."""
 
 
 class KRaftProjection:
@@ -80,12 +83,14 @@ class KRaftProjection:
         disk: Callable[[int], ReplicaDisk],
         topic_of: Callable[[str], int],
         number_of: Callable[[int, int], int] = lambda _, epoch: epoch,
+        directory_of: Callable[[int], UUID] | None = None,
     ) -> None:
         """`brokers` are those of the model, in its order; `disk` reads a broker's disk; `topic_of` numbers topic ids.
 
         `number_of` returns the model's number of a broker epoch; the model counts registrations, and only compares the numbers of
-        one broker.
+        one broker. `directory_of` returns the log directory of a broker's replica, if registrations name it.
         """
+        self._directory_of = directory_of
         self.cluster = cluster
         self.partition = partition
         self.brokers = list(brokers)
@@ -158,8 +163,14 @@ class KRaftProjection:
 
     def _known(self, image: ClusterImage, number: int) -> state.KnownBroker:
         if number not in image.brokers:
-            return state.KnownBroker(UNREGISTERED, UNKNOWN)
-        return state.KnownBroker(image.brokers[number].state, self._number_of(number, image.epoch_of(number)))
+            return state.KnownBroker(UNREGISTERED, UNKNOWN, 0)
+        epoch = self._number_of(number, image.epoch_of(number))
+        return state.KnownBroker(image.brokers[number].state, epoch, self._directory_offline(image, number))
+
+    def _directory_offline(self, image: ClusterImage, number: int) -> int:
+        """Return 1 if an image has the log directory of a broker's replica as offline."""
+        online = image.brokers[number].log_dirs if number in image.brokers else ()
+        return int(self._directory_of is not None and bool(online) and self._directory_of(number) not in online)
 
     def _controller(self, ends: Sequence[int]) -> state.QuorumController:
         controller = self.cluster.controller
@@ -168,7 +179,8 @@ class KRaftProjection:
             waits = controller.heartbeats.of(number).controlled_shutdown_end
             place = 0 if waits == NO_OFFSET or waits < ends[0] else bisect_left(ends, waits)
             epoch = self._number_of(number, controller.image.epoch_of(number))
-            registrations.append(state.Registration(controller.tables.state_of(number), epoch, place))
+            offline = self._directory_offline(controller.image, number)
+            registrations.append(state.Registration(controller.tables.state_of(number), epoch, place, offline))
         memberships = [int(controller.tables.membership_of(self.partition, number)) for number in self.brokers]
         return state.QuorumController(registrations, memberships, self._partition_of(controller.image))
 
@@ -183,13 +195,15 @@ class KRaftProjection:
         handled = int(number in network.handled)
         if process is None:
             replica = self._ended(disk)
-            return state.KRaftBroker(ProcessLife.DOWN, UNKNOWN, disk.clean_epoch, 0, 0, replica, requests, handled, answers)
+            failed = disk.directory_failed
+            return state.KRaftBroker(ProcessLife.DOWN, UNKNOWN, disk.clean_epoch, 0, 0, failed, replica, requests, handled, answers)
         return state.KRaftBroker(
             life=ProcessLife.STOPPING if process.is_stopping else ProcessLife.UP,
             epoch=self._number_of(number, process.epoch),
             clean_epoch=disk.clean_epoch,
             image=bisect_left(ends, process.metadata_end),
             applying=int(self.partition in process.replicas.to_apply),
+            directory_failed=int(process.replicas.directory_failed),
             replica=self._replica(process, disk),
             requests=requests,
             handled=handled,

@@ -17,6 +17,7 @@ from kafka_spec.spec.decisions.alter_partition import (
     answer_to_topic,
     is_eligible,
 )
+from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.language.domain import BrokerSet
 from kafka_spec.spec.vocabulary.table import Constants
 
@@ -60,7 +61,8 @@ def answer_to_proposal(
     if error != ErrorCode.NONE:
         return error
     for member, epoch in proposed.members:
-        active, registered = int(image.is_active(member)), image.epoch_of(member)
+        has_directory = k.offline_directory_ineligible == Checked.NO or image.has_directory(known, member)
+        active, registered = int(image.is_active(member) and has_directory), image.epoch_of(member)
         if not is_eligible(active, epoch, registered, k.bar_ineligible, k.alter_epochs_compared):
             return ErrorCode.INELIGIBLE_REPLICA
     return ErrorCode.NONE

@@ -190,15 +190,21 @@ class RegisterControllerRecord:
 
 @dataclass(frozen=True)
 class BrokerRegistrationChangeRecord:
-    """A broker is fenced or unfenced, or begins its controlled shutdown."""
+    """A broker is fenced or unfenced, begins its controlled shutdown, or has other log directories online."""
 
     key: ClassVar[int] = 17
-    version: ClassVar[int] = 1
 
     broker_id: int
     broker_epoch: int
     fenced: int = UNCHANGED
     in_controlled_shutdown: int = UNCHANGED
+    log_dirs: tuple[UUID, ...] = ()
+    """The ids of the log directories that are online from now on (KIP-858); none if that does not change."""
+
+    @property
+    def version(self) -> int:
+        """The version that it is written in."""
+        return 2 if self.log_dirs else 1
 
 
 @dataclass(frozen=True)

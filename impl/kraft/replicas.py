@@ -53,6 +53,8 @@ class KRaftReplicas(HostedReplicas[HostedKRaftPartition]):
         """The metadata cache."""
         self.to_apply: dict[TopicPartition, RegisteredPartition | None] = {}
         """The partitions that have changed in the metadata cache, and whose replicas do not follow yet; None if it is gone."""
+        self.directory_failed = False
+        """Whether the log directory has failed: no replica leads or follows until the next process."""
         self.begun = False
         """Whether an image was applied: with the first one the logs on disk are looked at."""
         machines = {machine.name: machine for machine in era.machines}
@@ -104,6 +106,8 @@ class KRaftReplicas(HostedReplicas[HostedKRaftPartition]):
         The same partition epoch is applied again where the era does so, since an answer may have reported it (KAFKA-13790).
         """
         reported, self.to_apply = self.to_apply, {}
+        if self.directory_failed:
+            return
         blocked = self._begin() if not self.begun else ()
         for partition, one in reported.items():
             if self._is_stray(partition, one):
@@ -197,6 +201,16 @@ class KRaftReplicas(HostedReplicas[HostedKRaftPartition]):
             self.proposals.fire("stop", partition)
         self.failures.update(self.logs.delete([partition]))
         self.changed(partition)
+
+    def fail_directory(self) -> None:
+        """Take all replicas offline: they neither lead nor follow, and keep what is on disk (handleLogDirFailure)."""
+        self.directory_failed = True
+        self.fetchers.clear()
+        for partition in list(self.partitions):
+            del self.partitions[partition]
+            self.roles.fire("stop", partition)
+            self.proposals.fire("stop", partition)
+            self.changed(partition)
 
     def _make_leader(
         self, partition: TopicPartition, hosted: HostedKRaftPartition, reported: RegisteredPartition, now: int

@@ -60,13 +60,17 @@ class BrokerRegistrationResponse:
 
 @dataclass(frozen=True)
 class BrokerHeartbeatRequest:
-    """A broker lives, and has applied the metadata log up to `metadata_end`; it may want to be fenced, or to shut down."""
+    """A broker lives, and has applied the metadata log up to `metadata_end`; it may want to be fenced, or to shut down.
+
+    `offline_log_dirs` are those of its log directories that have failed since it started.
+    """
 
     broker: int
     broker_epoch: int
     metadata_end: int
     want_fence: bool = False
     want_shut_down: bool = False
+    offline_log_dirs: tuple[UUID, ...] = ()
 
 
 @dataclass(frozen=True)

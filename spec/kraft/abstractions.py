@@ -33,8 +33,10 @@ ABSTRACTIONS = (
         "may be before it fences that",
     ),
     Abstraction(
-        "a broker has one log directory that matters, that of its replica",
-        "a replica that starts empty in another directory is elected once it is assigned there; here that is done when it starts",
+        "a broker has one log directory that matters, that of its replica; when it has failed, it works again with the next start",
+        "a replica that starts empty in another directory is elected once it is assigned there; here that is done when it starts; "
+        "a broker that starts while its directory still fails is as one that does not start; a failure is reported before its "
+        "broker asks to shut down; a new replica, which would lie in another directory, is created there once the failed one works",
     ),
     Abstraction(
         "time is not modelled: the environment decides when a session ends and when a follower counts as slow",

@@ -5,10 +5,25 @@ Source: Kafka 3.9 BrokerLifecycleManager.scala, BrokerHeartbeatManager.java, Bro
 
 from __future__ import annotations
 
-from kafka_spec.spec.kraft.controller import begin_controlled_shutdown, commit, fence, remove_from_partition, unfence
+from kafka_spec.spec.kraft.controller import (
+    begin_controlled_shutdown,
+    commit,
+    fence,
+    remove_from_partition,
+    report_directory,
+    unfence,
+)
 from kafka_spec.spec.kraft.machines import BrokerState
 from kafka_spec.spec.kraft.operators import CHANGE_MIN_ISR, ELECT_PREFERRED, ELECT_UNCLEAN, REGISTER_AGAIN, WRITE
-from kafka_spec.spec.kraft.processes import CRASH, LOSSY_CRASH, START_BROKER, START_WITHOUT_DIRECTORY, broker_is_down, end_process
+from kafka_spec.spec.kraft.processes import (
+    CRASH,
+    FAIL_DIRECTORY,
+    LOSSY_CRASH,
+    START_BROKER,
+    START_WITHOUT_DIRECTORY,
+    broker_is_down,
+    end_process,
+)
 from kafka_spec.spec.kraft.replica import ANY_BROKER, broker_is_up, broker_runs
 from kafka_spec.spec.kraft.state import CONTROLLED_SHUTDOWNS, FENCES, KRaft, ProcessLife
 from kafka_spec.spec.vocabulary.table import Constants, Rule
@@ -61,6 +76,27 @@ UNFENCE = Rule(
     reference="Kafka 3.9 BrokerHeartbeatManager.calculateNextBrokerState, ReplicationControlManager.handleBrokerUnfenced",
 )
 
+
+def directory_is_unreported(s: KRaft, broker: int) -> bool:
+    """The directory of the broker's replica has failed, and the controller has it as online."""
+    return s.brokers[broker].directory_failed > s.controller.registrations[broker].directory_offline
+
+
+def directory_is_reported(s: KRaft, broker: int) -> bool:
+    """The controller knows whether the directory of the broker's replica has failed."""
+    return not directory_is_unreported(s, broker)
+
+
+REPORT_DIRECTORY = Rule(
+    "ReportDirectory",
+    actor="controller",
+    params=ANY_BROKER,
+    guards=(broker_is_up, is_not_fenced, directory_is_unreported),
+    effects=(report_directory,),
+    summary="a heartbeat of {broker} reports that the log directory of its replica has failed",
+    reference="Kafka 3.9 BrokerLifecycleManager.propagateDirectoryFailure, ReplicationControlManager.handleDirectoriesOffline",
+)
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Controlled shutdown
 
@@ -75,7 +111,7 @@ SHUT_DOWN = Rule(
     actor="operator",
     kind="operator",
     params=ANY_BROKER,
-    guards=(broker_is_up,),
+    guards=(broker_is_up, directory_is_reported),
     at_most=CONTROLLED_SHUTDOWNS,
     effects=(ask_to_shut_down,),
     summary="an operator shuts {broker} down; its heartbeats ask for a controlled shutdown",
@@ -175,4 +211,6 @@ RULES = (
     LOSSY_CRASH,
     FENCE_ALIVE,
     START_WITHOUT_DIRECTORY,
+    FAIL_DIRECTORY,
+    REPORT_DIRECTORY,
 )

@@ -71,6 +71,7 @@ def commit(s: KRaft, k: Constants) -> None:
     for broker in range(k.brokers):
         s.metadata[newest].brokers[broker].state = s.controller.registrations[broker].state
         s.metadata[newest].brokers[broker].epoch = s.controller.registrations[broker].epoch
+        s.metadata[newest].brokers[broker].directory_offline = s.controller.registrations[broker].directory_offline
     assign(s.metadata[newest].partition, s.controller.partition)
     forget_passed_images(s, k)
 
@@ -80,10 +81,14 @@ def commit(s: KRaft, k: Constants) -> None:
 
 
 def active_brokers(s: KRaft, k: Constants) -> BrokerSet:
-    """Return the brokers that may lead: registered, neither fenced nor in controlled shutdown."""
+    """Return the brokers that may lead: registered, neither fenced nor in controlled shutdown, with their directory online.
+
+    Kafka 3.9: LeaderAcceptor, ClusterControlManager.isActive.
+    """
     active = NO_BROKERS
     for broker in range(k.brokers):
-        if s.controller.registrations[broker].state == BrokerState.UNFENCED:
+        registration = s.controller.registrations[broker]
+        if registration.state == BrokerState.UNFENCED and registration.directory_offline == 0:
             active = including(active, broker)
     return active
 
@@ -270,11 +275,29 @@ def fence(s: KRaft, k: Constants, broker: int) -> None:
 
 
 def unfence(s: KRaft, k: Constants, broker: int) -> None:
-    """Unfence a broker: a partition without a leader may elect it. Kafka 3.9: ReplicationControlManager.handleBrokerUnfenced."""
+    """Unfence a broker: a partition without a leader may elect it. Kafka 3.9: ReplicationControlManager.handleBrokerUnfenced.
+
+    The same heartbeat may report that the directory of its replica has failed. In `fixed` that counts for the election.
+    """
     fire(s, k, REGISTRATION, (broker,), "unfence")
+    if k.unfencing_reads_directories == Checked.YES:
+        s.controller.registrations[broker].directory_offline = s.brokers[broker].directory_failed
     if there_is_a_topic(s) and s.controller.partition.leader == NONE:
         isr = s.controller.partition.isr
         change_partition(s, k, isr, active_brokers(s, k), NO_BROKERS, election_kind(k), s.controller.partition.recovery)
+    elif s.brokers[broker].directory_failed == 1:
+        remove_from_partition(s, k, broker)
+    s.controller.registrations[broker].directory_offline = s.brokers[broker].directory_failed
+    commit(s, k)
+
+
+def report_directory(s: KRaft, k: Constants, broker: int) -> None:
+    """Learn that the directory of a broker's replica is offline: the broker leaves the ISR, and leads no more.
+
+    Kafka 3.9: ReplicationControlManager.handleDirectoriesOffline.
+    """
+    remove_from_partition(s, k, broker)
+    s.controller.registrations[broker].directory_offline = 1
     commit(s, k)
 
 
@@ -305,4 +328,5 @@ def replace_registration(s: KRaft, k: Constants, broker: int, clean: int) -> Non
     fire(s, k, REGISTRATION, (broker,), "register")
     s.controller.registrations[broker].epoch += 1
     s.controller.registrations[broker].shutdown_image = 0
+    s.controller.registrations[broker].directory_offline = s.brokers[broker].directory_failed
     commit(s, k)

@@ -10,7 +10,7 @@ from kafka_spec.spec.vocabulary.table import Untestable
 HAPPENINGS = (
     "crashes", "lossy_crashes", "fences", "isr_shrinks", "controlled_shutdowns", "preferred_elections", "unclean_elections",
     "delayed_fetches", "lost_answers", "stale_answers", "re_registrations", "reassignments", "deletions", "recreations",
-    "min_isr_changes", "removed_directories", "records",
+    "min_isr_changes", "removed_directories", "failed_directories", "records",
 )  # fmt: skip
 """The bounds of KRaft on events of the environment."""
 
@@ -21,6 +21,7 @@ ALL_ACTIVE = Untestable("everybody is active", ("IsrIsActive",))
 NO_RESTART = Untestable("no process restarts", ("OneEpochForEachProcess",))
 NOBODY_JOINS = Untestable("nobody joins the ISR", ("JoinsInItsProcess",))
 NOBODY_PROPOSES = Untestable("nobody proposes an ISR", ("ProposalsSettle",))
+NO_DIRECTORY_OFFLINE = Untestable("no log directory fails", ("LeaderHasItsDirectory",))
 NO_REASSIGNMENT_WAITS = Untestable("no reassignment waits", ("ReassignmentEnds",))
 
 _SIZES = {"brokers": 2, "min_isr": 1, "other_min_isr": 1, "isr_size": 2, "spares": 0, "unclean": 0, "lag": 12, "cache_ahead": 0}

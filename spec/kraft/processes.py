@@ -8,8 +8,26 @@ from __future__ import annotations
 from kafka_spec.spec.decisions.kraft_variants import StrayReplicas
 from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.kraft.controller import forget_passed_images, replace_registration
-from kafka_spec.spec.kraft.replica import ANY_BROKER, apply_image, broker_runs, delete_log, forget_request, is_replica, stop_replica
-from kafka_spec.spec.kraft.state import CRASHES, LOSSY_CRASHES, RECORDS, REMOVED_DIRECTORIES, UNKNOWN, KRaft, ProcessLife
+from kafka_spec.spec.kraft.replica import (
+    ANY_BROKER,
+    apply_image,
+    broker_is_up,
+    broker_runs,
+    delete_log,
+    forget_request,
+    is_replica,
+    stop_replica,
+)
+from kafka_spec.spec.kraft.state import (
+    CRASHES,
+    FAILED_DIRECTORIES,
+    LOSSY_CRASHES,
+    RECORDS,
+    REMOVED_DIRECTORIES,
+    UNKNOWN,
+    KRaft,
+    ProcessLife,
+)
 from kafka_spec.spec.language.domain import Range, truncate
 from kafka_spec.spec.vocabulary.table import Constants, Rule
 
@@ -47,11 +65,13 @@ def begin_with_logs(s: KRaft, k: Constants, broker: int) -> None:
 def start_process(s: KRaft, k: Constants, broker: int) -> None:
     """Start the process, register, and apply the metadata log up to the registration: earlier images are never seen.
 
-    The file of an orderly stop is read and deleted. What the former process proposed is refused from now on.
+    The file of an orderly stop is read and deleted; a directory that had failed does not have it. What the former process proposed
+    is refused from now on.
     """
     node = s.brokers[broker]
-    ended_in_order = 1 if node.clean_epoch == s.controller.registrations[broker].epoch else 0
+    ended_in_order = 1 if node.clean_epoch == s.controller.registrations[broker].epoch and node.directory_failed == 0 else 0
     node.clean_epoch = UNKNOWN
+    node.directory_failed = 0
     forget_request(s, broker)
     replace_registration(s, k, broker, ended_in_order if k.clean_shutdown_detected == Checked.YES else 0)
     s.brokers[broker].epoch = s.controller.registrations[broker].epoch
@@ -83,6 +103,7 @@ def start_without_directory(s: KRaft, k: Constants, broker: int) -> None:
     The file of an orderly stop is in the other directories, too. In `fixed` it does not count for what is gone.
     """
     delete_log(s, broker)
+    s.brokers[broker].directory_failed = 0
     if k.removed_directory_leaves_elr == Checked.YES:
         s.brokers[broker].clean_epoch = UNKNOWN
     start_process(s, k, broker)
@@ -98,6 +119,34 @@ START_WITHOUT_DIRECTORY = Rule(
     effects=(start_without_directory,),
     summary="an operator takes the directory of the log out of log.dirs of {broker}, and starts it",
     reference="Kafka 4.3 LogManager.readBrokerEpochFromCleanShutdownFiles, ReplicationControlManager.handleAssignReplicasToDirs",
+)
+
+
+def directory_works(s: KRaft, broker: int) -> bool:
+    """The log directory of the broker's replica has not failed since the broker has started."""
+    return s.brokers[broker].directory_failed == 0
+
+
+def fail_directory(s: KRaft, k: Constants, broker: int) -> None:
+    """Let the directory of the replica fail: the replica goes offline, and the high watermark on disk may be arbitrarily old.
+
+    Kafka 3.9: ReplicaManager.handleLogDirFailure.
+    """
+    s.brokers[broker].directory_failed = 1
+    s.brokers[broker].replica.high_watermark = 0
+    stop_replica(s, k, broker)
+
+
+FAIL_DIRECTORY = Rule(
+    "FailDirectory",
+    actor="{broker}",
+    kind="fault",
+    params=ANY_BROKER,
+    guards=(broker_is_up, broker_has_a_log, directory_works),
+    at_most=FAILED_DIRECTORIES,
+    effects=(fail_directory,),
+    summary="the log directory of the replica of {broker} fails",
+    reference="environment; Kafka 3.9 ReplicaManager.handleLogDirFailure (KIP-858)",
 )
 
 

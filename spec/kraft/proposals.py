@@ -64,6 +64,24 @@ SHRINK = Rule(
     reference="Kafka 3.9 Partition.maybeShrinkIsr",
 )
 
+
+def follower_went_offline(s: KRaft, leader: int, follower: int) -> bool:
+    """The follower's log directory has failed, and its last fetch said that its log is shorter than the leader's."""
+    return s.brokers[follower].directory_failed == 1 and s.brokers[leader].replica.ends[follower] < len(
+        s.brokers[leader].replica.log
+    )
+
+
+REMOVE_OFFLINE = Rule(
+    "ProposeRemoval",
+    actor="{leader}",
+    params=LEADER_AND_FOLLOWER,
+    guards=(leads, can_propose, follower_is_in_isr, follower_went_offline),
+    effects=(propose_shrink,),
+    summary="{leader} has had no fetch of {follower}, whose log directory has failed, and proposes the ISR without it",
+    reference="Kafka 3.9 Partition.maybeShrinkIsr",
+)
+
 # ---------------------------------------------------------------------------------------------------------------------
 # The controller's answer
 
@@ -98,6 +116,8 @@ def answer_at_image(s: KRaft, k: Constants, broker: int, image: int) -> int:
             if contains(request.isr, member) == 1:
                 known = s.metadata[image].brokers[member]
                 active = 1 if known.state == BrokerState.UNFENCED else 0
+                if known.directory_offline == 1 and k.offline_directory_ineligible == Checked.YES:
+                    active = 0
                 if not is_eligible(active, request.epochs[member], known.epoch, k.bar_ineligible, k.alter_epochs_compared):
                     error = ErrorCode.INELIGIBLE_REPLICA
     return error
@@ -264,4 +284,4 @@ LOSE_ANSWER = Rule(
     reference="Kafka 3.9 AlterPartitionManager.sendRequest",
 )
 
-RULES = (SHRINK, ALTER_PARTITION, ANSWER_FROM_THE_PAST, REACT, LOSE_ANSWER)
+RULES = (SHRINK, ALTER_PARTITION, ANSWER_FROM_THE_PAST, REACT, LOSE_ANSWER, REMOVE_OFFLINE)

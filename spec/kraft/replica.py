@@ -189,10 +189,13 @@ def apply_image(s: KRaft, k: Constants, broker: int) -> None:
 
     A replica that is not assigned is deleted first. The same partition epoch is applied again, since the answer to a proposal may
     have reported it (KAFKA-13790). Where the partition did not change between two images, nothing happens. A log that is created
-    or opened has the settings of the image; one that exists gets them afterwards (DynamicConfigPublisher).
+    or opened has the settings of the image; one that exists gets them afterwards (DynamicConfigPublisher). A replica whose
+    directory has failed stays offline.
     Kafka 3.9: TopicDelta.localChanges, ReplicaManager.applyDelta.
     """
     s.brokers[broker].applying = 0
+    if s.brokers[broker].directory_failed == 1:
+        return
     if replica_is_not_assigned(s, k, broker):
         stop_replica(s, k, broker)
         delete_log(s, broker)

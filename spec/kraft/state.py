@@ -43,6 +43,10 @@ RECREATIONS = Bound("recreations", 0, 2, "topics of the same name that are creat
 
 MIN_ISR_CHANGES = Bound("min_isr_changes", 0, 2, "changes of min.insync.replicas: to another value, and back")
 
+FAILED_DIRECTORIES = Bound("failed_directories", 0, 2, "log directories that fail while their brokers run")
+
+IS_OFFLINE = Range(0, FAILED_DIRECTORIES)
+"""1 where the log directory of the replica has failed, as somebody knows it; it takes no room if none fails."""
 IS_CHANGED = Range(0, MIN_ISR_CHANGES)
 """1 where min.insync.replicas is `other_min_isr`, 0 where it is `min_isr`; it takes no room if nothing changes."""
 TOPIC_IDS = Range(-1, RECREATIONS)
@@ -123,6 +127,7 @@ class KnownBroker:
 
     state: int = field(OneOf(BrokerState))
     epoch: int = field(BROKER_EPOCHS)
+    directory_offline: int = field(IS_OFFLINE)
 
 
 @dataclass
@@ -141,6 +146,8 @@ class Registration:
     epoch: int = field(BROKER_EPOCHS)
     shutdown_image: int = field(Range(0, 21))
     """In a controlled shutdown: the image that active brokers have to reach before the broker may go (controlledShutdownOffset)."""
+    directory_offline: int = field(IS_OFFLINE)
+    """1 while the log directory of the broker's replica is not among those that are registered as online."""
 
 
 @dataclass
@@ -229,6 +236,8 @@ class KRaftBroker:
     """Which image of the metadata log its metadata cache holds; 0 while it is down."""
     applying: int = field(Flag())
     """Its metadata cache has this image, its replica does not yet."""
+    directory_failed: int = field(IS_OFFLINE)
+    """1 from the failure of the log directory of its replica until it starts again: the replica neither leads nor follows."""
     replica: PartitionReplica = field(PartitionReplica)
     requests: list[AlterPartitionRequest] = field(Queue(AlterPartitionRequest, 1))
     """The proposal that it has sent, until it has the answer."""

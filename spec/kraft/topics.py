@@ -82,6 +82,11 @@ def a_topic_can_be_created(s: KRaft, k: Constants) -> bool:
     return not there_is_a_topic(s) and first_isr(s, k) != 0
 
 
+def directories_work(s: KRaft, k: Constants) -> bool:
+    """No log directory has failed: the replica of a new topic would lie in another one."""
+    return all(s.brokers[broker].directory_failed == 0 for broker in range(k.brokers))
+
+
 def create_topic(s: KRaft, k: Constants) -> None:
     """Create a topic of the same name under another topic id."""
     create_partition(s, k, s.spent.recreations + 1, first_isr(s, k))
@@ -92,7 +97,7 @@ CREATE_TOPIC = Rule(
     "CreateTopic",
     actor="operator",
     kind="operator",
-    guards=(a_topic_can_be_created,),
+    guards=(a_topic_can_be_created, directories_work),
     at_most=RECREATIONS,
     effects=(create_topic,),
     summary="an operator creates a topic of the same name",

@@ -111,6 +111,34 @@ CASES: tuple[Case, ...] = (
         seen="conformance/reproductions/removed_directory_counts_as_clean.py",
     ),
     Case(
+        "offline-directory-joins-isr",
+        "a broker joins the ISR by a proposal after the controller knows that its directory is offline, and nobody else may lead",
+        releases=("3.7", LAST),
+        decides={
+            Decision(
+                "offline_directory_ineligible",
+                Checked.YES,
+                "a proposal of a broker whose directory is offline is refused as INELIGIBLE_REPLICA (no version up to 4.4)",
+            ): Checked.NO
+        },
+        shows=(Shown("failed_directory", {"Recovers": 12, "LeaderIsElected": 16}),),
+        seen="conformance/reproductions/offline_directory_joins_isr.py",
+    ),
+    Case(
+        "elected-on-failed-directory",
+        "a broker whose heartbeat ends its fence and reports a failed directory is elected for the replica in that directory",
+        releases=("3.7", LAST),
+        decides={
+            Decision(
+                "unfencing_reads_directories",
+                Checked.YES,
+                "a heartbeat that unfences a broker also says which of its directories cannot lead (no version up to 4.4)",
+            ): Checked.NO
+        },
+        shows=(Shown("failed_directory", {"LeaderHasItsDirectory": 4}),),
+        seen="conformance/reproductions/elected_on_failed_directory.py",
+    ),
+    Case(
         "KAFKA-16952",
         "a process that registers again gets another broker epoch and is fenced",
         releases=("3.7", "3.8"),

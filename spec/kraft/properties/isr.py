@@ -67,6 +67,11 @@ def leader_is_active(s: KRaft) -> bool:
     return s.controller.registrations[s.controller.partition.leader].state == BrokerState.UNFENCED
 
 
+def leader_has_its_directory(s: KRaft) -> bool:
+    """The log directory of the leader's replica is online."""
+    return s.controller.registrations[s.controller.partition.leader].directory_offline == 0
+
+
 def somebody_is_not_active(s: KRaft, k: Constants) -> bool:
     """Some broker is fenced or shutting down."""
     for broker in range(k.brokers):
@@ -109,7 +114,7 @@ def an_election_was_unclean(s: KRaft) -> bool:
 
 def unclean_elections_have_a_cause(s: KRaft, k: Constants) -> bool:
     """The topic allows unclean elections, an operator requested one, or a process ended without order or lost its directory."""
-    lost = s.spent.crashes + s.spent.lossy_crashes + s.spent.removed_directories
+    lost = s.spent.crashes + s.spent.lossy_crashes + s.spent.removed_directories + s.spent.failed_directories
     return k.unclean == 1 or s.spent.unclean_elections + lost > 0
 
 
@@ -124,6 +129,13 @@ def a_candidate_stays(before: KRaft, after: KRaft) -> bool:
     """The ISR or the ELR has a member that was in one of them."""
     old, new = before.controller.partition, after.controller.partition
     return (new.isr | new.elr) & (old.isr | old.elr) != 0
+
+
+def a_directory_is_offline(s: KRaft, k: Constants) -> bool:
+    """There is a leader, and the controller knows an offline log directory of some replica."""
+    return s.controller.partition.leader != NONE and any(
+        s.controller.registrations[broker].directory_offline == 1 for broker in range(k.brokers)
+    )
 
 
 CANDIDATES: tuple[Property, ...] = (
@@ -190,6 +202,13 @@ CANDIDATES: tuple[Property, ...] = (
         "a change of min.insync.replicas leaves a partition a replica that may lead, if it had one",
         "KIP-966; Kafka 4.3 ReplicationControlManager.removeTopicElrs",
         when=min_isr_changes_beside_candidates,
+    ),
+    invariant(
+        "LeaderHasItsDirectory",
+        leader_has_its_directory,
+        "the controller does not know that the log directory of the leader's replica is offline",
+        "KIP-858; Kafka 3.9 LeaderAcceptor",
+        when=a_directory_is_offline,
     ),
 )
 """The properties of leader, ISR and ELR."""

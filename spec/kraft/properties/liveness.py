@@ -17,10 +17,10 @@ from kafka_spec.spec.vocabulary.table import Constants, Property, leads_to, reco
 
 
 def brokers_up(s: KRaft, k: Constants) -> BrokerSet:
-    """Return the brokers that run and do not shut down."""
+    """Return the brokers that run, do not shut down, and have their log directory."""
     up = NO_BROKERS
     for broker in range(k.brokers):
-        if s.brokers[broker].life == ProcessLife.UP:
+        if s.brokers[broker].life == ProcessLife.UP and s.brokers[broker].directory_failed == 0:
             up = including(up, broker)
     return up
 
@@ -34,9 +34,9 @@ def possible_leaders(s: KRaft) -> BrokerSet:
 
 
 def leader_runs(s: KRaft) -> bool:
-    """The partition has a leader, whose process runs."""
+    """The partition has a leader, whose process runs and has its log directory."""
     leader = s.controller.partition.leader
-    return leader != NONE and s.brokers[leader].life != ProcessLife.DOWN
+    return leader != NONE and s.brokers[leader].life != ProcessLife.DOWN and s.brokers[leader].directory_failed == 0
 
 
 def a_leader_is_missing(s: KRaft, k: Constants) -> bool:
@@ -124,7 +124,7 @@ def a_stray_replica_is_left(s: KRaft, k: Constants) -> bool:
     partition = s.controller.partition
     for broker in range(k.brokers):
         topic_id = s.brokers[broker].replica.topic_id
-        if s.brokers[broker].life == ProcessLife.UP and topic_id != UNKNOWN:
+        if contains(brokers_up(s, k), broker) == 1 and topic_id != UNKNOWN:
             if topic_id != partition.topic_id or contains(members(partition.replicas), broker) == 0:
                 return True
     return False
