@@ -18,6 +18,7 @@ EMPTIED_ELR = "assignment-empties-elr"
 """An assignment of directories empties the ELR (up to 4.2, PR 20716); the model has no directories."""
 
 CLEARED_WHILE_OFFLINE, STARTS_EMPTY = "elr-cleared-while-offline", "removed-directory-counts-as-clean"
+ELECTED_ON_FAILED, JOINS_OFFLINE = "elected-on-failed-directory", "offline-directory-joins-isr"
 CLEARED_ELR = "cleared-elr-stays-listed"
 """A bug outside the model, which has no such list: the controller keeps listing partitions for the members of a cleared ELR."""
 LEFT_IN_DIRECTORY = "deleted-topic-stays-in-directory"
@@ -136,6 +137,16 @@ MEANINGS: Mapping[str, Meaning] = {
         "let it join the ISR before another of these replicas is stopped",
         has_eligible_replicas,
         only_met=True,
+    ),
+    ELECTED_ON_FAILED: Meaning(
+        "a heartbeat ended the fence of a broker and reported a failed directory, and the broker was elected for a replica in it: "
+        "the partition has a leader that serves nothing, and other replicas that come back are not elected",
+        "shut that broker down in order, or restart it without the directory: then another eligible replica is elected",
+    ),
+    JOINS_OFFLINE: Meaning(
+        "a proposal that was on its way took a replica into the ISR whose directory the controller knew to be offline: if the "
+        "other members go, it is the whole ISR and cannot lead, and no replica outside the ISR may",
+        "write to the partition: its leader then takes the replica out after replica.lag.time.max.ms; stop no other member before",
     ),
     CLEARED_ELR: Meaning(
         "a change of min.insync.replicas emptied the ELR, and the controller still lists the partition for the brokers that were "

@@ -13,14 +13,14 @@ from types import SimpleNamespace
 from typing import Any
 
 from kafka_spec.conformance.metadata.image import Image
-from kafka_spec.conformance.metadata.shapes import PartitionShape
+from kafka_spec.conformance.metadata.shapes import FoldedPartition, PartitionShape
 from kafka_spec.spec.decisions.alter_partition import is_eligible
 from kafka_spec.spec.decisions.partition_change import RecoveryState, effective_min_isr
 from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.kraft.machines import IN_ELR, IN_ISR, MEMBERSHIP, NO_ROLE, OUTSIDE, BrokerState, Membership
 from kafka_spec.spec.kraft.properties.safety import SAFETY
 from kafka_spec.spec.kraft.state import ProcessLife
-from kafka_spec.spec.language.domain import NONE, BrokerSet
+from kafka_spec.spec.language.domain import NO_BROKERS, NONE, BrokerSet
 from kafka_spec.spec.vocabulary.table import Property
 
 NOT_IN_A_LOG: Mapping[str, str] = {
@@ -67,6 +67,7 @@ class View:
         states: Sequence[BrokerState],
         memberships: Sequence[Membership],
         epochs: tuple[int, int] = (0, 0),
+        offline: BrokerSet = NO_BROKERS,
     ) -> None:
         def some(brokers: tuple[int, ...]) -> BrokerSet:
             return BrokerSet.of(numbers[broker] for broker in brokers)
@@ -85,7 +86,10 @@ class View:
             min_isr_changed=0,
             last_known_leader=numbers[shape.last_known[0]] if shape.last_known and shape.last_known[0] >= 0 else NONE,
         )
-        registrations = [SimpleNamespace(state=state, epoch=0) for state in states]
+        known = [int(broker in BrokerSet(offline)) for broker in numbers] or [0] * len(states)
+        registrations = [
+            SimpleNamespace(state=state, epoch=0, directory_offline=one) for state, one in zip(states, known, strict=True)
+        ]
         self.controller = SimpleNamespace(partition=partition, registrations=registrations, memberships=memberships)
         self.brokers = [STILL] * len(states)
 
@@ -158,16 +162,17 @@ class PropertyChecker:
         self.tested: Counter[tuple[str, ...]] = Counter()
         """How often which properties were tested together."""
 
-    def of_state(self, image: Image, shape: PartitionShape, min_isr: int) -> tuple[str, ...]:
-        """Return the properties that a partition of this shape violates."""
-        key = (shape, image.registrations, min_isr, image.has_elr)
+    def of_state(self, image: Image, partition: FoldedPartition, min_isr: int) -> tuple[str, ...]:
+        """Return the properties that a partition violates."""
+        shape, offline = partition.shape, image.offline(partition)
+        key = (shape, image.registrations, min_isr, image.has_elr, offline)
         found = self._states.get(key)
         if found is None:
             if len(self._states) >= MOST_REMEMBERED:
                 self._states.clear()
             numbers = numbered(shape)
             states = [image.state_of(broker) for broker in numbers]
-            view = View(shape, numbers, states, [membership_of(shape, broker) for broker in numbers])
+            view = View(shape, numbers, states, [membership_of(shape, broker) for broker in numbers], offline=offline)
             k = SimpleNamespace(brokers=len(numbers), min_isr=min_isr, elr=int(image.has_elr))
             tested, failed = _failed(_INVARIANTS, view, k)
             found = self._states[key] = (tested, failed + _faults_of(shape))

@@ -6,22 +6,20 @@ Source: Kafka 3.9 ReplicationControlManager.java, ClusterControlManager.java.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kafka_spec.conformance.metadata.batches import MetadataEntry
 from kafka_spec.conformance.metadata.image import Image
 from kafka_spec.conformance.metadata.predictions import AskedShape, Predicted, Predictions, recorded
 from kafka_spec.conformance.metadata.rulings import RELEASES, Ruling
 from kafka_spec.conformance.metadata.shapes import (
-    LOST_DIRECTORY,
     MIGRATING_DIRECTORY,
-    RESERVED_DIRECTORIES,
     UNASSIGNED_DIRECTORY,
     FoldedPartition,
     ShapeChange,
 )
 from kafka_spec.spec.decisions.partition_change import ElectionKind, effective_min_isr
-from kafka_spec.spec.language.domain import NO_BROKERS, BrokerSet, excluding, including, singleton
+from kafka_spec.spec.language.domain import NO_BROKERS, BrokerSet, excluding, singleton
 
 NO_PARTITION_0 = 1 << 30
 """The replicas of a partition 0 that does not exist: it limits nothing."""
@@ -48,8 +46,6 @@ class EventRequests:
         self.predictions = Predictions()
         self.ruling: Ruling = Ruling(RELEASES[-1], False, False)
         self._min_isr, self._unclean = min_isr, unclean
-        self._acceptable: dict[Any, BrokerSet] = {}
-        self._online: object = None
 
     def least(self, partition: FoldedPartition) -> int:
         """Return the effective min.insync.replicas: at most the replicas of the topic's partition 0 (getTopicEffectiveMinIsr)."""
@@ -62,24 +58,7 @@ class EventRequests:
 
     def acceptable(self, partition: FoldedPartition, active: BrokerSet) -> BrokerSet:
         """Return the active brokers that can lead a partition: not those whose directory of it is offline (KIP-858)."""
-        if not partition.directories:
-            return active
-        if self._online is not self.image.online:
-            self._online = self.image.online
-            self._acceptable.clear()
-        key = (partition.shape.replicas, partition.directories)
-        offline = self._acceptable.get(key)
-        if offline is None:
-            offline = self._acceptable[key] = self._offline(*key)
-        return active & ~offline
-
-    def _offline(self, replicas: tuple[int, ...], directories: tuple[bytes, ...]) -> BrokerSet:
-        found = NO_BROKERS
-        for broker, directory in zip(replicas, directories, strict=False):
-            online = self.image.online.get(broker, frozenset())
-            if directory == LOST_DIRECTORY or (online and directory not in RESERVED_DIRECTORIES and directory not in online):
-                found = including(found, broker)
-        return found
+        return active & ~self.image.offline(partition)
 
     def concerned(
         self, partitions: Iterable[FoldedPartition], active: BrokerSet, left: int | None = None, lossy: int | None = None

@@ -148,11 +148,7 @@ class Explainer(EventRequests):
         """Return what is asked of the partitions whose directory on a broker is not online any more (handleDirectoriesOffline)."""
         known = self.image.brokers.get(broker)
         lost = set(known.directories) - set(online) if known is not None else set()
-        found = []
-        for partition in self.image.in_isr[broker]:
-            places = dict(zip(partition.shape.replicas, partition.directories, strict=False))
-            if places.get(broker) in lost:
-                found.append(partition)
+        found = [partition for partition in self.image.in_isr[broker] if partition.directory_of(broker) in lost]
         return self.concerned(found, excluding(self.image.active, broker), broker)
 
     def _registration_change(self, entries: Sequence[MetadataEntry], place: int) -> Explained | None:
@@ -201,8 +197,12 @@ class Explainer(EventRequests):
         if end == len(entries) or entries[end].key != keys.REGISTRATION_CHANGE:
             return found
         record = entries[end].record
-        predicted = self._lost_directories(broker, record.log_dirs) if record.broker_id == broker and record.log_dirs else {}
-        if predicted.keys() & dict(found.asked).keys() and self.wrote(predicted, entries[start:end]):
+        if record.broker_id != broker or not record.log_dirs:
+            return found
+        lost = set(self.image.brokers[broker].directories) - set(record.log_dirs)
+        if not any(part.directory_of(broker) in lost for part, _ in found.asked):
+            return found
+        if self.wrote(self._lost_directories(broker, record.log_dirs), entries[start:end]):
             return Explained(f"{found.name}, and a directory fails", end + 1 - place, found.subject, found.asked)
         return found
 

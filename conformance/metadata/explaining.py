@@ -14,27 +14,17 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from kafka_spec.conformance.metadata import image as keys
+from kafka_spec.conformance.metadata.acting_beside import acting_beside
 from kafka_spec.conformance.metadata.batches import MetadataEntry
-from kafka_spec.conformance.metadata.bugs import (
-    CLEARED_ELR,
-    CLEARED_WHILE_OFFLINE,
-    EMPTIED_ELR,
-    LEFT_IN_DIRECTORY,
-    OWN_MINIMUM,
-    STARTS_EMPTY,
-    is_wrong,
-)
+from kafka_spec.conformance.metadata.bugs import is_wrong
 from kafka_spec.conformance.metadata.causes import agrees
-from kafka_spec.conformance.metadata.explain import REPEATED, Explainer
+from kafka_spec.conformance.metadata.explain import Explainer
 from kafka_spec.conformance.metadata.image import Image
 from kafka_spec.conformance.metadata.judge import LogJudge, shown
 from kafka_spec.conformance.metadata.predictions import Explained, differing, recorded
 from kafka_spec.conformance.metadata.rulings import NO_BUMP_FROM, Release, Ruling, candidates
-from kafka_spec.conformance.metadata.shapes import FoldedPartition
 from kafka_spec.conformance.metadata.single_changes import attempts
 from kafka_spec.impl.kraft.record_schemas import SCHEMAS
-from kafka_spec.spec.decisions.partition_change import effective_min_isr
-from kafka_spec.spec.language.domain import BrokerSet
 
 UNCLEAN = "unclean.leader.election.enable"
 MOST_SUBJECTS = 5
@@ -228,20 +218,8 @@ class Explaining:
             for part, asked in found.asked:
                 for case in explainer.predictions.acting(ruling, part.shape, asked):
                     acting.setdefault(case, []).append(self.judge.image.name_of(part))
-        self._limits(found, acting)
-        if found.name == "assign directories, which empties the ELR":
-            acting[EMPTIED_ELR] = [found.subject]
-        elif found.name.startswith("assign directories"):
-            if empty := self._starting_empty(entries[place : place + found.records]):
-                acting[STARTS_EMPTY] = empty
-        if cleared := self._cleared(entries[place : place + found.records]):
-            acting[CLEARED_ELR] = [self.judge.image.name_of(one) for one in cleared]
-            if offline := [self.judge.image.name_of(one) for one in cleared if not one.shape.isr]:
-                acting[CLEARED_WHILE_OFFLINE] = offline
-        elif found.name.endswith(REPEATED):
-            acting[CLEARED_ELR] = [self.judge.image.name_of(part) for part, _ in found.asked]
-        if left := self._left_in_directories(entries[place : place + found.records]):
-            acting[LEFT_IN_DIRECTORY] = left
+        for bug, subjects in acting_beside(self.judge, explainer, found, entries[place : place + found.records]).items():
+            acting.setdefault(bug, []).extend(subjects)
         for bug, subjects in acting.items():
             offset = entries[place].offset
             subjects.sort(key=in_order)
@@ -250,46 +228,6 @@ class Explaining:
                 text = f"{bug} acts on the event {found.name!r}"
                 self.judge.report("bug-acts", offset, ", ".join(subjects[:MOST_SUBJECTS]), text)
         return tuple(acting)
-
-    def _cleared(self, entries: Sequence[MetadataEntry]) -> list[FoldedPartition]:
-        """Return the partitions whose ELR records of an event clear, each with a member that the controller keeps listing."""
-        image = self.judge.image
-        names = [entry.record.topic_name for entry in entries if entry.key == keys.CLEAR_ELR]
-        topics = list(image.topics) if "" in names else [image.ids[name] for name in names if name in image.ids]
-        return [one for topic in topics for one in image.topics[topic].values() if one.shape.elr]
-
-    def _starting_empty(self, entries: Sequence[MetadataEntry]) -> list[str]:
-        """Return the partitions of which a member of the ELR gets another directory, since its broker does not have the former."""
-        found = []
-        for record in (entry.record for entry in entries if entry.key == keys.PARTITION_CHANGE and entry.record.directories):
-            partition = self.judge.image.find(record.topic_id, record.partition_id)
-            if partition is not None and len(partition.directories) == len(record.directories):
-                eligible = BrokerSet.of(partition.shape.elr)
-                lost = eligible & ~self.explainer.acceptable(partition, eligible)
-                moves = zip(partition.shape.replicas, partition.directories, record.directories, strict=False)
-                if any(broker in BrokerSet(lost) and old != new for broker, old, new in moves):
-                    found.append(self.judge.image.name_of(partition))
-        return found
-
-    def _left_in_directories(self, entries: Sequence[MetadataEntry]) -> list[str]:
-        """Return the partitions of deleted topics without an ISR that a broker of several directories holds in one of them."""
-        image = self.judge.image
-        several = {directory for one in image.brokers.values() if len(one.directories) > 1 for directory in one.directories}
-        deleted = [entry.record.topic_id for entry in entries if entry.key == keys.REMOVE_TOPIC]
-        partitions = [one for topic in deleted for one in image.topics.get(topic, {}).values()]
-        return [image.name_of(one) for one in partitions if not one.shape.isr and several.intersection(one.directories)]
-
-    def _limits(self, found: Explained, acting: dict[str, list[str]]) -> None:
-        """Note whether the limit by partition 0 acts: with the partition's own replicas the change would be another."""
-        explainer, ruling = self.explainer, self.explainer.ruling
-        for part, asked in found.asked:
-            if part.number == 0 or not ruling.has_elr:
-                continue
-            own = effective_min_isr(self.judge.min_isr(part.topic_id), len(part.shape.replicas))
-            if own != asked.least and asked.least:
-                predict = explainer.predictions.predict
-                if predict(ruling, part.shape, asked._replace(least=own)) != predict(ruling, part.shape, asked):
-                    acting.setdefault(OWN_MINIMUM, []).append(self.judge.image.name_of(part))
 
 
 def possible_releases(judge: LogJudge, given: Release | None = None) -> tuple[Release, ...]:

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from kafka_spec.conformance.metadata.offline import OfflineReplicas
 from kafka_spec.conformance.metadata.shapes import (
     LARGEST_BROKER,
     STRANGE_BROKER,
@@ -77,6 +78,7 @@ class Image:
         self._active: BrokerSet | None = None
         self._registrations: frozenset[tuple[int, BrokerState]] | None = None
         self._online: dict[int, frozenset[bytes]] | None = None
+        self.offline = OfflineReplicas(lambda: self.online).of
         self._apply: dict[int, Callable[[Any], str | None]] = {
             REGISTER_BROKER: self._register,
             UNREGISTER_BROKER: lambda record: self._registration(record, record.broker_id, record.broker_epoch, None),

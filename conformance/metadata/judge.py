@@ -327,7 +327,7 @@ class LogJudge:
 
     def judge_state(self, partition: FoldedPartition, offset: int) -> None:
         """Report what a partition violates, but for what is reported already."""
-        failed = self.claims.of_state(self.image, partition.shape, self.min_isr(partition.topic_id))
+        failed = self.claims.of_state(self.image, partition, self.min_isr(partition.topic_id))
         before = self.failing.pop(partition, frozenset())
         for name in failed:
             if name not in before:

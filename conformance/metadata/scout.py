@@ -117,7 +117,7 @@ class Scout(LogJudge):
         """Return what the judge will hand over, if nothing is explained by another release than the likeliest."""
         failing = []
         for partition in self.image.all_partitions():
-            if names := self._checker.of_state(self.image, partition.shape, self.min_isr(partition.topic_id)):
+            if names := self._checker.of_state(self.image, partition, self.min_isr(partition.topic_id)):
                 failing.append(Failing(partition.topic_id, partition.number, frozenset(names)))
         choice = None
         if self._slice.explains and self._explained_epoch is not None:

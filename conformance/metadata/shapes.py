@@ -125,6 +125,10 @@ class FoldedPartition:
         self.partition_epoch = partition_epoch
         self.directories = directories
 
+    def directory_of(self, broker: int) -> bytes | None:
+        """Return the log directory of a broker's replica, None if the log does not tell it."""
+        return dict(zip(self.shape.replicas, self.directories, strict=False)).get(broker)
+
     def content(self) -> tuple[Any, ...]:
         """Return everything that a snapshot says of it."""
         return self.shape, self.leader_epoch, self.partition_epoch, self.directories
