@@ -88,6 +88,7 @@ KRAFT = (
         fences=1,
         controlled_shutdowns=1,
         records=1,
+        cannot_test=(NO_UNCLEAN_ELECTION,),
     ),
     kraft_family(
         "directory_and_crash",

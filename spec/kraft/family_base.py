@@ -21,7 +21,6 @@ ALL_ACTIVE = Untestable("everybody is active", ("IsrIsActive",))
 NO_RESTART = Untestable("no process restarts", ("OneEpochForEachProcess",))
 NOBODY_JOINS = Untestable("nobody joins the ISR", ("JoinsInItsProcess",))
 NOBODY_PROPOSES = Untestable("nobody proposes an ISR", ("ProposalsSettle",))
-NO_DIRECTORY_OFFLINE = Untestable("no log directory fails", ("LeaderHasItsDirectory",))
 NO_REASSIGNMENT_WAITS = Untestable("no reassignment waits", ("ReassignmentEnds",))
 
 _SIZES = {"brokers": 2, "min_isr": 1, "other_min_isr": 1, "isr_size": 2, "spares": 0, "unclean": 0, "lag": 12, "cache_ahead": 0}

@@ -135,7 +135,7 @@ CASES: tuple[Case, ...] = (
                 "a heartbeat that unfences a broker also says which of its directories cannot lead (no version up to 4.4)",
             ): Checked.NO
         },
-        shows=(Shown("failed_directory", {"LeaderHasItsDirectory": 4}),),
+        shows=(Shown("failed_directory", {"LeaderHasItsDirectory": 6, "Recovers": 8, "LeaderIsElected": 12}),),
         seen="conformance/reproductions/elected_on_failed_directory.py",
     ),
     Case(
