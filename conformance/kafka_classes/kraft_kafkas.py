@@ -25,12 +25,15 @@ class KafkasKRaft:
     """One controller with `brokers` active brokers, and a partition on the first `replicas` or on all, led by the first."""
 
     def __init__(
-        self, classes: ControllerClasses, brokers: int, min_isr: int, unclean: bool, elr: bool, replicas: int | None = None
-    ) -> None:
+        self, classes: ControllerClasses, brokers: int, min_isr: int, unclean: bool, elr: bool, replicas: int | None = None,
+        two_directories: bool = False,
+    ) -> None:  # fmt: skip
         self.classes = classes
         self.kafka = classes.kafka
         self.brokers = brokers
         self.offset = 0
+        self._others = 1 if two_directories else 0
+        """The log directories that each broker has beside that of its replica."""
         self._incarnations = [0] * brokers
         self._epochs: list[list[int]] = [[] for _ in range(brokers)]
         """The broker epochs that each broker has had."""
@@ -120,9 +123,9 @@ class KafkasKRaft:
         record.setDirectories(directories)
         self.replay([self.classes.message("TopicRecord").setName(TOPIC).setTopicId(topic_id), record])
 
-    def directory(self, broker: int) -> Any:
-        """Return the id of a broker's log directory."""
-        return self.kafka.named("org.apache.kafka.common.Uuid")(100, broker)
+    def directory(self, broker: int, other: int = 0) -> Any:
+        """Return the id of the log directory of a broker's replica, or of another one."""
+        return self.kafka.named("org.apache.kafka.common.Uuid")(100 + other, broker)
 
     # Records
 
@@ -158,7 +161,7 @@ class KafkasKRaft:
             self._incarnations[broker] += 1
         request = self.classes.registration(broker)
         request.setIncarnationId(kafka.named("org.apache.kafka.common.Uuid")(50 + broker, self._incarnations[broker]))
-        request.setLogDirs(kafka.java_list([self.directory(broker)]))
+        request.setLogDirs(kafka.java_list([self.directory(broker, other) for other in range(1 + self._others)]))
         request.setPreviousBrokerEpoch(self._epochs[broker][previous] if previous >= 0 else -1)
         finalized = kafka.call(self._features, "finalizedFeatures", kafka.long(0x7FFFFFFFFFFFFFFF))
         self._take(self._cluster.registerBroker(request, self.offset + 1, finalized, *(() if self.classes.is_3 else (True,))))
@@ -166,10 +169,15 @@ class KafkasKRaft:
         if epoch not in self._epochs[broker]:
             self._epochs[broker].append(epoch)
 
-    def heartbeat(self, broker: int, offset: int, stopping: bool, fenced: bool = False) -> None:
-        """Receive a heartbeat: where the broker's metadata log ends, whether it wants to stop, and to stay fenced."""
+    def heartbeat(self, broker: int, offset: int, stopping: bool, fenced: bool = False, failed: bool = False) -> None:
+        """Receive a heartbeat: where the broker's metadata log ends, whether it wants to stop, and to stay fenced.
+
+        The directory of its replica may have `failed`.
+        """
         request = self.classes.message("BrokerHeartbeatRequestData").setBrokerId(broker).setWantFence(fenced)
         request.setBrokerEpoch(self._epochs[broker][-1]).setCurrentMetadataOffset(offset).setWantShutDown(stopping)
+        if failed:
+            request.setOfflineLogDirs(self.kafka.java_list([self.directory(broker)]))
         at = self.kafka.long(self._registered_at[broker])
         reply = self._take(self.kafka.call(self._partitions, "processBrokerHeartbeat", request, at))
         if reply.inControlledShutdown():
@@ -310,10 +318,13 @@ class KafkasKRaft:
             (self.state(broker), self._epochs[broker].index(int(self._registration(broker).epoch())))
             for broker in range(self.brokers)
         )
-        held = self._partition()
+        held, offline = self._partition(), tuple(broker for broker in range(self.brokers) if not self._has_directory(broker))
         if held is None:
-            return KRaftView(registrations, NO_PARTITION, NONE)
-        return KRaftView(registrations, read(self.kafka, held), len(self.topic_ids) - 1)
+            return KRaftView(registrations, NO_PARTITION, NONE, offline)
+        return KRaftView(registrations, read(self.kafka, held), len(self.topic_ids) - 1, offline)
+
+    def _has_directory(self, broker: int) -> bool:
+        return bool(self._registration(broker).hasOnlineDir(self.directory(broker)))
 
     def _partition(self) -> Any:
         """Return the partition, None if there is no topic."""

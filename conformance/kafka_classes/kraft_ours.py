@@ -28,7 +28,7 @@ VERSIONS = ("3.9.1", "4.1.2", "4.3.1", "4.4.0")
 
 FOUND = (
     "stale-reassignment-lists", "cancellation-elects-cleanly", "cancellation-below-min-isr", "elr-outside-replicas",
-    "reassignment-waits-after-election", "elr-cleared-while-offline",
+    "reassignment-waits-after-election", "elr-cleared-while-offline", "elected-on-failed-directory", "offline-directory-joins-isr",
 )  # fmt: skip
 """The bugs of the controller that every compared version has, by the names of their switches."""
 IN_ALL: Mapping[str, Any] = {name: value for switch in FOUND for name, value in CASE[switch].decisions.items()}
@@ -52,7 +52,7 @@ TOPICS = 3
 
 COMMITTING = frozenset(
     (
-        *("FenceDead", "FenceAlive", "Unfence", "BeginControlledShutdown", "GrantShutdown", "StartBroker"),
+        *("FenceDead", "FenceAlive", "Unfence", "BeginControlledShutdown", "GrantShutdown", "StartBroker", "ReportDirectory"),
         *("ElectPreferred", "ElectUnclean", "DeleteTopic", "CreateTopic"),
     )
 )
@@ -91,6 +91,8 @@ class KRaftView:
     registrations: tuple[tuple[BrokerState, int], ...]
     partition: KRaftPartition
     topic: int = 0
+    offline: tuple[int, ...] = ()
+    """The brokers whose log directory of the partition is registered as offline."""
 
 
 @functools.cache
@@ -153,7 +155,7 @@ class OurKRaft:
 
     def __init__(self, version: str, brokers: int, min_isr: int, unclean: bool, elr: bool, spares: int = 0) -> None:
         settings = {"brokers": brokers, "isr_size": brokers - spares, "spares": spares, "recreations": TOPICS - 1}
-        settings |= {"min_isr": min_isr, "unclean": int(unclean), "elr": int(elr)}
+        settings |= {"min_isr": min_isr, "unclean": int(unclean), "elr": int(elr), "failed_directories": 1}
         self.rules = executable(version, tuple(settings.items()))
         self.load_initial()
         self.commits = 0
@@ -258,7 +260,8 @@ class OurKRaft:
     def view(self) -> KRaftView:
         """Return registrations and partition."""
         registrations = tuple((BrokerState(one.state), one.epoch) for one in self.s.controller.registrations)
-        return KRaftView(registrations, partition_of(self.s), self.s.controller.partition.topic_id)
+        offline = tuple(broker for broker, one in enumerate(self.s.controller.registrations) if one.directory_offline)
+        return KRaftView(registrations, partition_of(self.s), self.s.controller.partition.topic_id, offline)
 
 
 @functools.cache

@@ -91,6 +91,10 @@ class Pair:
         if step.numbers[0] % 2:
             self.fire("Crash", broker=step.broker)
 
+    def _fail_directory(self, step: RequestStep) -> None:
+        if self.setting.two_directories:
+            self.fire("FailDirectory", broker=step.broker)
+
     # Requests of brokers
 
     def _heartbeat(self, step: RequestStep) -> None:
@@ -108,17 +112,22 @@ class Pair:
                 if self.ours.node(other).life == ProcessLife.DOWN:
                     dead.append(other)
                 else:
-                    self.kafkas.heartbeat(other, self._offset(other), stopping=False)
+                    self._report(other)
         offset = self._offset(step.broker)
         stopping, registered = node.life == ProcessLife.STOPPING, self.kafkas.has_applied_its_registration(step.broker, offset)
-        rules = ("BeginControlledShutdown", "GrantShutdown") if stopping else ("Unfence",)
-        fired = self.fire(*rules, broker=step.broker)
-        self.kafkas.heartbeat(step.broker, offset, stopping)
+        rules = ("BeginControlledShutdown", "GrantShutdown") if stopping else ("Unfence", "ReportDirectory")
+        fired, failed = self.fire(*rules, broker=step.broker), node.directory_failed == 1
+        self.kafkas.heartbeat(step.broker, offset, stopping, failed=failed)
         waits = states[step.broker] == BrokerState.CONTROLLED_SHUTDOWN and self.kafkas.state(step.broker) == states[step.broker]
         if fired and dead and waits:
             raise KafkaWaits(DEAD_BROKER)
         if fired and not stopping and not registered:
             raise KafkaWaits(REGISTERED_AGAIN)
+
+    def _report(self, broker: int) -> None:
+        """A heartbeat of an active broker: how far it is, and whether its directory has failed."""
+        self.fire("ReportDirectory", broker=broker)
+        self.kafkas.heartbeat(broker, self._offset(broker), stopping=False, failed=self.ours.node(broker).directory_failed == 1)
 
     def _want_fence(self, step: RequestStep) -> None:
         """A heartbeat that asks to be fenced: of a broker that is active."""
@@ -134,7 +143,8 @@ class Pair:
 
     def _start(self, step: RequestStep) -> None:
         if self.ours.node(step.broker).life == ProcessLife.DOWN:
-            previous = self.ours.node(step.broker).clean_epoch
+            node = self.ours.node(step.broker)
+            previous = NONE if node.directory_failed else node.clean_epoch
             self.fire("StartBroker", broker=step.broker)
             self.kafkas.register(step.broker, previous)
 

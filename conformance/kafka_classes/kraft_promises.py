@@ -19,6 +19,8 @@ class Setting:
     elr: bool
     spares: int = 0
     """Brokers that hold no replica at first: the last ones."""
+    two_directories: bool = False
+    """Whether brokers have another log directory, so that the one of their replica can fail."""
 
 
 def within_replicas(held: KRaftPartition) -> KRaftPartition:

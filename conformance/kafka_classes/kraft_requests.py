@@ -42,12 +42,20 @@ KINDS = (
     *("cancel", "list_reassignments", "delete_topic"),
     *("create_topic",) * 2,
 )
+WITH_DIRECTORIES = tuple(
+    kind for kind in KINDS if kind not in ("reassign", "cancel", "create_topic", "delete_topic", "register_again")
+)
+"""The kinds of steps while directories fail: a new replica, or a second registration, would have another directory.
+
+A topic that is deleted stays listed in a directory (deleted-topic-stays-in-directory).
+"""
 
 
 def steps_at_random(random: Random, setting: Setting) -> list[RequestStep]:
     """Return the steps of a sequence."""
+    kinds = (*WITH_DIRECTORIES, *("fail_directory",) * 4) if setting.two_directories else KINDS
     return [
-        RequestStep(random.choice(KINDS), random.randrange(setting.brokers), tuple(random.randrange(64) for _ in range(6)))
+        RequestStep(random.choice(kinds), random.randrange(setting.brokers), tuple(random.randrange(64) for _ in range(6)))
         for _ in range(LENGTH)
     ]
 
@@ -56,7 +64,8 @@ def setting_at_random(random: Random) -> Setting:
     """Return what a sequence starts from."""
     brokers = random.choice((2, 3, 3, 4))
     spares = random.choice((0, 0, *range(brokers)))
-    return Setting(brokers, random.randint(1, brokers), random.random() < 0.25, random.random() < 0.7, spares)
+    unclean, elr, fail = random.random() < 0.25, random.random() < 0.7, random.random() < 0.3
+    return Setting(brokers, random.randint(1, brokers), unclean, elr, spares, fail)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -88,7 +97,7 @@ def run(classes: ControllerClasses, setting: Setting, steps: Sequence[RequestSte
     """Run a sequence on both sides up to the first difference; `seen` counts what happened."""
     size = (setting.brokers, setting.min_isr, setting.unclean, setting.elr)
     ours = OurKRaft(classes.kafka.version, *size, setting.spares)
-    pair = Pair(setting, ours, KafkasKRaft(classes, *size, setting.brokers - setting.spares))
+    pair = Pair(setting, ours, KafkasKRaft(classes, *size, setting.brokers - setting.spares, setting.two_directories))
     before, known = ours.view(), KNOWN_BUGS.get(classes.kafka.version, set())
     for number, step in enumerate(steps):
         try:
