@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kafka_spec.conformance.kafka_classes.kraft_ours import KRaftPartition
@@ -83,6 +84,18 @@ class ControllerClasses:
         for name, low, high in (("metadata.version", 1, 99), ("eligible.leader.replicas.version", 0, 1)):
             feature = self.kafka.named(f"{MESSAGE}.BrokerRegistrationRequestData$Feature")().setName(name)
             request.features().add(feature.setMinSupportedVersion(low).setMaxSupportedVersion(high))
+        return request
+
+    def creation(self, replicas: Sequence[int], configs: Mapping[str, str]) -> Any:
+        """Return a request that creates the topic, with one partition on these replicas."""
+        kind = f"{MESSAGE}.CreateTopicsRequestData$"
+        topic = self.kafka.named(f"{kind}CreatableTopic")().setName(TOPIC).setNumPartitions(-1).setReplicationFactor(-1)
+        assignment = self.kafka.named(f"{kind}CreatableReplicaAssignment")().setPartitionIndex(0)
+        topic.assignments().add(assignment.setBrokerIds(self.kafka.java_list(replicas)))
+        for name, value in configs.items():
+            topic.configs().add(self.kafka.named(f"{kind}CreatableTopicConfig")().setName(name).setValue(value))
+        request = self.message("CreateTopicsRequestData")
+        request.topics().add(topic)
         return request
 
     def error_of(self, code: int) -> str:

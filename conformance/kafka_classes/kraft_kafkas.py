@@ -32,8 +32,7 @@ class KafkasKRaft:
         self.kafka = classes.kafka
         self.brokers = brokers
         self.offset = 0
-        self._others = 1 if two_directories else 0
-        """The log directories that each broker has beside that of its replica."""
+        self._directories = range(1 + two_directories)
         self._incarnations = [0] * brokers
         self._epochs: list[list[int]] = [[] for _ in range(brokers)]
         """The broker epochs that each broker has had."""
@@ -161,7 +160,7 @@ class KafkasKRaft:
             self._incarnations[broker] += 1
         request = self.classes.registration(broker)
         request.setIncarnationId(kafka.named("org.apache.kafka.common.Uuid")(50 + broker, self._incarnations[broker]))
-        request.setLogDirs(kafka.java_list([self.directory(broker, other) for other in range(1 + self._others)]))
+        request.setLogDirs(kafka.java_list([self.directory(broker, other) for other in self._directories]))
         request.setPreviousBrokerEpoch(self._epochs[broker][previous] if previous >= 0 else -1)
         finalized = kafka.call(self._features, "finalizedFeatures", kafka.long(0x7FFFFFFFFFFFFFFF))
         self._take(self._cluster.registerBroker(request, self.offset + 1, finalized, *(() if self.classes.is_3 else (True,))))
@@ -170,10 +169,7 @@ class KafkasKRaft:
             self._epochs[broker].append(epoch)
 
     def heartbeat(self, broker: int, offset: int, stopping: bool, fenced: bool = False, failed: bool = False) -> None:
-        """Receive a heartbeat: where the broker's metadata log ends, whether it wants to stop, and to stay fenced.
-
-        The directory of its replica may have `failed`.
-        """
+        """Receive a heartbeat: where the metadata log ends, whether it stops, stays fenced, and its directory has failed."""
         request = self.classes.message("BrokerHeartbeatRequestData").setBrokerId(broker).setWantFence(fenced)
         request.setBrokerEpoch(self._epochs[broker][-1]).setCurrentMetadataOffset(offset).setWantShutDown(stopping)
         if failed:
@@ -276,14 +272,7 @@ class KafkasKRaft:
 
     def create_topic(self) -> str:
         """Create a topic of the same name with the first replicas and configuration; return the error's name."""
-        kafka, kind = self.kafka, f"{MESSAGE}.CreateTopicsRequestData$"
-        topic = kafka.named(f"{kind}CreatableTopic")().setName(TOPIC).setNumPartitions(-1).setReplicationFactor(-1)
-        replicas = kafka.java_list(self._assignment)
-        topic.assignments().add(kafka.named(f"{kind}CreatableReplicaAssignment")().setPartitionIndex(0).setBrokerIds(replicas))
-        for name, value in self._configs.items():
-            topic.configs().add(kafka.named(f"{kind}CreatableTopicConfig")().setName(name).setValue(value))
-        request = self.classes.message("CreateTopicsRequestData")
-        request.topics().add(topic)
+        kafka, request = self.kafka, self.classes.creation(self._assignment, self._configs)
         more = () if kafka.version < "4.3" else (False,)
         described = kafka.named("java.util.HashSet")()
         reply = self._take(kafka.call(self._partitions, "createTopics", self.classes.context, request, described, *more))

@@ -48,7 +48,7 @@ from kafka_spec.spec.decisions.kraft_variants import NewIncarnation
 from kafka_spec.spec.decisions.partition_change import ElectionKind
 from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.kraft.machines import BrokerState
-from kafka_spec.spec.language.domain import NONE, including
+from kafka_spec.spec.language.domain import NONE
 
 PRODUCER_IDS = 1_000
 """The ids of one block for idempotent producers (ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE)."""
@@ -125,13 +125,11 @@ class KRaftController(ControllerMemory):
         state = self.tables.state_of(broker)
         others = [other for other in self.image.active if other != broker]
         waits = self.heartbeats.of(broker).controlled_shutdown_end
-        view = HeartbeatView(state, caught_up, self._leads(broker), self.heartbeats.everybody_has(waits, others))
+        leads = any(known.leader == broker for known in self.image.partitions.values())
+        view = HeartbeatView(state, caught_up, leads, self.heartbeats.everybody_has(waits, others))
         wanted = next_state(view, request)
         self._enter(broker, wanted, wanted != state, request.offline_log_dirs)
         return BrokerHeartbeatResponse(ErrorCode.NONE, caught_up, self.image.brokers[broker].fenced, wanted is None)
-
-    def _leads(self, broker: int) -> bool:
-        return any(known.leader == broker for known in self.image.partitions.values())
 
     def _enter(self, broker: int, wanted: BrokerState | None, changes: bool, offline: tuple[UUID, ...]) -> None:
         """Commit a change of a broker's state, if there is one, and that log directories are offline: one batch."""
@@ -167,10 +165,7 @@ class KRaftController(ControllerMemory):
             image = image.without_directories(broker, offline)
         for partition, held in self.image.partitions.items():
             if held.leader == NONE:
-                acceptable = image.may_lead(held)
-                if image.has_directory(held, broker):
-                    acceptable = including(acceptable, broker)
-                records += self._change(partition, AskedChange(held.isr, acceptable, self._election(partition)))
+                records += self._change(partition, AskedChange(held.isr, image.may_lead(held, broker), self._election(partition)))
         self._commit([*records, *self._remove_directories(broker, offline)])
 
     def begin_controlled_shutdown(self, broker: int, offline: tuple[UUID, ...] = ()) -> None:

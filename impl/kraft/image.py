@@ -37,7 +37,7 @@ from kafka_spec.impl.protocol.kraft_requests import BrokerEndpoint, BrokerFeatur
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.kraft.machines import CONTROLLED_SHUTDOWN, UNFENCED, BrokerState
 from kafka_spec.spec.kraft.machines import FENCED as IS_FENCED
-from kafka_spec.spec.language.domain import NONE, BrokerSet
+from kafka_spec.spec.language.domain import NONE, BrokerSet, including
 
 MIGRATING, UNASSIGNED = UUID(int=0), UUID(int=1)
 """The directory of a replica whose broker does not name its directories, and of one whose place is not known yet (DirectoryId)."""
@@ -162,9 +162,10 @@ class ClusterImage:
         online = tuple(directory for directory in known.log_dirs if directory not in failed)
         return replace(self, brokers=MappingProxyType({**self.brokers, broker: replace(known, log_dirs=online)}))
 
-    def may_lead(self, held: RegisteredPartition) -> BrokerSet:
-        """The active brokers, without those whose log directory of a partition is offline (LeaderAcceptor)."""
-        return BrokerSet.of(broker for broker in self.active if self.has_directory(held, broker))
+    def may_lead(self, held: RegisteredPartition, unfenced: int | None = None) -> BrokerSet:
+        """The active brokers, and one that is unfenced now, whose log directory of a partition is online (LeaderAcceptor)."""
+        active = self.active if unfenced is None else including(self.active, unfenced)
+        return BrokerSet.of(broker for broker in BrokerSet(active) if self.has_directory(held, broker))
 
     def topic_id(self, name: str) -> UUID | None:
         """Return the id of the topic of a name, None if there is none."""

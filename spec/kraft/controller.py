@@ -81,10 +81,7 @@ def commit(s: KRaft, k: Constants) -> None:
 
 
 def active_brokers(s: KRaft, k: Constants) -> BrokerSet:
-    """Return the brokers that may lead: registered, neither fenced nor in controlled shutdown, with their directory online.
-
-    Kafka 3.9: LeaderAcceptor, ClusterControlManager.isActive.
-    """
+    """Return the brokers that may lead: registered, neither fenced nor in controlled shutdown, their directory online."""
     active = NO_BROKERS
     for broker in range(k.brokers):
         registration = s.controller.registrations[broker]

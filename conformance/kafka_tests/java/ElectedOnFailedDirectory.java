@@ -21,5 +21,5 @@ public void testUnfencingHeartbeatReportsFailedDirectory() {
 
     // Another replica that holds all records comes back
     ctx.unfenceBrokers(0);
-    assertEquals(0, ctx.replicationControl.getPartition(topicId, 0).leader, "elected-on-failed-directory");
+    assertEquals(0, ctx.replicationControl.getPartition(topicId, 0).leader);
 }

@@ -31,5 +31,5 @@ public void testReplicaInOfflineDirectoryIsIneligible() {
     // The leader goes and comes back; no other replica is in sync
     ctx.fenceBrokers(Set.of(0));
     ctx.unfenceBrokers(0);
-    assertEquals(0, ctx.replicationControl.getPartition(topicId, 0).leader, "offline-directory-joins-isr");
+    assertEquals(0, ctx.replicationControl.getPartition(topicId, 0).leader);
 }
