@@ -236,3 +236,18 @@ def test_eras_have_short_names(inside: Command) -> None:
     done = inside("run", "--era", "kraft_2_8")
     assert done.returncode == 2 and "kraft_fixed, kraft_3_3" in done.stderr
     assert inside("run", "--era", "kraft/public_v3_5").returncode == 2
+
+
+@pytest.mark.parametrize("seed", [7, 8])
+def test_fixed_keeps_its_promises_while_disks_fail_and_settings_change(tmp_path: Path, seed: int) -> None:
+    """Log directories fail and come back, and min.insync.replicas changes, beside all other faults."""
+    outcome = run(tmp_path, seed=seed, seconds=20, partitions=3)
+    assert (outcome.kept, outcome.rested, outcome.errors) == (True, True, ()), text_of(outcome)
+    assert outcome.faults["directory"] and outcome.faults["settings"]
+
+
+def test_a_run_shows_what_a_changed_setting_breaks(tmp_path: Path) -> None:
+    """In Kafka 4.3 a leader that does not know of a larger min.insync.replicas yet commits without an eligible replica."""
+    outcome = run(tmp_path, "era_4_3", seed=12, faults="usual,settings,directory", seconds=60)
+    assert broken(outcome) == {"LeaderCountsCandidates"}
+    assert all("raised-min-isr-learned-late" in one.suspects for one in outcome.verdict.broken)

@@ -126,7 +126,7 @@ class EventRequests:
 
     def _about(self, partition: FoldedPartition | None) -> object:
         """Return what the request of an event over many partitions depends on, of one of them."""
-        brokers = (self.image.active, self.image.online)
+        brokers = (self.image.active, {number: one.directories for number, one in self.image.brokers.items()})
         return brokers if partition is None else (*brokers, partition.shape, partition.directories, self.least(partition))
 
     def directories_after(self, partition: FoldedPartition, replicas: tuple[int, ...] | None) -> tuple[bytes, ...] | None:

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from kafka_spec.conformance.metadata.offline import OfflineReplicas
+from kafka_spec.conformance.metadata.offline import offline_in
 from kafka_spec.conformance.metadata.shapes import (
     LARGEST_BROKER,
     STRANGE_BROKER,
@@ -26,7 +26,7 @@ from kafka_spec.conformance.metadata.shapes import (
 from kafka_spec.impl.kraft.record_schemas import SCHEMAS
 from kafka_spec.impl.kraft.records import FENCED, NO_LEADER_CHANGE
 from kafka_spec.spec.kraft.machines import UNREGISTERED, BrokerState
-from kafka_spec.spec.language.domain import BrokerSet
+from kafka_spec.spec.language.domain import NO_BROKERS, BrokerSet
 
 REGISTER_BROKER, UNREGISTER_BROKER, TOPIC, PARTITION, CONFIG, PARTITION_CHANGE = range(6)
 FENCE_BROKER, UNFENCE_BROKER, REMOVE_TOPIC, FEATURE, REGISTRATION_CHANGE, NO_OP = 7, 8, 9, 12, 17, 20
@@ -71,8 +71,7 @@ class Image:
         self._shapes: dict[PartitionShape, PartitionShape] = {}
         self._active: BrokerSet | None = None
         self._registrations: frozenset[tuple[int, BrokerState]] | None = None
-        self._online: dict[int, frozenset[bytes]] | None = None
-        self.offline = OfflineReplicas(lambda: self.online).of
+        self._offline: dict[tuple[tuple[int, ...], tuple[bytes, ...]], BrokerSet] = {}
         self._apply: dict[int, Callable[[Any], str | None]] = {
             REGISTER_BROKER: self._register,
             UNREGISTER_BROKER: lambda record: self._registration(record, record.broker_id, record.broker_epoch, None),
@@ -107,12 +106,14 @@ class Image:
             self._registrations = frozenset((number, broker.state) for number, broker in self.brokers.items())
         return self._registrations
 
-    @property
-    def online(self) -> dict[int, frozenset[bytes]]:
-        """The directories of each broker that are online; another object after each change of a registration."""
-        if self._online is None:
-            self._online = {number: frozenset(broker.directories) for number, broker in self.brokers.items()}
-        return self._online
+    def offline(self, partition: FoldedPartition) -> BrokerSet:
+        """Return the brokers whose log directory of a partition is offline."""
+        if not partition.directories:
+            return NO_BROKERS
+        key = (partition.shape.replicas, partition.directories)
+        if key not in self._offline:
+            self._offline[key] = offline_in(self.brokers, *key)
+        return self._offline[key]
 
     @property
     def has_elr(self) -> bool:
@@ -261,7 +262,8 @@ class Image:
         if not 0 <= record.broker_id <= LARGEST_BROKER:
             return STRANGE_BROKER
         self.brokers[record.broker_id] = FoldedBroker(record)
-        self._active = self._registrations = self._online = None
+        self._active = self._registrations = None
+        self._offline.clear()
         return None
 
     def _registration(self, record: Any, number: int, epoch: int, fenced: bool | None) -> str | None:
@@ -269,8 +271,9 @@ class Image:
         broker = self.brokers.get(number)
         if broker is None or broker.epoch != epoch:
             return "a registration that is not current"
-        self._active = self._registrations = self._online = None
+        self._active = self._registrations = None
         if fenced is None:
+            self._offline.clear()
             del self.brokers[number]
         else:
             broker.fenced = fenced
@@ -280,13 +283,14 @@ class Image:
         broker = self.brokers.get(record.broker_id)
         if broker is None or broker.epoch != record.broker_epoch:
             return "a registration that is not current"
-        self._active = self._registrations = self._online = None
+        self._active = self._registrations = None
         if record.fenced:
             broker.fenced = record.fenced == FENCED
         if record.in_controlled_shutdown:
             broker.stops = True
         if record.log_dirs:
             broker.directories = record.log_dirs
+            self._offline.clear()
         if record.cordoned_log_dirs is not None:
             broker.cordoned = record.cordoned_log_dirs
         return None

@@ -28,7 +28,12 @@ from kafka_spec.impl.protocol.data_requests import (
     ProduceRequest,
 )
 from kafka_spec.impl.protocol.errors import ErrorCode
-from kafka_spec.impl.protocol.kraft_requests import BrokerHeartbeatRequest, BrokerRegistrationRequest, BrokerRegistrationResponse
+from kafka_spec.impl.protocol.kraft_requests import (
+    AssignReplicasToDirsRequest,
+    BrokerHeartbeatRequest,
+    BrokerRegistrationRequest,
+    BrokerRegistrationResponse,
+)
 from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
 from kafka_spec.impl.protocol.responses import FetchResponse, ListOffsetsResponse, ProduceResponse, Response
 from kafka_spec.impl.protocol.settings import Settings
@@ -105,6 +110,18 @@ class KRaftProcess:
     def fail_directory(self) -> None:
         """Let the log directory of its replicas fail: they go offline, and the next heartbeat says so."""
         self.replicas.fail_directory()
+
+    def assignment(self) -> AssignReplicasToDirsRequest | None:
+        """Return the request that says where its replicas lie, of those that the metadata cache has elsewhere; None without any."""
+        if not self.log_dirs or self.replicas.directory_failed:
+            return None
+        image, mine = self.replicas.image, {}
+        for partition in self.replicas.partitions:
+            held = image.partitions.get(partition)
+            if held is not None and self.number in held.replicas and held.directories:
+                if held.directories[held.replicas.index(self.number)] != self.log_dirs[0]:
+                    mine[held.topic_id, partition.partition] = self.log_dirs[0]
+        return AssignReplicasToDirsRequest(self.number, self.epoch, mine) if mine else None
 
     def shut_down(self) -> None:
         """Begin to ask for a controlled shutdown with each heartbeat."""

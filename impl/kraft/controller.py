@@ -160,9 +160,7 @@ class KRaftController(ControllerMemory):
         """
         known = self.image.brokers[broker]
         records: list[MetadataRecord] = [BrokerRegistrationChangeRecord(broker, known.epoch, fenced=UNFENCED)]
-        image = self.image
-        if self.k.unfencing_reads_directories == Checked.YES:
-            image = image.without_directories(broker, offline)
+        image = self.image.without_directories(broker, offline if self.k.unfencing_reads_directories == Checked.YES else ())
         for partition, held in self.image.partitions.items():
             if held.leader == NONE:
                 records += self._change(partition, AskedChange(held.isr, image.may_lead(held, broker), self._election(partition)))

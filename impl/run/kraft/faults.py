@@ -11,6 +11,12 @@ OWN = (
     InjectedFault("shutdown", "a broker is shut down in a controlled way, and started again", every=13.0),
     InjectedFault("election", "an operator has preferred leaders elected", every=8.0),
     InjectedFault("lag", "a broker does not apply the metadata log for some time", every=8.0),
+    InjectedFault(
+        "settings", "an operator changes min.insync.replicas of the clients' topic, or restores it", every=5.0, usual=False
+    ),
+    InjectedFault(
+        "directory", "a broker's log directory fails; some time later the broker is started with it again", every=9.0, usual=False
+    ),
 )
 """The faults that KRaft has, or has in another way."""
 SHARED = ("isolation", "slow", "delay", "duplicate", "lost-request", "lost-reply", "power")

@@ -8,6 +8,7 @@ from kafka_spec.impl.run.kraft.faults import KRAFT_FAULTS
 from kafka_spec.impl.run.kraft.process import CONTROLLER
 from kafka_spec.impl.run.kraft.world import SESSION_TIMEOUT_MS, KRaftWorld
 from kafka_spec.impl.run.nemesis import NETWORK_FAULTS, PROCESS_FAULTS, SPELL, Nemesis, Strike, cut, isolate
+from kafka_spec.impl.run.options import TOPIC
 
 
 def fence(nemesis: Nemesis[KRaftWorld]) -> None:
@@ -32,7 +33,28 @@ def isolate_two(nemesis: Nemesis[KRaftWorld]) -> None:
         isolate(nemesis, number, nemesis.random.choice(others))
 
 
-STRIKES: Mapping[str, Strike] = {**PROCESS_FAULTS, **NETWORK_FAULTS, "fence": fence, "lag": lag, "isolation": isolate_two}
+def change_settings(nemesis: Nemesis[KRaftWorld]) -> None:
+    """Change min.insync.replicas of the clients' topic, or restore it."""
+    value = nemesis.world.change_min_isr()
+    nemesis.note("settings", f"an operator sets min.insync.replicas of {TOPIC} to {value}")
+
+
+def fail_directory(nemesis: Nemesis[KRaftWorld]) -> None:
+    """Let the log directory of a broker fail; some time later the broker is shut down, and started with it again."""
+    number, seconds = nemesis.somebody(), nemesis.random.uniform(0.5, SPELL)
+    nemesis.note("directory", f"the log directory of broker {number} fails for {seconds:.1f} s")
+    nemesis.world.fail_directory(number, seconds)
+
+
+STRIKES: Mapping[str, Strike] = {
+    **PROCESS_FAULTS,
+    **NETWORK_FAULTS,
+    "fence": fence,
+    "lag": lag,
+    "isolation": isolate_two,
+    "settings": change_settings,
+    "directory": fail_directory,
+}
 
 
 def kraft_nemesis(world: KRaftWorld, faults: tuple[str, ...]) -> Nemesis[KRaftWorld]:

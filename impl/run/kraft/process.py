@@ -56,7 +56,7 @@ class RunningKRaftBroker:
     def tasks(self) -> list[Task]:
         """Return the tasks of a process that has registered."""
         peers = [peer for peer in self._peers if peer != self.broker.number]
-        return [self.apply(), self.propose(), self.tick(), *(fetch(self.broker, peer, ANSWER) for peer in peers)]
+        return [self.apply(), self.propose(), self.assign(), self.tick(), *(fetch(self.broker, peer, ANSWER) for peer in peers)]
 
     def apply(self) -> Task:
         """Apply the metadata log: the metadata cache first, the replicas at once or a little later."""
@@ -83,6 +83,14 @@ class RunningKRaftBroker:
                 isr.take(answer, self.broker.now)
             else:
                 yield Sleep(RETRY)
+
+    def assign(self) -> Task:
+        """Say in which log directories the replicas lie, if brokers name them (AssignmentsManager)."""
+        while self.broker.log_dirs:
+            request = self.broker.assignment()
+            if request is not None:
+                yield RemoteCall(CONTROLLER, request, ANSWER)
+            yield Sleep(HEARTBEAT)
 
     def tick(self) -> Task:
         """Do the periodic work when it is due."""

@@ -30,7 +30,8 @@ class KRaftRun(RunCourse[KRaftWorld]):
     """One run. `world` may be read whenever `watch` is called."""
 
     def __init__(self, options: Options, world: KRaftWorld, watch: Callable[[KRaftWorld], object]) -> None:
-        self._judge = KRaftJudge(world.cluster, world.watcher, options.era, world.numbers, options.unclean)
+        given = world.cluster, world.watcher, options.era, world.numbers, options.unclean
+        self._judge = KRaftJudge(*given, world.other_min_isr)
         super().__init__(options, world, kraft_nemesis(world, options.faults), KRaftOperators)
         self._watch = watch
         self._looks = 0

@@ -65,15 +65,20 @@ def switches_of(era: Spec) -> tuple[str, ...]:
 class KRaftJudge:
     """Judges a cluster; `findings` are the violated properties of all looks, each reported once for its partition."""
 
-    def __init__(self, cluster: KRaftNodes, watcher: KRaftWatcher, era: Spec, brokers: list[int], unclean: bool) -> None:
-        """`brokers` are the possible ones, from 0 on; `unclean` says whether topics permit unclean elections."""
+    def __init__(
+        self, cluster: KRaftNodes, watcher: KRaftWatcher, era: Spec, brokers: list[int], unclean: bool, other_min_isr: int
+    ) -> None:
+        """`brokers` are the possible ones, from 0 on; `unclean` says whether topics permit unclean elections.
+
+        `other_min_isr` is what operators change min.insync.replicas to.
+        """
         min_isr = cluster.settings.min_insync_replicas
         self.findings: dict[tuple[str, TopicPartition], Broken] = {}
         self._cluster = cluster
         self._watcher = watcher
         self._era = era
         self._brokers = brokers
-        self._bounds = {"unclean": int(unclean), "min_isr": min_isr, "brokers": len(brokers), "spares": 0}
+        self._bounds = {"unclean": int(unclean), "min_isr": min_isr, "other_min_isr": other_min_isr, "brokers": len(brokers)}
         self._before: dict[TopicPartition, KRaft] = {}
 
     def project(self, partition: TopicPartition) -> tuple[KRaft, Constants]:

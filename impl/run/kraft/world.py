@@ -7,14 +7,24 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
+from uuid import UUID
 
+from kafka_spec.impl.kraft.clean_shutdown import delete_clean_shutdown
 from kafka_spec.impl.kraft.cluster import KRaftNodes
+from kafka_spec.impl.kraft.directories import DIRECTORIES_FROM, METADATA_VERSION
 from kafka_spec.impl.kraft.metadata_log import MetadataLog
 from kafka_spec.impl.kraft.metadata_requests import FetchMetadataRequest
+from kafka_spec.impl.kraft.records import TOPIC_CONFIG, FeatureLevelRecord
 from kafka_spec.impl.log.manager import lose_unflushed
 from kafka_spec.impl.protocol.data_requests import ElectLeadersRequest
-from kafka_spec.impl.protocol.kraft_requests import BrokerHeartbeatRequest, BrokerRegistrationRequest, ProposalRequest
+from kafka_spec.impl.protocol.kraft_requests import (
+    AssignReplicasToDirsRequest,
+    BrokerHeartbeatRequest,
+    BrokerRegistrationRequest,
+    ProposalRequest,
+)
 from kafka_spec.impl.protocol.responses import ElectLeadersResponse
+from kafka_spec.impl.protocol.settings import MIN_ISR
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.fetching import IDLE
 from kafka_spec.impl.run.kraft.process import CONTROLLER, RunningKRaftBroker
@@ -33,6 +43,11 @@ DOWN = 6.0
 """The longest time, in seconds, for which a crashed broker is down."""
 
 
+def log_directories(number: int) -> tuple[UUID, UUID]:
+    """Return the ids of a broker's log directories, first that of its replicas."""
+    return UUID(int=(number + 1) << 64), UUID(int=(number + 1) << 96)
+
+
 class KRaftWorld(VirtualTime):
     """Brokers by number; those in `nodes` run."""
 
@@ -48,6 +63,8 @@ class KRaftWorld(VirtualTime):
             min_insync_replicas=min(2, options.replication_factor),
         )
         log = MetadataLog(folder, clock=self.scheduler.clock)
+        if "directory" in options.faults:
+            log.commit([FeatureLevelRecord(METADATA_VERSION, DIRECTORIES_FROM)])
         seed = random.getrandbits(32)
         self.cluster = KRaftNodes(folder, options.era, log, self.scheduler.clock, seed, settings, options.log)
         self.cluster.controller.heartbeats.timeout_ms = SESSION_TIMEOUT_MS
@@ -55,6 +72,10 @@ class KRaftWorld(VirtualTime):
         self.watcher = KRaftWatcher()
         self.nodes: dict[int, RunningKRaftBroker] = {}
         self._processes: dict[int, ScheduledTasks] = {}
+        self.names_directories = "directory" in options.faults
+        """Whether brokers register the log directories of their replicas, which may fail."""
+        self.other_min_isr = 1 if settings.min_insync_replicas > 1 else 2
+        """What operators change min.insync.replicas to."""
         self.process("controller").spawn(self._fence_stale())
 
     @property
@@ -86,6 +107,14 @@ class KRaftWorld(VirtualTime):
         """Let an operator add partitions to a topic."""
         self.cluster.controller.add_partitions(name, assignment)
         self._look()
+
+    def change_min_isr(self) -> int:
+        """Let an operator give the clients' topic a min.insync.replicas of its own, or take it away; return the new value."""
+        controller = self.cluster.controller
+        usual = (TOPIC, MIN_ISR) in controller.image.configs
+        controller.configure(TOPIC_CONFIG, TOPIC, {MIN_ISR: None if usual else str(self.other_min_isr)})
+        self._look()
+        return controller.min_isr(TopicPartition(TOPIC, 0))
 
     def delete_topic(self, name: str) -> None:
         """Let an operator delete a topic."""
@@ -132,6 +161,8 @@ class KRaftWorld(VirtualTime):
                 return controller.heartbeat(message, now)
             case ProposalRequest():
                 return controller.alter_partition(message)
+            case AssignReplicasToDirsRequest():
+                return controller.assign_directories(message)
             case FetchMetadataRequest():
                 return self.cluster.committed(message)
             case ElectLeadersRequest(partitions, unclean):
@@ -144,6 +175,7 @@ class KRaftWorld(VirtualTime):
     def start(self, number: int) -> None:
         """Start a broker's process."""
         broker = self.cluster.start(number)
+        broker.log_dirs = log_directories(number) if self.names_directories else ()
         node = RunningKRaftBroker(broker, self.numbers, self.random)
         look_again = broker.replicas.changed
 
@@ -194,14 +226,23 @@ class KRaftWorld(VirtualTime):
         """Let a broker ask for its controlled shutdown."""
         self.nodes[number].broker.shut_down()
 
+    def fail_directory(self, number: int, seconds: float) -> None:
+        """Let the log directory of a broker fail; so many seconds later the broker is shut down, and starts with it again."""
+        node = self.nodes[number]
+        node.broker.fail_directory()
+        self.after(seconds, lambda: self.shut_down(number) if self.nodes.get(number) is node else None)
+
     def _exit(self, number: int) -> None:
         """End a process in order, and start it again a little later."""
         self.after(0.0, lambda: self._close(number))
 
     def _close(self, number: int) -> None:
         if number in self.nodes:
+            failed = self.nodes[number].broker.replicas.directory_failed
             self._end(number)
             self.cluster.close(number)
+            if failed:  # the directory does not have the file of an orderly stop
+                delete_clean_shutdown(self.cluster.folder_of(number))
             self.observer.tell(f"broker {number} has shut down")
             self.after(self.random.uniform(0.1, 3.0), lambda: self.start(number))
 
