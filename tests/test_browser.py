@@ -368,7 +368,7 @@ def test_timelines_of_a_validation(browser: Browser, tmp_path: Path) -> None:
     opened = Opened(browser, file)
     page = opened.page
 
-    assert page.locator("details svg").count() == 9
+    assert page.locator("details .lane").count() == 9
     assert not page.locator("details table").first.is_visible()
     page.locator("details summary b").first.click()
     assert "ReplicaDeletion" not in text(page, "details table")
