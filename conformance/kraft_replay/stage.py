@@ -16,7 +16,6 @@ from kafka_spec.conformance.kraft_replay.values import (
     BEGINNING,
     PARTITION,
     answer_of,
-    directories_of_broker,
     image_of,
     incarnation,
     records_between,
@@ -30,6 +29,7 @@ from kafka_spec.impl.broker.partition import FetchState, Follower
 from kafka_spec.impl.kraft.broker import KRaftProcess
 from kafka_spec.impl.kraft.clean_shutdown import delete_clean_shutdown, read_clean_shutdown, write_clean_shutdown
 from kafka_spec.impl.kraft.cluster import KRaftNodes
+from kafka_spec.impl.kraft.directories import two_directories
 from kafka_spec.impl.kraft.heartbeats import NO_OFFSET, BrokerContact
 from kafka_spec.impl.kraft.metadata_log import MetadataLog
 from kafka_spec.impl.kraft.partition import HostedKRaftPartition
@@ -190,7 +190,7 @@ class KRaftStage:
     def started(self, number: int) -> KRaftProcess:
         """Start a process, whose log directories have names, or not."""
         process = self.cluster.start(number)
-        process.log_dirs = directories_of_broker(number) if self.names_directories else ()
+        process.log_dirs = two_directories(number) if self.names_directories else ()
         return process
 
     def _put_log(self, number: int, replica: state.PartitionReplica) -> None:

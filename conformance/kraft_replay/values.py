@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from uuid import UUID
 
-from kafka_spec.impl.kraft.directories import DIRECTORIES_FROM, METADATA_VERSION
+from kafka_spec.impl.kraft.directories import DIRECTORIES_FROM, METADATA_VERSION, two_directories
 from kafka_spec.impl.kraft.image import ClusterImage, RegisteredBroker, RegisteredPartition
 from kafka_spec.impl.kraft.records import (
     FENCED,
@@ -45,19 +45,14 @@ def incarnation(broker: int, epoch: int) -> UUID:
     return UUID(int=(broker << 32) + epoch)
 
 
-def directories_of_broker(broker: int) -> tuple[UUID, UUID]:
-    """Return the log directory of a broker's replica, and another one."""
-    return UUID(int=(broker + 1) << 64), UUID(int=(broker + 1) << 96)
-
-
 def replica_directory(broker: int) -> UUID:
     """Return the log directory of a broker's replica."""
-    return directories_of_broker(broker)[0]
+    return two_directories(broker)[0]
 
 
 def online_directories(broker: int, offline: int) -> tuple[UUID, ...]:
     """Return the log directories that a broker has online, if that of its replica is offline, or not."""
-    return directories_of_broker(broker)[offline:]
+    return two_directories(broker)[offline:]
 
 
 def topic_numbered(number: int) -> UUID | None:
@@ -107,7 +102,7 @@ def registered(held: state.PartitionRegistration, topic_id: UUID, named: bool) -
         held.recovery,
         tuple(BrokerSet(held.adding)),
         tuple(BrokerSet(held.removing)),
-        tuple(directories_of_broker(broker)[0] for broker in held.replicas) if named else (),
+        tuple(replica_directory(broker) for broker in held.replicas) if named else (),
     )
 
 
@@ -145,7 +140,7 @@ def changes_between(was: state.PartitionRegistration, held: state.PartitionRegis
         return [] if gone is None else [RemoveTopicRecord(gone)]
     replicas, isr, number = tuple(held.replicas), tuple(BrokerSet(held.isr)), PARTITION.partition
     if gone is None:
-        directories = tuple(directories_of_broker(broker)[0] for broker in replicas) if named else ()
+        directories = tuple(replica_directory(broker) for broker in replicas) if named else ()
         epochs = held.leader_epoch, held.partition_epoch
         first = PartitionRecord(number, topic_id, replicas, isr, held.leader, *epochs, directories=directories)
         return [TopicRecord(PARTITION.topic, topic_id), first]

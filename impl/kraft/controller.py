@@ -128,14 +128,15 @@ class KRaftController(ControllerMemory):
         leads = any(known.leader == broker for known in self.image.partitions.values())
         view = HeartbeatView(state, caught_up, leads, self.heartbeats.everybody_has(waits, others))
         wanted = next_state(view, request)
-        self._enter(broker, wanted, wanted != state, request.offline_log_dirs)
+        if wanted != state:
+            self._enter(broker, wanted, request.offline_log_dirs)
+        else:
+            self._commit(self._remove_directories(broker, request.offline_log_dirs))
         return BrokerHeartbeatResponse(ErrorCode.NONE, caught_up, self.image.brokers[broker].fenced, wanted is None)
 
-    def _enter(self, broker: int, wanted: BrokerState | None, changes: bool, offline: tuple[UUID, ...]) -> None:
-        """Commit a change of a broker's state, if there is one, and that log directories are offline: one batch."""
-        if not changes:
-            self._commit(self._remove_directories(broker, offline))
-        elif wanted == BrokerState.UNFENCED:
+    def _enter(self, broker: int, wanted: BrokerState | None, offline: tuple[UUID, ...]) -> None:
+        """Change a broker's state, and note its log directories that are offline: one batch."""
+        if wanted == BrokerState.UNFENCED:
             self.unfence(broker, offline)
         elif wanted == BrokerState.CONTROLLED_SHUTDOWN:
             self.begin_controlled_shutdown(broker, offline)
@@ -168,8 +169,7 @@ class KRaftController(ControllerMemory):
 
     def begin_controlled_shutdown(self, broker: int, offline: tuple[UUID, ...] = ()) -> None:
         """Begin a controlled shutdown: leaderships move, and the broker leaves every ISR (handleBrokerInControlledShutdown)."""
-        epoch = self.image.brokers[broker].epoch
-        change = BrokerRegistrationChangeRecord(broker, epoch, in_controlled_shutdown=1)
+        change = BrokerRegistrationChangeRecord(broker, self.image.epoch_of(broker), in_controlled_shutdown=1)
         self._commit([change, *self._remove(broker), *self._remove_directories(broker, offline)])
         self.heartbeats.of(broker).controlled_shutdown_end = self.log.end
 

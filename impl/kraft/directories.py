@@ -18,6 +18,11 @@ DIRECTORIES_FROM = 17
 """The metadata.version 3.7-IV2, from which partitions have directories."""
 
 
+def two_directories(broker: int) -> tuple[UUID, UUID]:
+    """Return ids for the log directories of a simulated broker: the one of its replicas, and another."""
+    return UUID(int=(broker + 1) << 64), UUID(int=(broker + 1) << 96)
+
+
 def new_directory(image: ClusterImage, broker: int) -> UUID:
     """Return the directory that a new replica gets: the broker's only one, or none yet (ClusterControlManager.defaultDir)."""
     if broker not in image.brokers:

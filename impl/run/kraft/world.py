@@ -7,11 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
-from uuid import UUID
 
 from kafka_spec.impl.kraft.clean_shutdown import delete_clean_shutdown
 from kafka_spec.impl.kraft.cluster import KRaftNodes
-from kafka_spec.impl.kraft.directories import DIRECTORIES_FROM, METADATA_VERSION
+from kafka_spec.impl.kraft.directories import DIRECTORIES_FROM, METADATA_VERSION, two_directories
 from kafka_spec.impl.kraft.metadata_log import MetadataLog
 from kafka_spec.impl.kraft.metadata_requests import FetchMetadataRequest
 from kafka_spec.impl.kraft.records import TOPIC_CONFIG, FeatureLevelRecord
@@ -41,11 +40,6 @@ SESSION_TIMEOUT_MS = 3_000
 """broker.session.timeout.ms; shorter than Kafka's, so that a run has more events."""
 DOWN = 6.0
 """The longest time, in seconds, for which a crashed broker is down."""
-
-
-def log_directories(number: int) -> tuple[UUID, UUID]:
-    """Return the ids of a broker's log directories, first that of its replicas."""
-    return UUID(int=(number + 1) << 64), UUID(int=(number + 1) << 96)
 
 
 class KRaftWorld(VirtualTime):
@@ -175,7 +169,7 @@ class KRaftWorld(VirtualTime):
     def start(self, number: int) -> None:
         """Start a broker's process."""
         broker = self.cluster.start(number)
-        broker.log_dirs = log_directories(number) if self.names_directories else ()
+        broker.log_dirs = two_directories(number) if self.names_directories else ()
         node = RunningKRaftBroker(broker, self.numbers, self.random)
         look_again = broker.replicas.changed
 
