@@ -125,7 +125,7 @@ def _met(acting: Iterable[Acting]) -> Iterator[str]:
     for one in found:
         yield f"  offset {one.offset:,}, {time_of(one.when)}: {one.event}: {one.bug} ({', '.join(pages(one.bug))})"
     for bug in dict.fromkeys(one.bug for one in found):
-        yield f"  against {bug}: {MEANINGS[bug].cure}"
+        yield f"  what to do about {bug}: {MEANINGS[bug].cure}"
 
 
 def _standing(
