@@ -15,6 +15,8 @@ from test_log import MEMORY
 
 from kafka_spec.conformance.kraft_replay.rules import STEPS as KRAFT_STEPS
 from kafka_spec.conformance.kraft_replay.stage import KRaftStage
+from kafka_spec.conformance.quorum_replay.rules import STEPS as QUORUM_STEPS
+from kafka_spec.conformance.quorum_replay.stage import QuorumStage
 from kafka_spec.conformance.replay.core import Edge, Replayed, Steps
 from kafka_spec.conformance.replay.core import replay as replay_edges
 from kafka_spec.conformance.replay.ensemble import ModelEnsemble
@@ -30,15 +32,18 @@ from kafka_spec.model_check.search import embedded
 from kafka_spec.model_check.search.embedded import SLICE, Search
 from kafka_spec.spec.kraft.state import KRaft
 from kafka_spec.spec.language.domain import Array, Record
+from kafka_spec.spec.quorum.state import MetadataQuorum
 from kafka_spec.spec.vocabulary.table import Property, Spec
 from kafka_spec.spec.zookeeper.state import World
 
 FEW = 5
 """The number of edges of each rule that a sample has at least, if there are as many."""
-COSTLY: Mapping[type, tuple[str, ...]] = {World: ("brokers", "controllers"), KRaft: ()}
+COSTLY: Mapping[type, tuple[str, ...]] = {World: ("brokers", "controllers"), KRaft: (), MetadataQuorum: ()}
 """The parts of a state that a stage loads only where they differ from the state before, the costliest first."""
 
-AnyStage: TypeAlias = Projection | KRaftStage
+STAGES: Mapping[type, type[KRaftStage] | type[QuorumStage]] = {KRaft: KRaftStage, MetadataQuorum: QuorumStage}
+
+AnyStage: TypeAlias = Projection | KRaftStage | QuorumStage
 
 
 class Decoder:
@@ -140,12 +145,12 @@ def fired(spec: Spec, bounds: Mapping[str, int]) -> Counter[str]:
 def stage(spec: Spec, bounds: Mapping[str, int]) -> Iterator[Any]:
     """Yield a cluster that can be put into the states of a model, as the world of the model has it; a fetch brings one record."""
     with tempfile.TemporaryDirectory(dir=MEMORY) as name:
-        if spec.state is KRaft:
-            kraft = KRaftStage(Path(name), spec, bounds)
+        if spec.state in STAGES:
+            other = STAGES[spec.state](Path(name), spec, bounds)
             try:
-                yield kraft
+                yield other
             finally:
-                kraft.end()
+                other.end()
             return
         settings = Settings(
             unclean_leader_election_enable=bool(bounds["unclean"]),
@@ -159,7 +164,7 @@ def stage(spec: Spec, bounds: Mapping[str, int]) -> Iterator[Any]:
 
 def steps(spec: Spec) -> Steps:
     """Return the steps of a model's rules."""
-    return KRAFT_STEPS if spec.state is KRaft else STEPS
+    return {KRaft: KRAFT_STEPS, MetadataQuorum: QUORUM_STEPS}.get(spec.state, STEPS)
 
 
 def broken(model: Model, claims: Iterable[Property], before: Any, found: Any) -> Iterator[str]:

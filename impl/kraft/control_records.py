@@ -10,24 +10,44 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from kafka_spec.impl.kraft.record_decoders import decode_content, encode_parts
+from kafka_spec.impl.kraft.record_decoders import UnreadableRecord, decode_content, encode_parts
 from kafka_spec.impl.kraft.record_schemas import CONTROL
-from kafka_spec.impl.kraft.records import LeaderChange
+from kafka_spec.impl.kraft.records import LeaderChange, QuorumVersion, VotersChange
 from kafka_spec.impl.log import batches
 
-LEADER_CHANGE = 2
-"""The type of the record with which a leader begins its epoch."""
+LEADER_CHANGE, QUORUM_VERSION, VOTERS = 2, 5, 6
+"""The types of control records that a log has: a leader begins its epoch; kraft.version; the voters."""
 CONTROL_KEY = struct.Struct(">hh")
 """The key of a control record: its version and its type."""
 VERSION = struct.Struct(">h")
 """The version, with which each content begins."""
+RECORDED_VOTERS = 1
+"""The kraft.version from which on voters are records (KIP-853)."""
 
 
 @dataclass(frozen=True)
-class QuorumVoter:
-    """A voter of a quorum whose voters are configured (kraft.version 0)."""
+class NamedVoter:
+    """A voter by its node id, as a LeaderChange names it."""
 
     voter_id: int
+
+
+@dataclass(frozen=True)
+class VersionsOfVoter:
+    """The versions of the quorum's protocol that a voter supports."""
+
+    min_supported_version: int = 0
+    max_supported_version: int = RECORDED_VOTERS
+
+
+@dataclass(frozen=True)
+class RecordedVoter:
+    """A voter in a VotersRecord; it is known by its node id alone, so it has neither a directory nor an address."""
+
+    voter_id: int
+    voter_directory_id: bytes = bytes(16)
+    endpoints: tuple[object, ...] = ()
+    kraft_version_feature: VersionsOfVoter = VersionsOfVoter()
 
 
 def control_batch(when: int, records: Iterable[tuple[int, Any]]) -> bytearray:
@@ -41,19 +61,44 @@ def control_batch(when: int, records: Iterable[tuple[int, Any]]) -> bytearray:
     )
 
 
-def leader_change(when: int, change: LeaderChange) -> bytearray:
-    """Return the batch with which the only voter of a quorum begins an epoch."""
-    voters = (QuorumVoter(change.leader_id),)
-    record = CONTROL[LEADER_CHANGE].plain(schema_version=0, leader_id=change.leader_id, voters=voters, granting_voters=voters)
-    return control_batch(when, [(LEADER_CHANGE, record)])
+def start_of_epoch(when: int, leader: int, voters: Iterable[int], granting: Iterable[int], names_voters: bool) -> bytearray:
+    """Return the first batch of an epoch: a LeaderChange; if it `names_voters`, also kraft.version and a VotersRecord."""
+    voters = sorted(voters)
+    change = CONTROL[LEADER_CHANGE].plain(
+        schema_version=0,
+        leader_id=leader,
+        voters=tuple(map(NamedVoter, voters)),
+        granting_voters=tuple(map(NamedVoter, sorted(granting))),
+    )
+    records = [(LEADER_CHANGE, change)]
+    if names_voters:
+        records += [(QUORUM_VERSION, CONTROL[QUORUM_VERSION].plain(kraft_version=RECORDED_VOTERS)), _voters(voters)]
+    return control_batch(when, records)
 
 
-def read_leader_change(content: bytes) -> LeaderChange:
-    """Return the change of leader that a control record says.
+def voters_change(when: int, voters: Iterable[int]) -> bytearray:
+    """Return the batch with which a leader changes the voters."""
+    return control_batch(when, [_voters(sorted(voters))])
+
+
+def _voters(voters: Iterable[int]) -> tuple[int, Any]:
+    return VOTERS, CONTROL[VOTERS].plain(voters=tuple(map(RecordedVoter, voters)))
+
+
+def read_control(record: batches.LogRecord) -> LeaderChange | QuorumVersion | VotersChange:
+    """Return what a control record says.
 
     Raises:
-        UnreadableRecord: it says something else.
+        UnreadableRecord: it is of a type that no log has.
     """
-    schema = CONTROL[LEADER_CHANGE]
+    _, kind = CONTROL_KEY.unpack(record.key or b"")
+    content = record.value or b""
+    if kind not in (LEADER_CHANGE, QUORUM_VERSION, VOTERS):
+        raise UnreadableRecord(f"a control record of type {kind} does not belong into a log")
     (version,) = VERSION.unpack_from(content)
-    return LeaderChange(decode_content(schema, min(version, schema.newest), content).leader_id)
+    found = decode_content(CONTROL[kind], min(version, CONTROL[kind].newest), content)
+    if kind == LEADER_CHANGE:
+        return LeaderChange(found.leader_id)
+    if kind == QUORUM_VERSION:
+        return QuorumVersion(found.kraft_version)
+    return VotersChange(tuple(sorted(one.voter_id for one in found.voters)))

@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from kafka_spec.impl.kraft.control_records import leader_change, read_leader_change
+from kafka_spec.impl.kraft.control_records import read_control, start_of_epoch
 from kafka_spec.impl.kraft.image import ClusterImage
 from kafka_spec.impl.kraft.record_codec import decode, encode
 from kafka_spec.impl.kraft.records import LeaderChange, LogEntry, MetadataRecord
@@ -75,10 +75,10 @@ class MetadataLog:
         """
         if self.store is None:
             raise ValueError("a metadata log without a folder has no epochs")
-        change = LeaderChange(leader)
         self.epoch = self.epoch + 1 if self.end else FIRST_EPOCH
-        self.store.append_as_leader(bytes(leader_change(int(self._clock() * 1000), change)), self.epoch)
-        self._note([change])
+        began = start_of_epoch(int(self._clock() * 1000), leader, (leader,), (leader,), names_voters=False)
+        self.store.append_as_leader(bytes(began), self.epoch)
+        self._note([LeaderChange(leader)])
 
     def commit(self, records: Sequence[MetadataRecord]) -> ClusterImage:
         """Append a batch, and return the image after it.
@@ -138,6 +138,16 @@ def read_batches(log: PartitionLog, start: int) -> Iterator[tuple[LogEntry, ...]
     offset = start
     while data := log.read(offset, 1 << 20):
         for batch, one in batches.split(data):
-            read = read_leader_change if batches.is_control(one) else decode
-            yield tuple(read(record.value or b"") for record in batches.records(one))
+            yield read_batch(one)
             offset = batch.last + 1
+
+
+def read_batch(batch: bytes) -> tuple[LogEntry, ...]:
+    """Return the records of one batch.
+
+    Raises:
+        UnreadableRecord: a record is unknown here.
+    """
+    if batches.is_control(batch):
+        return tuple(map(read_control, batches.records(batch)))
+    return tuple(decode(record.value or b"") for record in batches.records(batch))

@@ -224,6 +224,20 @@ class LeaderChange:
     leader_id: int
 
 
+@dataclass(frozen=True)
+class QuorumVersion:
+    """The version of the quorum's protocol (kraft.version): from 1 on its voters are records; a control record."""
+
+    level: int
+
+
+@dataclass(frozen=True)
+class VotersChange:
+    """The voters of the quorum from here on: a control record."""
+
+    voters: tuple[int, ...]
+
+
 MetadataRecord: TypeAlias = (
     RegisterBrokerRecord
     | TopicRecord
@@ -237,7 +251,7 @@ MetadataRecord: TypeAlias = (
     | BrokerRegistrationChangeRecord
     | ClearElrRecord
 )
-LogEntry: TypeAlias = MetadataRecord | LeaderChange
+LogEntry: TypeAlias = MetadataRecord | LeaderChange | QuorumVersion | VotersChange
 """What takes an offset of the log."""
 RECORDS: tuple[type[MetadataRecord], ...] = (
     RegisterBrokerRecord,

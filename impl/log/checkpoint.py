@@ -40,12 +40,12 @@ def sync_folder(folder: Path) -> None:
 
 def write_lines(path: Path, lines: Sequence[str]) -> None:
     """Write a checkpoint; a crash leaves either the old one or the new one, complete."""
-    _write(path, "".join(f"{line}\n" for line in (str(VERSION), str(len(lines)), *lines)))
+    write_text(path, "".join(f"{line}\n" for line in (str(VERSION), str(len(lines)), *lines)))
 
 
 def write_topic_id(folder: Path, topic_id: str) -> None:
     """Write the topic's id into the folder of a partition's log."""
-    _write(folder / PARTITION_METADATA, f"version: {VERSION}\ntopic_id: {topic_id}\n")
+    write_text(folder / PARTITION_METADATA, f"version: {VERSION}\ntopic_id: {topic_id}\n")
 
 
 def read_topic_id(folder: Path) -> str | None:
@@ -64,7 +64,8 @@ def read_topic_id(folder: Path) -> str | None:
     return found[1]
 
 
-def _write(path: Path, text: str) -> None:
+def write_text(path: Path, text: str) -> None:
+    """Write a small file; a crash leaves either the old one or the new one, complete."""
     temporary = path.with_name(f"{path.name}.tmp")
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
     try:

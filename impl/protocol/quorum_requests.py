@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from kafka_spec.impl.protocol.data_requests import EpochEnd
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.spec.language.domain import NONE
 
 TOPIC = TopicPartition("__cluster_metadata", 0)
 """The partition that is the metadata log."""
@@ -31,12 +32,12 @@ class SnapshotId:
 
 @dataclass(frozen=True)
 class QuorumLeader:
-    """The leader of an epoch, and where it listens."""
+    """The leader of an epoch, NONE if it is not known, and where it listens."""
 
     node: int
     epoch: int
-    host: str
-    port: int
+    host: str = ""
+    port: int = 0
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ class FetchLogRequest:
     max_bytes: int
     max_wait_ms: int
     cluster_id: str | None = None
+    high_watermark: int = -1
+    """What the sender knows to be committed (KIP-1166)."""
 
 
 @dataclass(frozen=True)
@@ -90,15 +93,58 @@ class FetchSnapshotResponse:
 
 @dataclass(frozen=True)
 class VoteRequest:
-    """A candidate asks for a vote in its epoch."""
+    """A candidate asks for a vote in its epoch, or before that whether it would get one; its log ends so, with this last epoch."""
 
     epoch: int
     cluster_id: str | None = None
+    candidate: int = NONE
+    end: int = 0
+    last_epoch: int = 0
+    pre_vote: bool = False
 
 
 @dataclass(frozen=True)
 class VoteResponse:
-    """An error, or no vote: a quorum of one has a leader already."""
+    """An error, or a vote, or none; and what the voter knows of its epoch."""
+
+    error: ErrorCode
+    leader: QuorumLeader
+    granted: bool = False
+
+
+@dataclass(frozen=True)
+class BeginQuorumEpochRequest:
+    """A leader tells a voter that it leads an epoch."""
+
+    leader: int
+    epoch: int
+
+
+@dataclass(frozen=True)
+class EndQuorumEpochRequest:
+    """A leader tells a voter that it has resigned from an epoch."""
+
+    leader: int
+    epoch: int
+
+
+@dataclass(frozen=True)
+class AddVoterRequest:
+    """An operator asks the leader to make an observer a voter."""
+
+    voter: int
+
+
+@dataclass(frozen=True)
+class RemoveVoterRequest:
+    """An operator asks the leader to make a voter an observer."""
+
+    voter: int
+
+
+@dataclass(frozen=True)
+class QuorumAnswer:
+    """The answer to a request that asks for nothing but whether it was taken: an error, and who leads which epoch."""
 
     error: ErrorCode
     leader: QuorumLeader
