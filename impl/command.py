@@ -20,6 +20,8 @@ from kafka_spec.spec.decisions.log import unflushed_may_be_lost
 from kafka_spec.spec.kraft.eras import ERAS as KRAFT
 from kafka_spec.spec.kraft.eras import SPECS as KRAFT_SPECS
 from kafka_spec.spec.kraft.fixed import FIXED as KRAFT_FIXED
+from kafka_spec.spec.quorum.eras import SPECS as QUORUM_SPECS
+from kafka_spec.spec.quorum.fixed import FIXED as QUORUM_FIXED
 from kafka_spec.spec.vocabulary.table import Spec, SpecError
 from kafka_spec.spec.zookeeper.eras import SPECS
 
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 KEPT, BROKEN, INCONCLUSIVE, INTERNAL = 0, 1, 3, 4
 MOST_BROKERS = 32
+MOST_CONTROLLERS = 5
 FORMATS = ("text", "json")
 LOG = "state-change.log"
 NOT_RUN = (
@@ -58,6 +61,9 @@ def add_run(parser: argparse.ArgumentParser) -> None:
         "With it, brokers communicate over loopback in real time."
     )
     parser.add_argument("--brokers", type=_number(1, MOST_BROKERS), default=3, metavar="N", help="brokers (default: 3)")
+    parser.add_argument(
+        "--controllers", type=_number(1, MOST_CONTROLLERS), metavar="N", help="KRaft: the quorum's controllers (default: 1)"
+    )
     parser.add_argument("--partitions", type=_number(1, 10_000), default=6, metavar="N", help="of the one topic (default: 6)")
     parser.add_argument("--replication-factor", type=_number(1, MOST_BROKERS), metavar="N", help="default: 3, or all brokers")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="the source of all randomness (default: 0)")
@@ -109,6 +115,8 @@ def find_era(name: str) -> Spec:
     """
     if name.startswith(("kraft_", "kraft/")):
         return _find_kraft_era(name)
+    if name.startswith("quorum/"):
+        return _find_quorum(name)
     eras = {spec.name.removeprefix("zookeeper/"): spec for spec in SPECS}
     short = name.removeprefix("zookeeper/")
     if short in NOT_RUN:
@@ -131,6 +139,18 @@ def _find_kraft_era(name: str) -> Spec:
     if wanted not in eras:
         raise SpecError(f"--era {name}: unknown; of KRaft known are {', '.join((*KRAFT_ERAS, *eras))}")
     return eras[wanted]
+
+
+def _find_quorum(name: str) -> Spec:
+    """Return a version of our model of the quorum, such as `quorum/KAFKA-10527`; the rest of such a run is `kraft_fixed`.
+
+    Raises:
+        SpecError: the name is unknown, or that of a public model.
+    """
+    known = {spec.name: spec for spec in QUORUM_SPECS if spec.state is QUORUM_FIXED.state}
+    if name not in known:
+        raise SpecError(f"--era {name}: unknown; of the quorum known are {', '.join(known)}")
+    return known[name]
 
 
 def run(options: argparse.Namespace) -> int:
@@ -170,6 +190,8 @@ def _options(options: argparse.Namespace) -> Options:
         raise SpecError(f"--replication-factor {factor} needs {factor} brokers, and there are {options.brokers}")
     if is_kraft(era := find_era(options.era)):
         return _kraft_options(options, era, factor)
+    if options.controllers is not None:
+        raise SpecError(f"--controllers is for KRaft; use it with --era kraft_fixed, for example, and not with {options.era}")
     real = options.zookeeper is not None
     faults = parse_faults(options.faults or (",".join(ANYWHERE) if real else "usual"))
     if real and (only_simulated := [fault for fault in faults if fault not in ANYWHERE]):
@@ -194,8 +216,8 @@ def _options(options: argparse.Namespace) -> Options:
 
 
 def is_kraft(era: Spec) -> bool:
-    """Whether an era is one of KRaft."""
-    return era.state is KRAFT_FIXED.state
+    """Whether an era is one of KRaft, or of its quorum."""
+    return era.state in (KRAFT_FIXED.state, QUORUM_FIXED.state)
 
 
 def _kraft_options(options: argparse.Namespace, era: Spec, factor: int) -> Options:
@@ -205,7 +227,8 @@ def _kraft_options(options: argparse.Namespace, era: Spec, factor: int) -> Optio
         SpecError: an option makes no sense there.
     """
     from kafka_spec.impl.run.faults import parse_faults
-    from kafka_spec.impl.run.kraft.faults import KRAFT_FAULTS
+    from kafka_spec.impl.run.kraft.faults import KRAFT_FAULTS, OF_CONTROLLERS, QUORUM_FAULTS
+    from kafka_spec.impl.run.kraft.quorum_era import quorum_of
     from kafka_spec.impl.run.operations import parse_operations
     from kafka_spec.impl.run.options import Options
 
@@ -214,16 +237,27 @@ def _kraft_options(options: argparse.Namespace, era: Spec, factor: int) -> Optio
             raise SpecError(f"--{name.replace('_', '-')} is for clusters with ZooKeeper; leave it out with --era {options.era}")
     if factor > MOST_REPLICAS:
         raise SpecError(f"--replication-factor {factor}: the model of KRaft, which judges the run, has at most {MOST_REPLICAS}")
+    of_quorum = era.state is QUORUM_FIXED.state
+    controllers = options.controllers or (3 if of_quorum else 1)
+    words = [word.strip() for word in (options.faults or "usual").split(",")]
+    if controllers == 1 and (of_quorum or any(fault.name in words for fault in OF_CONTROLLERS)):
+        raise SpecError(f"--{'era' if of_quorum else 'faults'} needs several controllers; add --controllers 3")
+    quorum = quorum_of(era) if controllers > 1 else None
+    if quorum is not None and "voters" in words and not quorum.kraft_version:
+        raise SpecError(f"--faults voters: the controllers of {era.name} are configured as voters; use an era from kraft_3_9 on")
     return Options(
         brokers=options.brokers,
         partitions=options.partitions,
         replication_factor=factor,
         seed=options.seed,
         seconds=options.seconds or 30.0,
-        era=era,
-        faults=parse_faults(options.faults or "usual", KRAFT_FAULTS),
+        era=KRAFT_FIXED if of_quorum else era,
+        faults=parse_faults(options.faults or "usual", KRAFT_FAULTS if quorum is None else QUORUM_FAULTS),
         operations=parse_operations(options.operations or "none"),
         unclean=options.unclean,
+        controllers=controllers,
+        quorum=quorum,
+        quorum_name=era.name if of_quorum else "",
     )
 
 

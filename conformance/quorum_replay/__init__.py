@@ -1,1 +1,1 @@
-"""Replays the model of the quorum on the implementation: its states are loaded, its rules done as steps, the result is read back."""
+"""Replays the model of the quorum on the implementation: states are loaded, rules done as steps, results read back."""

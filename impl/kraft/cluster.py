@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -72,12 +71,7 @@ class KRaftNodes:
 
     def committed(self, request: FetchMetadataRequest, most: int | None = None) -> FetchMetadataResponse:
         """Return the batches of the metadata log that a broker does not have, at most so many."""
-        images, batches = self.log.images, self.log.batches
-        first = bisect_right(images, request.end, key=lambda image: image.end)
-        start = max(first - 1, 0)
-        ends = [image.end for image in images[start + 1 :]]
-        found = tuple(zip(ends, batches[start:], strict=True))
-        return FetchMetadataResponse(found[:most], images[0] if first == 0 else None)
+        return self.log.after(request.end, most=most)
 
     def end(self) -> None:
         """End all processes, and close all files."""

@@ -12,9 +12,9 @@ from uuid import UUID
 from kafka_spec.impl.kraft.directories import directories_of
 from kafka_spec.impl.kraft.heartbeats import Heartbeats
 from kafka_spec.impl.kraft.image import ClusterImage
-from kafka_spec.impl.kraft.metadata_log import MetadataLog
+from kafka_spec.impl.kraft.metadata_log import MetadataImages
 from kafka_spec.impl.kraft.partition_change import AskedChange, build_change
-from kafka_spec.impl.kraft.records import BrokerRegistrationChangeRecord, MetadataRecord, PartitionChangeRecord
+from kafka_spec.impl.kraft.records import BrokerRegistrationChangeRecord, LogEntry, MetadataRecord, PartitionChangeRecord
 from kafka_spec.impl.kraft.tables import ControllerTables
 from kafka_spec.impl.protocol.settings import MIN_ISR, Settings
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
@@ -28,7 +28,7 @@ UNCLEAN = "unclean.leader.election.enable"
 class ControllerMemory:
     """The image at the end of the log, the machines, the contacts of brokers; and the records of changes."""
 
-    def __init__(self, era: Spec, log: MetadataLog, settings: Settings | None = None) -> None:
+    def __init__(self, era: Spec, log: MetadataImages, settings: Settings | None = None) -> None:
         """`era` is one of spec/kraft/eras.py; `settings` has the configuration of topics that have none of their own."""
         self.k = era.constants({})
         self.log = log
@@ -43,6 +43,12 @@ class ControllerMemory:
     def image(self) -> ClusterImage:
         """The memory: all metadata up to the end of the log."""
         return self.log.newest
+
+    def take(self, records: Sequence[LogEntry]) -> None:
+        """Follow a batch that another controller has committed."""
+        before = self.image
+        self.log.note(records)
+        self.tables.follow(before, self.image)
 
     def _commit(self, records: Sequence[MetadataRecord]) -> None:
         """Commit the batch of an event, unless it is empty."""

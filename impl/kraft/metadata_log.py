@@ -1,19 +1,20 @@
 """The metadata log: one totally ordered list of committed batches, in memory, and on disk in Kafka's record-batch format.
 
-A batch is atomic: all its records become visible at once. The log is that of a quorum of one: a batch is committed when it is
-appended. A controller that serves brokers of Kafka begins an epoch first, as the leader of that quorum.
+A batch is atomic: all its records become visible at once. `MetadataLog` is that of a quorum of one; quorum/metadata.py has that of
+a quorum with more voters. A controller that serves brokers of Kafka begins an epoch first, as the leader of its quorum.
 
 Source: Kafka 3.9 KafkaRaftClient.java, BatchAccumulator.java; the folder is __cluster_metadata-0.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from kafka_spec.impl.kraft.control_records import read_control, start_of_epoch
 from kafka_spec.impl.kraft.image import ClusterImage
+from kafka_spec.impl.kraft.metadata_requests import FetchMetadataResponse
 from kafka_spec.impl.kraft.record_codec import decode, encode
 from kafka_spec.impl.kraft.records import LeaderChange, LogEntry, MetadataRecord
 from kafka_spec.impl.kraft.snapshots import newest_snapshot, read_snapshot, snapshot_of, write_snapshot
@@ -25,8 +26,68 @@ FIRST_EPOCH = 1
 """The epoch of the first controller, which the batches carry as leader epoch."""
 
 
-class MetadataLog:
-    """The committed batches, and the image after each of them."""
+class MetadataImages:
+    """The batches of a metadata log, and the image after each of them."""
+
+    def __init__(self, beginning: ClusterImage) -> None:
+        """`beginning` is the image that the log begins with."""
+        self.images = [beginning]
+        """The image after each batch; the first is the one that the log begins with."""
+        self.batches: list[tuple[LogEntry, ...]] = []
+
+    @property
+    def newest(self) -> ClusterImage:
+        """The image at the end of the log."""
+        return self.images[-1]
+
+    @property
+    def end(self) -> int:
+        """The offset of the next record."""
+        return self.newest.end
+
+    def commit(self, records: Sequence[MetadataRecord]) -> ClusterImage:
+        """Append a batch of the active controller, and return the image after it.
+
+        Raises:
+            InconsistentLog: a record refers to what the log does not have; nothing is written.
+        """
+        image = self.newest.after(records)
+        self.write(records)
+        self.batches.append(tuple(records))
+        self.images.append(image)
+        return image
+
+    def write(self, records: Sequence[MetadataRecord]) -> None:
+        """Write a batch where it survives this process; here it does not."""
+
+    def note(self, records: Sequence[LogEntry]) -> None:
+        """Take a batch that the log has on disk."""
+        self.images.append(self.newest.after(records))
+        self.batches.append(tuple(records))
+
+    def image_at(self, end: int) -> ClusterImage:
+        """Return the image whose last record is before this offset: the first one that reaches it.
+
+        Raises:
+            LookupError: the log ends before.
+        """
+        place = bisect_left(self.images, end, key=lambda image: image.end)
+        if place == len(self.images):
+            raise LookupError(f"the metadata log ends at {self.end}, before {end}")
+        return self.images[place]
+
+    def after(self, end: int, committed: int | None = None, most: int | None = None) -> FetchMetadataResponse:
+        """Return the batches that a broker does not have, which has the log up to `end`: at most so many, of those committed."""
+        first = bisect_right(self.images, end, key=lambda image: image.end)
+        start = max(first - 1, 0)
+        last = len(self.images) if committed is None else bisect_right(self.images, committed, key=lambda image: image.end)
+        ends = [image.end for image in self.images[start + 1 : last]]
+        found = tuple(zip(ends, self.batches[start : start + len(ends)], strict=True))
+        return FetchMetadataResponse(found[:most], self.images[0] if first == 0 else None)
+
+
+class MetadataLog(MetadataImages):
+    """The log of a quorum of one: a batch is committed once it is appended."""
 
     def __init__(
         self, folder: Path | None = None, beginning: ClusterImage | None = None, clock: Callable[[], float] = lambda: 0.0
@@ -40,9 +101,7 @@ class MetadataLog:
             InconsistentLog: a record refers to what the log does not have.
             Corrupt: the newest snapshot is not whole.
         """
-        self.images = [beginning or ClusterImage()]
-        """The image after each batch; the first is the one that the log begins with."""
-        self.batches: list[tuple[LogEntry, ...]] = []
+        super().__init__(beginning or ClusterImage())
         self._clock = clock
         self.epoch = FIRST_EPOCH
         self.snapshot: SnapshotId | None = None
@@ -55,17 +114,7 @@ class MetadataLog:
                 self.images, self.epoch = [read_snapshot(self.store.folder, self.snapshot)], self.snapshot.epoch
             self.epoch = max(self.store.latest_epoch, self.epoch)
             for records in read_batches(self.store, self.end):
-                self._note(records)
-
-    @property
-    def newest(self) -> ClusterImage:
-        """The image at the end of the log."""
-        return self.images[-1]
-
-    @property
-    def end(self) -> int:
-        """The offset of the next record."""
-        return self.newest.end
+                self.note(records)
 
     def begin_epoch(self, leader: int) -> None:
         """Begin the next epoch as its leader, with the control record that says so.
@@ -78,21 +127,13 @@ class MetadataLog:
         self.epoch = self.epoch + 1 if self.end else FIRST_EPOCH
         began = start_of_epoch(int(self._clock() * 1000), leader, (leader,), (leader,), names_voters=False)
         self.store.append_as_leader(bytes(began), self.epoch)
-        self._note([LeaderChange(leader)])
+        self.note([LeaderChange(leader)])
 
-    def commit(self, records: Sequence[MetadataRecord]) -> ClusterImage:
-        """Append a batch, and return the image after it.
-
-        Raises:
-            InconsistentLog: a record refers to what the log does not have; nothing is written.
-        """
-        image = self.newest.after(records)
+    def write(self, records: Sequence[MetadataRecord]) -> None:
+        """Write a batch to the log on disk, if there is one."""
         if self.store is not None:
             now = int(self._clock() * 1000)
             self.store.append_as_leader(bytes(batches.build((now, None, encode(one)) for one in records)), self.epoch)
-        self.batches.append(tuple(records))
-        self.images.append(image)
-        return image
 
     def take_snapshot(self) -> SnapshotId:
         """Write the newest image as a snapshot, and delete the segments before it, which begin the log no more.
@@ -107,21 +148,6 @@ class MetadataLog:
         self.store.delete_before(self.end)
         self.snapshot = snapshot
         return snapshot
-
-    def _note(self, records: Sequence[LogEntry]) -> None:
-        self.images.append(self.newest.after(records))
-        self.batches.append(tuple(records))
-
-    def image_at(self, end: int) -> ClusterImage:
-        """Return the image whose last record is before this offset: the first one that reaches it.
-
-        Raises:
-            LookupError: the log ends before.
-        """
-        place = bisect_left(self.images, end, key=lambda image: image.end)
-        if place == len(self.images):
-            raise LookupError(f"the metadata log ends at {self.end}, before {end}")
-        return self.images[place]
 
     def close(self) -> None:
         """Close the file."""

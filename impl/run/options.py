@@ -9,7 +9,7 @@ from kafka_spec.impl.log.log_config import LogConfig
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.faults import USUAL
-from kafka_spec.spec.vocabulary.table import Spec
+from kafka_spec.spec.vocabulary.table import Constants, Spec
 from kafka_spec.spec.zookeeper.fixed import FIXED
 
 TOPIC = "orders"
@@ -51,6 +51,11 @@ class Options:
     operations: tuple[str, ...] = ()
     script: tuple[ScriptLine, ...] = ()
     unclean: bool = False
+    controllers: int = 1
+    quorum: Constants | None = None
+    """The decisions of an era of spec/quorum, with the bounds on what a release has; None if there is one controller."""
+    quorum_name: str = ""
+    """The version of spec/quorum that was asked for, empty if that follows from the era."""
     producers: int = 6
     rate: float = 20.0
     """Records a second of each producer."""

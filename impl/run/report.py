@@ -30,8 +30,9 @@ def text_of(outcome: RunOutcome) -> str:
     options, verdict, stopped = outcome.options, outcome.verdict, outcome.stopped
     kind = "real" if options.real else "virtual"
     lines = [
-        f"{options.era.name}, seed {options.seed}: {options.brokers} brokers, {options.partitions} partitions, replication factor "
-        f"{options.replication_factor}, {options.seconds:g} {kind} seconds"
+        f"{options.era.name}{f' on {options.quorum_name}' if options.quorum_name else ''}, seed {options.seed}: "
+        f"{options.brokers} brokers, {f'{options.controllers} controllers, ' if options.controllers > 1 else ''}"
+        f"{options.partitions} partitions, replication factor {options.replication_factor}, {options.seconds:g} {kind} seconds"
         + (", stopped before the end" if stopped else f", and {outcome.resting:.1f} more until quiet"),
         _line("faults", _counted(outcome.faults) or "none"),
         *([_line("operations", _counted(outcome.operations) or "none")] if options.operates else []),
@@ -91,12 +92,13 @@ def _lost(lost: Iterable[Lost]) -> str:
 def _promise(era: Spec, name: str, broken: Iterable[Broken]) -> list[str]:
     """Return the findings of one violated property, and the possible causes."""
     mine = [one for one in broken if one.promise == name]
-    stated = {one.name: one.summary for one in era.properties}
-    lines = [f"{name}: {stated[name] if name in stated else SUMMARY[name]}", *(f"  {one.found}" for one in mine[:SHOWN])]
+    world, _, short = name.rpartition("/")
+    stated = {one.name: one.summary for one in (MODELS[f"{world}/fixed"] if world else era).properties}
+    lines = [f"{name}: {stated[short] if short in stated else SUMMARY[name]}", *(f"  {one.found}" for one in mine[:SHOWN])]
     if len(mine) > SHOWN:
         lines.append(f"  and {len(mine) - SHOWN} more")
     for suspect in dict.fromkeys(suspect for one in mine for suspect in one.suspects):
-        model = f"{era.name.partition('/')[0]}/{suspect}"
+        model = f"{world or era.name.partition('/')[0]}/{suspect}"
         if model in MODELS:
             lines.append(f"  may be {suspect}: {MODELS[model].summary}; see `kafka-spec check {model}`")
         else:
@@ -117,6 +119,9 @@ def json_of(outcome: RunOutcome) -> str:
                 "seed": options.seed,
                 "brokers": options.brokers,
                 "partitions": options.partitions,
+                "quorum": {"controllers": options.controllers, "version": options.quorum_name or options.era.name}
+                if options.quorum is not None
+                else None,
                 "replication_factor": options.replication_factor,
                 "seconds": options.seconds,
                 "faults": list(options.faults),

@@ -157,8 +157,10 @@ class QuorumNode(Elections):
 
     def next_fetch(self, max_bytes: int = MOST_BYTES, max_wait_ms: int = 500) -> FetchLogRequest | None:
         """Return the fetch that a follower sends to its leader, None if it does not follow."""
-        if self.role != FOLLOWER:
-            return None
+        return self.any_fetch(max_bytes, max_wait_ms) if self.role == FOLLOWER else None
+
+    def any_fetch(self, max_bytes: int = MOST_BYTES, max_wait_ms: int = 0) -> FetchLogRequest:
+        """Return the fetch that an observer sends to any node, to hear from it of a leader (pollUnattachedAsObserver)."""
         log = self.log
         return FetchLogRequest(
             self.node, self.epoch, log.end, log.last_epoch, max_bytes, max_wait_ms, high_watermark=self.high_watermark

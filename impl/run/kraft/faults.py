@@ -19,6 +19,17 @@ OWN = (
     ),
 )
 """The faults that KRaft has, or has in another way."""
+OF_CONTROLLERS = (
+    InjectedFault("controller-crash", "a controller's process ends, and is started again some time later", every=8.0),
+    InjectedFault("controller-power", "a controller loses power, and what it has not flushed", every=10.0),
+    InjectedFault("controller-isolation", "a controller cannot reach the others for some time", every=8.0),
+    InjectedFault("resignation", "the active controller resigns", every=12.0),
+    InjectedFault("voters", "an operator removes a voter of the quorum, or adds one", every=7.0, usual=False),
+)
+"""The faults of a quorum of several controllers."""
 SHARED = ("isolation", "slow", "delay", "duplicate", "lost-request", "lost-reply", "power")
 """The faults of machines and of the network: those of impl/run/faults.py."""
 KRAFT_FAULTS = {fault.name: fault for fault in (*OWN, *(FAULTS[name] for name in SHARED))}
+"""The faults of a run with one controller."""
+QUORUM_FAULTS = KRAFT_FAULTS | {fault.name: fault for fault in OF_CONTROLLERS}
+"""The faults of a run with several."""

@@ -5,17 +5,18 @@ Source: Kafka 3.9 BrokerLifecycleManager.scala, AlterPartitionManager.scala, Abs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from random import Random
+from typing import Any
 
 from kafka_spec.impl.kraft.broker import KRaftProcess
 from kafka_spec.impl.kraft.metadata_requests import FetchMetadataResponse
 from kafka_spec.impl.protocol.kraft_requests import BrokerHeartbeatResponse, BrokerRegistrationResponse, ProposalAnswer
+from kafka_spec.impl.protocol.quorum_requests import QuorumAnswer
 from kafka_spec.impl.run.fetching import IDLE, fetch
 from kafka_spec.impl.run.tasks import RemoteCall, Sleep, Task
+from kafka_spec.spec.language.domain import NONE
 
-CONTROLLER = 3_000
-"""The node id of the controller, in the requests of brokers."""
 RETRY = 0.1
 HEARTBEAT = 0.5
 """The seconds between two heartbeats (broker.heartbeat.interval.ms; shorter here)."""
@@ -28,26 +29,39 @@ BEHIND = (0.0, 0.05)
 class RunningKRaftBroker:
     """A broker's process with its tasks. Once it has ended, its tasks must not be resumed."""
 
-    def __init__(self, broker: KRaftProcess, peers: Iterable[int], random: Random) -> None:
-        """`peers` are the possible broker ids."""
+    def __init__(self, broker: KRaftProcess, peers: Iterable[int], controllers: Sequence[int], random: Random) -> None:
+        """`peers` are the possible broker ids, `controllers` those of the controllers."""
         self.broker = broker
+        self.controller = controllers[0]
+        """The controller that it takes for the active one."""
+        self._controllers = controllers
         self.lags_until = 0.0
         """The time, in milliseconds since 1970, until which it does not fetch the metadata log."""
         self.is_registered = False
         self._peers = sorted(peers)
         self._random = random
 
+    def _ask(self, request: object) -> Generator[RemoteCall, Any, Any]:
+        """Ask the active controller; without an answer, or if another is active, turn to that (NodeToControllerRequestThread)."""
+        asked = self.controller
+        answer = yield RemoteCall(asked, request, ANSWER)
+        if self.controller == asked and (answer is None or isinstance(answer, QuorumAnswer)):
+            known = NONE if answer is None else answer.leader.node
+            following = self._controllers.index(asked) + 1
+            self.controller = known if known not in (NONE, asked) else self._controllers[following % len(self._controllers)]
+        return answer
+
     def live(self, started: Callable[[], object], ended: Callable[[], object]) -> Task:
         """Register, and send heartbeats until the controller lets the broker go; then call `ended`."""
         broker = self.broker
         while not self.is_registered:
-            answer = yield RemoteCall(CONTROLLER, broker.registration(), ANSWER)
+            answer = yield from self._ask(broker.registration())
             self.is_registered = isinstance(answer, BrokerRegistrationResponse) and broker.registered(answer)
             if not self.is_registered:
                 yield Sleep(RETRY)
         started()
         while True:
-            answer = yield RemoteCall(CONTROLLER, broker.heartbeat(), ANSWER)
+            answer = yield from self._ask(broker.heartbeat())
             if isinstance(answer, BrokerHeartbeatResponse) and answer.should_shut_down:
                 ended()
                 return
@@ -63,7 +77,7 @@ class RunningKRaftBroker:
         broker = self.broker
         while True:
             if broker.now >= self.lags_until:
-                answer = yield RemoteCall(CONTROLLER, broker.next_metadata(), ANSWER)
+                answer = yield from self._ask(broker.next_metadata())
                 if isinstance(answer, FetchMetadataResponse) and answer.batches:
                     broker.learn(answer)
                     yield Sleep(self._random.uniform(*BEHIND))
@@ -78,7 +92,7 @@ class RunningKRaftBroker:
             if request is None:
                 yield Sleep(IDLE)
                 continue
-            answer = yield RemoteCall(CONTROLLER, request, ANSWER)
+            answer = yield from self._ask(request)
             if isinstance(answer, ProposalAnswer):
                 isr.take(answer, self.broker.now)
             else:
@@ -89,7 +103,7 @@ class RunningKRaftBroker:
         while self.broker.log_dirs:
             request = self.broker.assignment()
             if request is not None:
-                yield RemoteCall(CONTROLLER, request, ANSWER)
+                yield from self._ask(request)
             yield Sleep(HEARTBEAT)
 
     def tick(self) -> Task:

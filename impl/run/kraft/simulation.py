@@ -47,15 +47,21 @@ class KRaftRun(RunCourse[KRaftWorld]):
         self._looks += 1
         if self._looks % LOOKS_APART == 0:
             self._judge.look()
+            if self.world.quorum is not None:
+                self.world.quorum.look()
         self._watch(self.world)
 
     def _unrest(self) -> list[str]:
         """Return the brokers that do not run; if all do, what is not at rest in the metadata."""
         down = [f"broker {n} does not run" for n in self.world.numbers if n not in self.world.running()]
+        down += self.world.controllers.unrest()
         return down or ([] if self._working else self._judge.unrest())
 
     def _outcome(self) -> RunOutcome:
-        return self._outcome_of(self._judge.verdict(self.history, list(self.left)))
+        verdict = self._judge.verdict(self.history, list(self.left))
+        if self.world.quorum is not None:
+            verdict.broken += self.world.quorum.judge.findings.values()
+        return self._outcome_of(verdict)
 
     def _outcome_of(self, verdict: Verdict, errors: tuple[str, ...] = ()) -> RunOutcome:
         world, elections = self.world, self.world.watcher.elections
@@ -69,7 +75,7 @@ class KRaftRun(RunCourse[KRaftWorld]):
             resting=self.resting,
             elections={why: elections[why] for why in WHY},
             unclean=elections[UNCLEAN],
-            controllers=1,
+            controllers=1 if world.quorum is None else len(world.quorum.judge.leaders),
             operations={name: world.observer.operations[name] for name in self.options.operations},
             errors=errors,
         )

@@ -1,8 +1,9 @@
-"""A cluster of KRaft in virtual time: one scheduler, one simulated network, the controller, and brokers with their tasks."""
+"""A cluster of KRaft in virtual time: one scheduler, one simulated network, controllers, and brokers with their tasks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -10,23 +11,20 @@ from typing import Any
 
 from kafka_spec.impl.kraft.clean_shutdown import delete_clean_shutdown
 from kafka_spec.impl.kraft.cluster import KRaftNodes
+from kafka_spec.impl.kraft.controller import KRaftController
 from kafka_spec.impl.kraft.directories import DIRECTORIES_FROM, METADATA_VERSION, two_directories
 from kafka_spec.impl.kraft.metadata_log import MetadataLog
-from kafka_spec.impl.kraft.metadata_requests import FetchMetadataRequest
-from kafka_spec.impl.kraft.records import TOPIC_CONFIG, FeatureLevelRecord
+from kafka_spec.impl.kraft.records import TOPIC_CONFIG, FeatureLevelRecord, MetadataRecord
 from kafka_spec.impl.log.manager import lose_unflushed
-from kafka_spec.impl.protocol.data_requests import ElectLeadersRequest
-from kafka_spec.impl.protocol.kraft_requests import (
-    AssignReplicasToDirsRequest,
-    BrokerHeartbeatRequest,
-    BrokerRegistrationRequest,
-    ProposalRequest,
-)
-from kafka_spec.impl.protocol.responses import ElectLeadersResponse
+from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 from kafka_spec.impl.protocol.settings import MIN_ISR
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.fetching import IDLE
-from kafka_spec.impl.run.kraft.process import CONTROLLER, RunningKRaftBroker
+from kafka_spec.impl.run.kraft.controllers import FIRST_CONTROLLER, Controllers
+from kafka_spec.impl.run.kraft.one_controller import OneController
+from kafka_spec.impl.run.kraft.process import RunningKRaftBroker
+from kafka_spec.impl.run.kraft.quorum import ControllerQuorum
+from kafka_spec.impl.run.kraft.quorum_verdict import QuorumJudge
 from kafka_spec.impl.run.kraft.watcher import KRaftWatcher
 from kafka_spec.impl.run.observer import Observer
 from kafka_spec.impl.run.options import SETTINGS, TOPIC, Options
@@ -34,10 +32,9 @@ from kafka_spec.impl.run.scheduler import ScheduledTasks
 from kafka_spec.impl.run.simulated_network import SimulatedNetwork
 from kafka_spec.impl.run.tasks import Sleep, Task
 from kafka_spec.impl.run.virtual_time import VirtualTime
-from kafka_spec.spec.decisions.partition_change import ElectionKind
 
-SESSION_TIMEOUT_MS = 3_000
-"""broker.session.timeout.ms; shorter than Kafka's, so that a run has more events."""
+CREATE_AGAIN = 0.1
+"""The seconds after which an operator tries again to create the clients' topic."""
 DOWN = 6.0
 """The longest time, in seconds, for which a crashed broker is down."""
 
@@ -56,12 +53,12 @@ class KRaftWorld(VirtualTime):
             unclean_leader_election_enable=options.unclean,
             min_insync_replicas=min(2, options.replication_factor),
         )
-        log = MetadataLog(folder, clock=self.scheduler.clock)
+        first: list[MetadataRecord] = []
         if "directory" in options.faults:
-            log.commit([FeatureLevelRecord(METADATA_VERSION, DIRECTORIES_FROM)])
+            first.append(FeatureLevelRecord(METADATA_VERSION, DIRECTORIES_FROM))
+        log = MetadataLog(folder if options.quorum is None else None, clock=self.scheduler.clock)
         seed = random.getrandbits(32)
         self.cluster = KRaftNodes(folder, options.era, log, self.scheduler.clock, seed, settings, options.log)
-        self.cluster.controller.heartbeats.timeout_ms = SESSION_TIMEOUT_MS
         self.network = SimulatedNetwork(self.scheduler, random, self._serve, self.observer.fault)
         self.watcher = KRaftWatcher()
         self.nodes: dict[int, RunningKRaftBroker] = {}
@@ -70,6 +67,20 @@ class KRaftWorld(VirtualTime):
         """Whether brokers register the log directories of their replicas, which may fail."""
         self.other_min_isr = 1 if settings.min_insync_replicas > 1 else 2
         """What operators change min.insync.replicas to."""
+        self.quorum: ControllerQuorum | None = None
+        """The controllers, if there are several."""
+        self.controllers: Controllers
+        if options.quorum is None:
+            if first:
+                log.commit(first)
+            self.controllers = OneController(self.cluster, lambda: self.milliseconds, self._look)
+        else:
+            name = options.quorum_name or options.era.name
+            judge = QuorumJudge(name, options.quorum, FIRST_CONTROLLER, options.controllers)
+            self.quorum = self.controllers = ControllerQuorum(
+                judge, options.controllers, options.quorum, self.cluster, self, self.observer, random, first, self._look
+            )
+            self.quorum.begin()
         self.process("controller").spawn(self._fence_stale())
 
     @property
@@ -86,7 +97,13 @@ class KRaftWorld(VirtualTime):
     def create_clients_topic(self, options: Options) -> None:
         """Create the topic that clients use, its replicas spread over the brokers."""
         count, factor = options.brokers, options.replication_factor
-        self.create_topic(TOPIC, {p: tuple((p + place) % count for place in range(factor)) for p in range(options.partitions)})
+        replicas = {p: tuple((p + place) % count for place in range(factor)) for p in range(options.partitions)}
+        try:
+            self.create_topic(TOPIC, replicas)
+        except KafkaError as error:
+            if error.code not in (ErrorCode.NOT_CONTROLLER, ErrorCode.INVALID_REPLICA_ASSIGNMENT):
+                raise
+            self.after(CREATE_AGAIN, lambda: self.create_clients_topic(options))
 
     def create_topic(self, name: str, assignment: Mapping[int, tuple[int, ...]]) -> None:
         """Let an operator create a topic; for this and the other requests of operators see `KRaftController`.
@@ -94,40 +111,42 @@ class KRaftWorld(VirtualTime):
         Raises:
             KafkaError: the controller refuses.
         """
-        self.cluster.controller.create_topic(name, self.cluster.new_id(), assignment)
-        self._look()
+        topic_id = self.cluster.new_id()
+        self.controllers.act(lambda controller: controller.create_topic(name, topic_id, assignment))
 
     def add_partitions(self, name: str, assignment: Mapping[int, tuple[int, ...]]) -> None:
         """Let an operator add partitions to a topic."""
-        self.cluster.controller.add_partitions(name, assignment)
-        self._look()
+        self.controllers.act(lambda controller: controller.add_partitions(name, assignment))
 
     def change_min_isr(self) -> int:
         """Let an operator give the clients' topic a min.insync.replicas of its own, or take it away; return the new value."""
-        controller = self.cluster.controller
-        usual = (TOPIC, MIN_ISR) in controller.image.configs
-        controller.configure(TOPIC_CONFIG, TOPIC, {MIN_ISR: None if usual else str(self.other_min_isr)})
-        self._look()
-        return controller.min_isr(TopicPartition(TOPIC, 0))
+
+        def change(controller: KRaftController) -> int:
+            usual = (TOPIC, MIN_ISR) in controller.image.configs
+            controller.configure(TOPIC_CONFIG, TOPIC, {MIN_ISR: None if usual else str(self.other_min_isr)})
+            return controller.min_isr(TopicPartition(TOPIC, 0))
+
+        return self.controllers.act(change)
 
     def delete_topic(self, name: str) -> None:
         """Let an operator delete a topic."""
-        self.cluster.controller.delete_topic(name)
-        self._look()
+        self.controllers.act(lambda controller: controller.delete_topic(name))
 
     def reassign(self, partition: TopicPartition, target: tuple[int, ...] | None) -> None:
         """Let an operator reassign a partition, or cancel that with None."""
+
+        def then() -> None:
+            self.watcher.reassigned(partition, before, target)
+
         before = self.cluster.controller.image.partitions[partition]
-        self.cluster.controller.reassign(partition, target)
-        self.watcher.reassigned(partition, before, target)
-        self._look()
+        self.controllers.act(lambda controller: controller.reassign(partition, target), then)
 
     def _fence_stale(self) -> Task:
         while True:
-            number = self.cluster.controller.fence_stale(self.milliseconds)
-            if number is not None:
-                self.observer.tell(f"the controller fences broker {number}")
-                self._look()
+            with suppress(KafkaError):
+                number = self.controllers.act(lambda controller: controller.fence_stale(self.milliseconds))
+                if number is not None:
+                    self.observer.tell(f"the controller fences broker {number}")
             yield Sleep(5 * IDLE)
 
     def _look(self) -> None:
@@ -135,34 +154,13 @@ class KRaftWorld(VirtualTime):
             self.observer.tell(reported)
 
     def _serve(self, number: int, message: Any, reply: Callable[[Any], object]) -> bool:
-        """Deliver a message to a broker or to the controller; return whether it runs."""
-        if number == CONTROLLER:
-            answer = self._ask_controller(message)
-            self._look()
-            reply(answer)
-            return True
+        """Deliver a message to a broker or to a controller; return whether it runs."""
+        if number in self.controllers.numbers:
+            return self.controllers.serve(number, message, reply)
         if number not in self.nodes or not self.nodes[number].is_registered:
             return False
         self.nodes[number].broker.serve(message, reply)
         return True
-
-    def _ask_controller(self, message: Any) -> Any:
-        controller, now = self.cluster.controller, self.milliseconds
-        match message:
-            case BrokerRegistrationRequest():
-                return controller.register(message, now)
-            case BrokerHeartbeatRequest():
-                return controller.heartbeat(message, now)
-            case ProposalRequest():
-                return controller.alter_partition(message)
-            case AssignReplicasToDirsRequest():
-                return controller.assign_directories(message)
-            case FetchMetadataRequest():
-                return self.cluster.committed(message)
-            case ElectLeadersRequest(partitions, unclean):
-                kind = ElectionKind.UNCLEAN if unclean else ElectionKind.PREFERRED
-                return ElectLeadersResponse(controller.elect_leaders(partitions, kind))
-        raise TypeError(f"the controller does not serve {type(message).__name__}")
 
     # Brokers
 
@@ -170,7 +168,7 @@ class KRaftWorld(VirtualTime):
         """Start a broker's process."""
         broker = self.cluster.start(number)
         broker.log_dirs = two_directories(number) if self.names_directories else ()
-        node = RunningKRaftBroker(broker, self.numbers, self.random)
+        node = RunningKRaftBroker(broker, self.numbers, self.controllers.numbers, self.random)
         look_again = broker.replicas.changed
 
         def changed(partition: TopicPartition) -> None:
@@ -212,9 +210,9 @@ class KRaftWorld(VirtualTime):
         self.kill(number)
         self.start(number)
 
-    def controller_of(self, _: int) -> int:
-        """Return the number of the controller, which every broker knows."""
-        return CONTROLLER
+    def controller_of(self, number: int) -> int:
+        """Return the number of the controller that a broker takes for the active one."""
+        return self.nodes[number].controller
 
     def shut_down(self, number: int) -> None:
         """Let a broker ask for its controlled shutdown."""
@@ -244,6 +242,7 @@ class KRaftWorld(VirtualTime):
         """End all processes, and close all files."""
         for number in list(self.nodes):
             self._end(number)
+        self.controllers.end()
         self.cluster.end()
 
     def _end(self, number: int) -> None:

@@ -1,0 +1,52 @@
+"""The metadata of a controller in a quorum: what is committed, and, while it is active, what it has appended after that.
+
+Source: Kafka 4.3 QuorumController.java (QuorumMetaLogListener), OffsetControlManager.java.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kafka_spec.impl.kraft.image import ClusterImage
+from kafka_spec.impl.kraft.metadata_log import MetadataImages, read_batch
+from kafka_spec.impl.kraft.quorum.node import QuorumNode
+from kafka_spec.impl.kraft.record_codec import encode
+from kafka_spec.impl.kraft.records import MetadataRecord
+from kafka_spec.impl.log import batches
+
+
+class NotActive(Exception):  # noqa: N818 - Kafka's NotControllerException
+    """A controller appends, and does not lead the quorum any more."""
+
+
+class QuorumMetadata(MetadataImages):
+    """The images of a node's log, up to its high watermark; an active controller's go on to what it has appended."""
+
+    def __init__(self, node: QuorumNode) -> None:
+        super().__init__(ClusterImage())
+        self.committed = 0
+        """The end of what is committed, as far as this process knows; a new leader does not know its high watermark at first."""
+        self._node = node
+
+    def write(self, records: Sequence[MetadataRecord]) -> None:
+        """Append a batch, which is not committed yet.
+
+        Raises:
+            NotActive: the node does not lead.
+        """
+        if self._node.append([encode(record) for record in records]) is None:
+            raise NotActive(f"controller {self._node.node} does not lead epoch {self._node.epoch}")
+
+    def read_committed(self) -> None:
+        """Take the batches below the high watermark."""
+        self.committed = max(self.committed, self._node.high_watermark)
+        while self.end < self.committed:
+            for batch, data in batches.split(self._node.log.store.read(self.end, 1 << 20, self.committed)):
+                assert batch.base == self.end, f"a batch at {batch.base} follows the end {self.end}"
+                self.note(read_batch(data))
+
+    def forget_uncommitted(self) -> None:
+        """Go back to what is committed, as a controller does that is not active any more."""
+        while self.end > self.committed:
+            self.images.pop()
+            self.batches.pop()
