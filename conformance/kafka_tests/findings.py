@@ -156,6 +156,7 @@ TESTS = (
     KafkaTest("KAFKA-19975", "trace kraft/KAFKA-19975-four-reassign --property ReassignmentKeepsCandidates --format java"),
     KafkaTest("voters-skipped-after-truncation", files=("VotersBelowOldEndTest",)),
     KafkaTest("removed-voter-ends-leader", files=("LateAnswerOfRemovedVoterTest",)),
+    KafkaTest("removed-voter-does-not-campaign", files=("RemovedVoterCampaignsTest",)),
 )
 """The tests of findings, in the order of FINDINGS.md."""
 

@@ -15,6 +15,9 @@ from kafka_spec.conformance.kafka_clusters.kafka_proxy import Gate, KafkaProxy
 from kafka_spec.conformance.kafka_clusters.kraft_processes import CLUSTER_ID, KRAFT_SETTINGS
 from kafka_spec.conformance.metadata.batches import LogBatch, batches_of
 from kafka_spec.conformance.reproductions.real_cluster import ServersOnLoopback
+from kafka_spec.impl.kraft.control_records import read_control
+from kafka_spec.impl.kraft.records import VotersChange
+from kafka_spec.impl.log import batches
 
 NODES = (1, 2, 3)
 
@@ -106,6 +109,21 @@ class ControllerQuorum(ServersOnLoopback):
         log = self.brokers.data(node) / "__cluster_metadata-0" / f"{0:020}.log"
         found = [one for one in batches_of(log.read_bytes()) if isinstance(one, LogBatch)]
         return {offset: one.epoch for one in found for offset in range(one.base, one.last + 1)}
+
+    def directory(self, node: int) -> str:
+        """Return the directory id of a controller."""
+        return self._directories[node]
+
+    def voters_in_log(self, node: int) -> list[list[int]]:
+        """Return the voters of each VotersRecord in a controller's metadata log, the newest last."""
+        log = self.brokers.data(node) / "__cluster_metadata-0" / f"{0:020}.log"
+        data, found, place = log.read_bytes(), [], 0
+        while (batch := batches.look(data[place : place + batches.HEADER.size])) is not None and place + batch.size <= len(data):
+            one = data[place : place + batch.size]
+            if batches.is_control(one):
+                found += [list(said.voters) for said in map(read_control, batches.records(one)) if isinstance(said, VotersChange)]
+            place += batch.size
+        return found
 
     def remove(self, leader: int, voter: int) -> None:
         """Let a leader remove a voter, and wait until that is committed."""

@@ -53,6 +53,18 @@ CASES: tuple[Case, ...] = (
         seen="conformance/reproductions/removed_voter_ends_leader.py",
     ),
     Case(
+        "removed-voter-does-not-campaign",
+        "a leader that has removed itself from the voters, which nobody else has fetched, never campaigns: nobody can be elected",
+        releases=("3.9", LAST),
+        decides={
+            Decision(
+                "removed_voter_campaigns", Checked.YES, "a voter that its log removes campaigns until it knows that as committed"
+            ): Checked.NO
+        },
+        shows=(Shown("two_to_one", {"LeaderCanBeElected": 11}),),
+        seen="conformance/reproductions/removed_voter_does_not_campaign.py",
+    ),
+    Case(
         "KAFKA-10527",
         "a leader that has started again leads the same epoch, in which it lost batches",
         releases=None,  # fixed in 2.7, before KRaft

@@ -8,6 +8,7 @@ Source: Kafka 4.3 KafkaRaftClient.java, QuorumState.java.
 from __future__ import annotations
 
 from kafka_spec.spec.decisions.quorum import vote_is_granted
+from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.language.domain import NONE, contains, including, singleton
 from kafka_spec.spec.quorum.epochs import NODE, SOURCE, catch_up_in_epochs, enter_epoch, follow_or_detach, forget_role
 from kafka_spec.spec.quorum.logs import (
@@ -15,6 +16,7 @@ from kafka_spec.spec.quorum.logs import (
     has_majority_of,
     is_newer_or_equal,
     last_change,
+    may_be_voter_still,
     raise_high_watermark,
     voters_of,
 )
@@ -34,14 +36,14 @@ def there_are_pre_votes(k: Constants) -> bool:
 
 
 def may_campaign(s: MetadataQuorum, node: int, k: Constants) -> bool:
-    """It is a voter in its own view, and does not lead.
+    """It is a voter in its own view, or may be one still, and does not lead.
 
     One that has resigned campaigns if it is the only voter, as it does when its process starts, or where there are no pre-votes.
     """
     role, voters = s.nodes[node].role, voters_of(s, node)
     if role == LEADER or (role == RESIGNED and k.pre_votes == 1 and voters != singleton(node)):
         return False
-    return contains(voters, node) == 1
+    return contains(voters, node) == 1 or (k.removed_voter_campaigns == Checked.YES and may_be_voter_still(s, node))
 
 
 def does_not_ask(s: MetadataQuorum, node: int) -> bool:

@@ -25,7 +25,13 @@ ERAS: tuple[Era, ...] = (
         "era_4_3",
         "Kafka 4.3: controllers ask for pre-votes",
         "4.3.0",  # and 4.4
-        (Shown("one", BEFORE_FLUSH), Shown("pre_votes"), Shown("remove", {"VotersFollowLog": 18}), Shown("replace")),
+        (
+            Shown("one", BEFORE_FLUSH),
+            Shown("pre_votes"),
+            Shown("remove", {"VotersFollowLog": 18}),
+            Shown("replace"),
+            Shown("two_to_one", {"LeaderCanBeElected": 11}),
+        ),
     ),
 )
 

@@ -9,6 +9,7 @@ from kafka_spec.spec.family import Family
 from kafka_spec.spec.vocabulary.table import Untestable
 
 NO_CHANGE = Untestable("the voters are not changed", ("VotersFollowLog", "OneChangeAtATime"), ("additions", "removals"))
+ONE_EPOCH = Untestable("there is one epoch", ("LeaderCanBeElected",))
 ALONE = Untestable("there is one node", ("LogsMatch", "NoTruncationOfCommitted"))
 CANNOT_TEST = (NO_CHANGE,)
 """What no check of the quorum can test while these bounds are 0."""
@@ -35,12 +36,19 @@ QUORUM_FAMILIES = (
     quorum("pre_votes", "three voters that ask for pre-votes, and a leader that resigns", pre_votes=1, resignations=1),
     quorum("four_epochs", "three voters, four epochs: a batch of an early one waits for its commit", epochs=4),
     quorum("crashes", "three voters, three epochs, two crashes, one of them lossy", epochs=3, crashes=1, lossy_crashes=1),
-    quorum("lossy", "three voters, an epoch, two records, a lossy crash", epochs=1, records=2, lossy_crashes=1),
+    quorum(
+        "lossy", "three voters, an epoch, two records, a lossy crash",
+        epochs=1, records=2, lossy_crashes=1, cannot_test=(ONE_EPOCH,),
+    ),
     quorum("network", "three voters, a fetch that is delayed, one without an answer", epochs=3, lost_answers=1, delayed_fetches=1),
     quorum("add", "a third node becomes a voter, and a lossy crash", first_voters=2, additions=1, lossy_crashes=1),
     quorum("one_to_three", "two nodes join the only voter", first_voters=1, additions=2),
     quorum("configured", "one voter of three nodes, configured and not in the log", first_voters=1, kraft_version=0),
     quorum("remove", "a voter is removed, perhaps the leader, with pre-votes", removals=1, pre_votes=1, resignations=1),
+    quorum(
+        "two_to_one", "one of two voters is removed, perhaps the leader, with pre-votes, and a crash",
+        nodes=2, first_voters=2, epochs=4, pre_votes=1, removals=1, crashes=1,
+    ),
     quorum("replace", "a voter is added and one removed", first_voters=2, additions=1, removals=1, crashes=1),
     quorum("two_removals", "two of three voters are removed, three epochs", epochs=3, removals=2),
     quorum(

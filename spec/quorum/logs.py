@@ -38,6 +38,21 @@ def voters_of(s: MetadataQuorum, node: int) -> int:
     return s.nodes[node].log[max(change, 0)].voters if change >= 0 else s.nodes[node].formatted
 
 
+def may_be_voter_still(s: MetadataQuorum, node: int) -> bool:
+    """The newest voters do not have the node, those before have, and it does not know that the change is committed.
+
+    Only its log may have the change; then nobody else can be elected (Ongaro 2014, section 4.2.2).
+    """
+    mine, change = s.nodes[node], last_change(s, node)
+    if change < mine.high_watermark or contains(voters_of(s, node), node) == 1:
+        return False
+    before = mine.formatted
+    for offset in range(change):
+        if mine.log[offset].is_read == 1:
+            before = mine.log[offset].voters
+    return contains(before, node) == 1
+
+
 def has_majority_of(s: MetadataQuorum, node: int, granted: int) -> bool:
     """Of the voters in force at a node, a majority is among these nodes."""
     voters = voters_of(s, node)

@@ -9,7 +9,7 @@ from kafka_spec.spec.quorum.logs import has_majority_of, knows_high_watermark, l
 from kafka_spec.spec.quorum.machines import LEADER
 from kafka_spec.spec.quorum.replication import end_where_logs_part, follows_leader_of_epoch
 from kafka_spec.spec.quorum.state import MetadataQuorum
-from kafka_spec.spec.vocabulary.table import Constants, Property, invariant, reachable, step_invariant
+from kafka_spec.spec.vocabulary.table import Constants, Property, invariant, reachable, recoverable, step_invariant
 
 RAFT = "Ongaro and Ousterhout 2014: "
 NO_NODES = 0
@@ -212,6 +212,11 @@ def somebody_commits_in_own_epoch(s: MetadataQuorum, k: Constants) -> bool:
     return any(s.nodes[node].role == LEADER and knows_high_watermark(s, node) == 1 for node in range(k.nodes))
 
 
+def epochs_are_left(s: MetadataQuorum, k: Constants) -> bool:
+    """The bound on epochs leaves one in which a node that has resigned leaves its own, and one for an election."""
+    return all(s.nodes[node].epoch + 1 < k.epochs for node in range(k.nodes))
+
+
 PROPERTIES: tuple[Property, ...] = (
     invariant(
         "OneLeaderInEachEpoch",
@@ -275,6 +280,13 @@ PROPERTIES: tuple[Property, ...] = (
         "when a leader commits a batch, a majority of the voters in force there has flushed it",
         "Kafka 4.3 LeaderState.maybeUpdateHighWatermark",
         when=a_leader_commits,
+    ),
+    recoverable(
+        "LeaderCanBeElected",
+        somebody_commits_in_own_epoch,
+        "protocol steps alone can lead to a leader that commits in its epoch",
+        "KIP-595",
+        when=epochs_are_left,
     ),
     reachable("Commits", somebody_commits_in_own_epoch, "a leader commits a batch of its epoch", "goal"),
 )

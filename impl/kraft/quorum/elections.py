@@ -10,6 +10,7 @@ from kafka_spec.impl.kraft.quorum.member import QuorumMember
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.quorum_requests import EndQuorumEpochRequest, QuorumAnswer, QuorumLeader, VoteRequest, VoteResponse
 from kafka_spec.spec.decisions.quorum import is_majority, is_up_to_date, vote_is_granted
+from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.language.domain import NONE
 from kafka_spec.spec.quorum.machines import CANDIDATE, FOLLOWER, LEADER, PROSPECTIVE, RESIGNED, UNATTACHED
 
@@ -36,11 +37,17 @@ class Elections(QuorumMember):
         return QuorumAnswer(ErrorCode.NONE, self.standing)
 
     def _may_campaign(self) -> bool:
-        """Whether it is a voter in its own view, and does not lead; with pre-votes one that has resigned only if it is alone."""
+        """Whether it is a voter in its own view, or may be one still, and does not lead.
+
+        With pre-votes one that has resigned campaigns only if it is alone.
+        """
         voters = self.log.voters
         if self.role == LEADER or (self.role == RESIGNED and self.k.pre_votes and voters != {self.node}):
             return False
-        return self.node in voters
+        if self.node in voters:
+            return True
+        is_open = self.log.last_change >= self.high_watermark
+        return self.k.removed_voter_campaigns == Checked.YES and is_open and self.node in self.log.voters_before
 
     def ask_for_pre_votes(self) -> bool:
         """Ask for pre-votes in the same epoch, and grant the own (KIP-996)."""

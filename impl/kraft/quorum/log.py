@@ -81,6 +81,11 @@ class QuorumLog:
         """The voters in force: the newest that the reader has seen, else those with which the node was formatted."""
         return self.changes[-1][1] if self.changes else self.formatted
 
+    @property
+    def voters_before(self) -> Voters:
+        """The voters before the newest that the reader has seen."""
+        return self.changes[-2][1] if len(self.changes) > 1 else self.formatted
+
     def divergence(self, end: int, epoch: int) -> tuple[int, int] | None:
         """Return where the log of a follower leaves this one: an epoch and its end here; None if it does not.
 

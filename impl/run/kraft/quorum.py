@@ -160,6 +160,11 @@ class ControllerQuorum:
         behind = [n for n in sorted(log.voters) if n in self.processes and self.processes[n].node.high_watermark < log.end]
         return [*down, *(f"controller {number} has not committed all metadata" for number in behind)]
 
+    def rested(self) -> None:
+        """Judge what the controllers have come to after faults have stopped, and they had their time."""
+        if self.active is None:
+            self.judge.broken("LeaderCanBeElected", "no controller is active although all have run for a long time")
+
     def look(self) -> None:
         """Judge all controllers as they are now."""
         running = {number: self.judge.project(process.node) for number, process in self.processes.items()}

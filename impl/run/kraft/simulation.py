@@ -60,6 +60,7 @@ class KRaftRun(RunCourse[KRaftWorld]):
     def _outcome(self) -> RunOutcome:
         verdict = self._judge.verdict(self.history, list(self.left))
         if self.world.quorum is not None:
+            self.world.quorum.rested()
             verdict.broken += self.world.quorum.judge.findings.values()
         return self._outcome_of(verdict)
 
