@@ -69,7 +69,9 @@ def refuse(stage: QuorumStage, candidate: int, node: int) -> None:
 @STEPS.of("Win")
 def win(stage: QuorumStage, candidate: int) -> None:
     """The votes are counted."""
+    reads_at = stage.nodes[candidate].log.read_up_to
     expect(stage.nodes[candidate].win(), "it has no majority")
+    stage.read_by_batches(candidate, reads_at)
     stage.flush(candidate)
 
 

@@ -67,6 +67,18 @@ class QuorumStage:
         if not self.k.lossy_crashes:
             self.nodes[number].flush()
 
+    def read_by_batches(self, number: int, reads_at: int) -> None:
+        """Let the reader of control records be where the model has it, after a batch of several records was appended.
+
+        A reader that did not move back with a truncation is beyond the end of the log. Kafka's counts records, and the model's
+        batches: it was at `reads_at`, which in a loaded state is both.
+        """
+        log = self.nodes[number].log
+        (*_, base, end), count = on_disk(log)[0], len(on_disk(log)[1])
+        if base < reads_at:
+            log.changes = [change for change in log.changes if change[0] < base]
+            log.read_up_to = end + max(reads_at - count, 0)
+
     def end(self) -> None:
         """Close all files."""
         for node in self.nodes:

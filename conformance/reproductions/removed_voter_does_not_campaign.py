@@ -39,7 +39,9 @@ def finding(version: str) -> bool:
         request = Thread(target=remove_leader, args=(quorum,), daemon=True)
         request.start()
         quorum.wait(
-            f"the log of controller {LEADER} has voters without it", lambda: quorum.voters_in_log(LEADER)[-1] == [FOLLOWER], seconds=5
+            f"the log of controller {LEADER} has voters without it",
+            lambda: quorum.voters_in_log(LEADER)[-1] == [FOLLOWER],
+            seconds=5,
         )
         quorum.signal(LEADER, signal.SIGKILL)
         held.open()

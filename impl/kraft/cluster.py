@@ -9,7 +9,7 @@ from uuid import UUID
 
 from kafka_spec.impl.kraft.broker import KRaftProcess
 from kafka_spec.impl.kraft.controller import KRaftController
-from kafka_spec.impl.kraft.metadata_log import MetadataLog
+from kafka_spec.impl.kraft.metadata_log import MetadataImages, MetadataLog
 from kafka_spec.impl.kraft.metadata_requests import FetchMetadataRequest, FetchMetadataResponse
 from kafka_spec.impl.log.log_config import LogConfig
 from kafka_spec.impl.protocol.settings import Settings
@@ -40,7 +40,7 @@ class KRaftNodes:
         self._random = Random(seed)
 
     @property
-    def log(self) -> MetadataLog:
+    def log(self) -> MetadataImages:
         """The metadata log."""
         return self.controller.log
 

@@ -60,6 +60,9 @@ class MetadataImages:
     def write(self, records: Sequence[MetadataRecord]) -> None:
         """Write a batch where it survives this process; here it does not."""
 
+    def close(self) -> None:
+        """Close the files, if there are any."""
+
     def note(self, records: Sequence[LogEntry]) -> None:
         """Take a batch that the log has on disk."""
         self.images.append(self.newest.after(records))
@@ -150,7 +153,7 @@ class MetadataLog(MetadataImages):
         return snapshot
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the files, if there are any."""
         if self.store is not None:
             self.store.close()
 

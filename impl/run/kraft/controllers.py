@@ -26,8 +26,9 @@ SESSION_TIMEOUT_MS = 3_000
 class Controllers(Protocol):
     """The controllers of a run."""
 
-    numbers: Sequence[int]
-    """Their node ids."""
+    @property
+    def numbers(self) -> Sequence[int]:
+        """Their node ids."""
 
     def act(self, do: Callable[[KRaftController], Done], then: Callable[[], object] = lambda: None) -> Done:
         """Let the active controller do what an operator or its own timer asks; call `then` once that is committed.
