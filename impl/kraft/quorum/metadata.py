@@ -34,14 +34,23 @@ class QuorumMetadata(MetadataImages):
         Raises:
             NotActive: the node does not lead.
         """
-        if self._node.append([encode(record) for record in records]) is None:
+        first = self._node.append([encode(record) for record in records])
+        if first is None:
             raise NotActive(f"controller {self._node.node} does not lead epoch {self._node.epoch}")
+        assert first == self.end, f"a batch is at {first}, and the metadata ends at {self.end}"
 
     def read_committed(self) -> None:
         """Take the batches below the high watermark."""
         self.committed = max(self.committed, self._node.high_watermark)
-        while self.end < self.committed:
-            for batch, data in batches.split(self._node.log.store.read(self.end, 1 << 20, self.committed)):
+        self._read(self.committed)
+
+    def read_appended(self) -> None:
+        """Take what a leader has in its log, committed or not: the quorum itself appends changes of its voters."""
+        self._read(self._node.log.end)
+
+    def _read(self, end: int) -> None:
+        while self.end < end:
+            for batch, data in batches.split(self._node.log.store.read(self.end, 1 << 20, end)):
                 assert batch.base == self.end, f"a batch at {batch.base} follows the end {self.end}"
                 self.note(read_batch(data))
 

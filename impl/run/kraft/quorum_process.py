@@ -259,7 +259,7 @@ class RunningController:
 
     def _claim(self) -> None:
         """Become the active controller: a batch of the own epoch is committed, and so is everything before it."""
-        self.metadata.read_committed()
+        self.metadata.read_appended()
         self.active = self._around.new_controller(self.metadata)
         self._go_on()
 
@@ -282,6 +282,7 @@ class RunningController:
     def act(self, do: Callable[[KRaftController], Done], then: Callable[[], object]) -> Done:
         """Let the active controller do something; call `then` once what it appended is committed."""
         assert self.active is not None, "the process is active"
+        self.metadata.read_appended()
         controller, end = self.active, self.metadata.end
         done = do(controller)
         unclean, controller.unclean_elections = controller.unclean_elections, []
