@@ -82,7 +82,7 @@ def win(stage: QuorumStage, candidate: int) -> None:
 @STEPS.of("LearnEpoch")
 def learn(stage: QuorumStage, node: int, other: int) -> None:
     """An answer of another node arrives."""
-    expect(stage.nodes[node].learn(stage.nodes[other].standing), "that is no news")
+    expect(stage.nodes[node].learn(stage.nodes[other].standing), "it knows that already")
 
 
 @STEPS.of("Resign")

@@ -114,7 +114,7 @@ class VoteResponse:
 
 @dataclass(frozen=True)
 class BeginQuorumEpochRequest:
-    """A leader tells a voter that it leads an epoch."""
+    """A leader announces to a voter that it leads an epoch."""
 
     leader: int
     epoch: int
@@ -122,7 +122,7 @@ class BeginQuorumEpochRequest:
 
 @dataclass(frozen=True)
 class EndQuorumEpochRequest:
-    """A leader tells a voter that it has resigned from an epoch."""
+    """A leader announces to a voter that it has resigned from an epoch."""
 
     leader: int
     epoch: int

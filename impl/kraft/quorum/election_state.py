@@ -44,7 +44,7 @@ def read_election_state(path: Path) -> ElectionState:
         return ElectionState(int(said["leaderEpoch"]), int(said["leaderId"]), int(said["votedId"]))
     except (ValueError, KeyError, TypeError):
         raise ElectionStateError(
-            f"{path}: this is not a quorum-state; restore the file, or format the node anew as an observer"
+            f"{path}: this is not a quorum-state; restore the file, or format the node as a new observer"
         ) from None
 
 
@@ -60,4 +60,4 @@ def write_election_state(path: Path, state: ElectionState, configured: Iterable[
 
 
 NO_DIRECTORY = "AAAAAAAAAAAAAAAAAAAAAA"
-"""The id of no directory, as Kafka writes it (Uuid.ZERO_UUID): voters are told apart by their node ids alone."""
+"""The id of no directory, as Kafka writes it (Uuid.ZERO_UUID): voters have no ids but their node ids."""

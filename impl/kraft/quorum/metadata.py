@@ -20,7 +20,7 @@ class NotActive(Exception):  # noqa: N818 - Kafka's NotControllerException
 
 
 class QuorumMetadata(MetadataImages):
-    """The images of a node's log, up to its high watermark; an active controller's go on to what it has appended."""
+    """The images of a node's log, up to its high watermark; those of an active controller also what it has appended."""
 
     def __init__(self, node: QuorumNode) -> None:
         super().__init__(ClusterImage())

@@ -1,6 +1,6 @@
 """One process of a node of the quorum: its role, by the rows of the table, its epoch and its log.
 
-Sans-IO: the caller has the timers and the network. It tells when a timer ends (`time_out`), carries requests and answers, flushes
+Sans-IO: the caller has the timers and the network. It says when a timer ends (`time_out`), carries requests and answers, flushes
 the log of a leader after each append, and lets the node do what has become possible (`advance`). What is not on disk is lost with
 the process. A method that is a rule of spec/quorum has its name, and returns whether its guards hold.
 

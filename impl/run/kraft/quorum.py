@@ -219,7 +219,7 @@ class ControllerQuorum:
         self._cluster.controller.unclean_elections += partitions
 
     def failed(self, number: int, error: CommittedLogTruncated) -> None:
-        """End a process that cannot go on, and start it again later."""
+        """End a process after a fatal error, and start it again later."""
         self.judge.broken("NoTruncationOfCommitted", str(error))
         self._observer.tell(f"controller {number} ends: {error}")
         self._world.after(0.0, lambda: self.crash(number) if number in self.processes else None)

@@ -3,7 +3,7 @@
 What the active controller answers is sent once the quorum has committed what it appended before; if it resigns first, brokers are
 sent on to another.
 
-Source: Kafka 4.3 KafkaRaftClient.poll, QuorumController.java (ControllerPurgatory, claim, renounce).
+Source: Kafka 4.3 KafkaRaftClient.poll, QuorumController.java (ControllerPurgatory, handleLeaderChange).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Surroundings(Protocol):
         """Note that the high watermark of a node has risen."""
 
     def failed(self, number: int, error: CommittedLogTruncated) -> None:
-        """End a process that cannot go on."""
+        """End a process after a fatal error."""
 
     def appended(self, epoch: int, end: int, then: Callable[[], object]) -> None:
         """Have something called once the batch of an epoch that ends at an offset is committed."""
