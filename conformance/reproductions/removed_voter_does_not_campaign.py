@@ -1,4 +1,4 @@
-"""FINDINGS, removed-voter-does-not-campaign, on two real controllers of Kafka 4.1.2 or 4.4.0, with a proxy before each.
+"""FINDINGS, removed-voter-does-not-campaign, on two real controllers of Kafka 3.9.1, 4.1.2 or 4.4.0, each behind a proxy.
 
 Controllers 1 and 2 are the voters. An operator removes controller 1, which leads. It crashes before controller 2 has fetched the
 record, and starts again. Both run and reach each other, and nobody leads: controller 1 is not a voter in its own log, so it does
@@ -82,4 +82,4 @@ def some_leader(quorum: ControllerQuorum) -> int | None:
 
 
 if __name__ == "__main__":
-    show_on_release(finding, __doc__)
+    show_on_release(finding, __doc__, ("3.9.1", "4.1.2", "4.4.0"))
