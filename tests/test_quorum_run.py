@@ -143,6 +143,25 @@ def test_a_change_of_voters_has_its_offset(tmp_path: Path) -> None:
     world.end()
 
 
+def test_a_leader_that_is_the_only_voter_commits_at_once(tmp_path: Path) -> None:
+    """In released Kafka the only voter commits while it appends: the batch is in its metadata once."""
+    asked = options(era="kraft/era_4_3", faults="none", seed=1)
+    world = KRaftWorld(asked, tmp_path, lambda _: None, Random(1))
+    world.start(0)
+    world.scheduler.run_until(2.0)
+    quorum = world.quorum
+    assert quorum is not None and quorum.active is not None
+    active = quorum.active
+    for other in [number for number in quorum.numbers if number != active.node.node]:
+        assert active.change_voters(other)
+        world.scheduler.run_until(world.now + 1.0)
+    world.create_topic("alone", {0: (0,)})
+    assert active.metadata.end == active.node.log.end == active.node.high_watermark
+    world.delete_topic("alone")
+    assert world.cluster.controller.image == active.metadata.newest
+    world.end()
+
+
 def test_a_controller_that_resigns_sends_brokers_on(tmp_path: Path) -> None:
     """It forgets what is not committed, and whoever waits is told that it is not the controller; another becomes active."""
     world = world_of(tmp_path)

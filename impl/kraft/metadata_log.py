@@ -48,13 +48,20 @@ class MetadataImages:
     def commit(self, records: Sequence[MetadataRecord]) -> ClusterImage:
         """Append a batch of the active controller, and return the image after it.
 
+        It is written last: a quorum may commit it while it is written.
+
         Raises:
             InconsistentLog: a record refers to what the log does not have; nothing is written.
         """
         image = self.newest.after(records)
-        self.write(records)
         self.batches.append(tuple(records))
         self.images.append(image)
+        try:
+            self.write(records)
+        except BaseException:
+            self.batches.pop()
+            self.images.pop()
+            raise
         return image
 
     def write(self, records: Sequence[MetadataRecord]) -> None:

@@ -34,10 +34,11 @@ class QuorumMetadata(MetadataImages):
         Raises:
             NotActive: the node does not lead.
         """
+        before = self.images[-2].end
         first = self._node.append([encode(record) for record in records])
         if first is None:
             raise NotActive(f"controller {self._node.node} does not lead epoch {self._node.epoch}")
-        assert first == self.end, f"a batch is at {first}, and the metadata ends at {self.end}"
+        assert first == before, f"a batch is at {first}, and the metadata before it ends at {before}"
 
     def read_committed(self) -> None:
         """Take the batches below the high watermark."""
