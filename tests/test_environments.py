@@ -276,7 +276,7 @@ COMMANDS = {
     "kafka-spec run --era kraft_4_3 --seed 12 --seconds 60 --faults usual,settings,directory": ("impl", 1),
     "kafka-spec run --era kraft_4_3 --controllers 3 --seed 7 --seconds 10": ("impl", 0),
     "kafka-spec run --era kraft_fixed --controllers 5 --seed 7 --faults usual,voters,power": ("impl", 0),
-    "kafka-spec run --era quorum/removed-voter-does-not-campaign --controllers 3 --seed 14 --faults usual,voters -q": ("impl", 1),
+    "kafka-spec run --era quorum/only-voter-commits-before-flush --controllers 3 --seed 0 --faults usual,voters -q": ("impl", 1),
     "kafka-spec run --era kraft_fixed --seed 7 --operations all": ("impl", 0),
     "kafka-spec run --era KIP-101 --seed 38 -q": ("impl", 1),
     "kafka-spec validate tests/logs/2.8.2 -q": ("", 0),

@@ -59,8 +59,8 @@ def text_of(outcome: RunOutcome) -> str:
         believed = "leaders and ISRs are as brokers know them"
         return "\n".join([*lines, _line("verdict", f"INCONCLUSIVE: {stopped}; {believed}")]) + "\n"
     names = list(dict.fromkeys(broken.promise for broken in verdict.broken))
-    leaderless = f"no leader: {', '.join(map(str, verdict.leaderless))}; " if verdict.leaderless else ""
-    lines.append(_line("verdict", leaderless + (f"BROKEN: {', '.join(names)}" if names else "every property was satisfied")))
+    leaderless = f"; no leader: {', '.join(map(str, verdict.leaderless))}" if verdict.leaderless else ""
+    lines.append(_line("verdict", (f"BROKEN: {', '.join(names)}" if names else "every property was satisfied") + leaderless))
     return "\n".join([*lines, *(line for name in names for line in _promise(options.era, name, verdict.broken))]) + "\n"
 
 

@@ -145,9 +145,10 @@ class RunningController:
             self._deadline = now + self._around.uniform(ELECTION_TIMEOUT, 2 * ELECTION_TIMEOUT)
 
     def _hears_majority(self) -> bool:
+        """Whether a majority has fetched lately; with one voter nobody asks (LeaderState.timeUntilCheckQuorumExpires)."""
         voters, since = self.node.log.voters, self._around.now() - CHECK_QUORUM
         heard = sum(voter == self.node.node or self._heard.get(voter, since) > since for voter in voters)
-        return is_majority(heard, len(voters))
+        return len(voters) == 1 or is_majority(heard, len(voters))
 
     def resign(self) -> None:
         """Resign, and tell the voters."""
@@ -230,7 +231,7 @@ class RunningController:
             if request is not None:
                 answer = yield RemoteCall(node.leader, request, ANSWER)
                 self._take(request, answer)
-            if answer is None and node.node not in node.log.voters:
+            if answer is None and node.role != LEADER and node.node not in node.log.voters:
                 yield from self._look_for_leader()
             if answer is None or answer.error != ErrorCode.NONE:
                 yield Sleep(TICK)
