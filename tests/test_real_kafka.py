@@ -160,6 +160,8 @@ def test_no_broker_can_be_started_again(version: str) -> None:
         ("--era", "era_2_8"),
         ("--zookeeper", "start"),
         ("--brokers", "2"),
+        ("--controllers", "3"),
+        ("--era", "quorum/fixed"),
     ],
 )
 def test_misuse_with_kraft(options: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
@@ -182,6 +184,7 @@ def test_misuse_with_kraft(options: tuple[str, ...], capsys: pytest.CaptureFixtu
         ("--inter-broker-protocol", "3.9"),
         ("--era", "nothing"),
         ("--unclean",),
+        ("--controllers", "3"),
     ],
 )
 def test_misuse(options: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:

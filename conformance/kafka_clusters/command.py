@@ -99,6 +99,9 @@ def _refuse_meaningless(options: argparse.Namespace) -> None:
     for name, option in NOT_WITH_KAFKA.items():
         if getattr(options, name):
             raise SpecError(f"{option} has no meaning with --kafka: the course of such a run is always the same")
+    if options.controllers is not None or options.era.startswith("quorum/"):
+        option = "--era" if options.controllers is None else "--controllers"
+        raise SpecError(f"{option}: with --kafka this project's controller is a quorum of one; leave it out")
     if options.zookeeper not in (None, "start"):
         raise SpecError(f"--zookeeper {options.zookeeper}: with --kafka the run starts a ZooKeeper of its own, from Kafka's jars")
     least = LEAST_BROKERS - options.mixed
