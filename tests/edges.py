@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -30,6 +30,7 @@ from kafka_spec.model_check.interpreter.interpreter import Interpreter as Model
 from kafka_spec.model_check.record.layout import Layout, Packed, get
 from kafka_spec.model_check.search import embedded
 from kafka_spec.model_check.search.embedded import SLICE, Search
+from kafka_spec.spec.catalogue.models import MODELS
 from kafka_spec.spec.kraft.state import KRaft
 from kafka_spec.spec.language.domain import Array, Record
 from kafka_spec.spec.quorum.state import MetadataQuorum
@@ -187,3 +188,11 @@ def replay(
     """Replay all or some steps of a model on the implementation, see `edges`; stop after this number of failures."""
     with stage(spec, bounds) as on:
         return replay_edges(on, steps(spec), edges(spec, bounds, rules, parts=parts, few=few), most_failures)
+
+
+def check_edges(model: str, bounds: Mapping[str, int], record: Callable[[str, object], None], parts: int = 1) -> None:
+    """Check that every edge of a model agrees, or those from each n-th state; record how many, for the end of the run."""
+    result = replay(MODELS[model], bounds, parts=parts, few=0)
+    assert result.failures == []
+    assert result.edges
+    record("replayed", (model, sum(result.edges.values()), result.states, 0))

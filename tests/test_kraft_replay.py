@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from edges import fired, replay
+from edges import check_edges, fired, replay
 
 from kafka_spec.conformance.kraft_replay.rules import STEPS
 from kafka_spec.impl.kraft import controller, controller_memory, replicas
@@ -19,7 +19,6 @@ from kafka_spec.impl.kraft.isr import KRaftAlterPartitionManager
 from kafka_spec.impl.kraft.partition import HostedKRaftPartition
 from kafka_spec.impl.kraft.replicas import KRaftReplicas
 from kafka_spec.impl.protocol.kraft_requests import ProposedIsr
-from kafka_spec.spec.catalogue.models import MODELS
 from kafka_spec.spec.kraft.eras import SPECS
 from kafka_spec.spec.kraft.fixed import FIXED
 from kafka_spec.spec.vocabulary.table import SpecError
@@ -142,34 +141,26 @@ LARGER = (
 Record = Callable[[str, object], None]
 
 
-def check(model: str, values: Mapping[str, int], record: Record, parts: int = 1) -> None:
-    """Check that every edge agrees, or those from each n-th state; record how many, for the end of the run."""
-    result = replay(MODELS[f"kraft/{model}"], values, parts=parts, few=0)
-    assert result.failures == []
-    assert result.edges
-    record("replayed", (f"kraft/{model}", sum(result.edges.values()), result.states, 0))
-
-
 @pytest.mark.share(20)
 @pytest.mark.parametrize("case", QUICK)
 def test_every_edge_agrees(case: str, record_property: Record) -> None:
     """Each state can be loaded and read back, and each edge leads the implementation to the model's target state."""
     model, values, parts = QUICK[case]
-    check(model, values, record_property, parts)
+    check_edges(f"kraft/{model}", values, record_property, parts)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("model", "name"), WHOLE)
 def test_every_edge_of_small_bounds_agrees(model: str, name: str, record_property: Record) -> None:
     """The same for every edge."""
-    check(model, NAMED[name], record_property)
+    check_edges(f"kraft/{model}", NAMED[name], record_property)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("model", "name", "parts"), LARGER)
 def test_edges_of_larger_bounds_agree(model: str, name: str, parts: int, record_property: Record) -> None:
     """The same in larger bounds, for the edges from each n-th state."""
-    check(model, NAMED[name], record_property, parts)
+    check_edges(f"kraft/{model}", NAMED[name], record_property, parts)
 
 
 def test_every_rule_is_replayed() -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from edges import fired, replay
+from edges import check_edges, fired, replay
 
 from kafka_spec.conformance.quorum_replay.rules import STEPS
 from kafka_spec.impl.kraft.quorum import elections, node
@@ -18,7 +18,6 @@ from kafka_spec.impl.kraft.quorum.leader_state import LeaderState
 from kafka_spec.impl.kraft.quorum.log import QuorumLog
 from kafka_spec.impl.kraft.quorum.member import QuorumMember
 from kafka_spec.impl.kraft.quorum.node import QuorumNode
-from kafka_spec.spec.catalogue.models import MODELS
 from kafka_spec.spec.quorum.eras import SPECS
 from kafka_spec.spec.quorum.fixed import FIXED
 
@@ -76,26 +75,19 @@ LARGER = (
 Record = Callable[[str, object], None]
 
 
-def check(model: str, values: Mapping[str, int], record: Record, parts: int = 1) -> None:
-    """Check that every edge agrees, or those from each n-th state; record how many, for the end of the run."""
-    result = replay(MODELS[f"quorum/{model}"], values, parts=parts, few=0)
-    assert result.failures == []
-    assert result.edges
-    record("replayed", (f"quorum/{model}", sum(result.edges.values()), result.states, 0))
-
-
 @pytest.mark.share(8)
 @pytest.mark.parametrize("case", QUICK)
 def test_every_edge_agrees(case: str, record_property: Record) -> None:
     """Each state can be loaded and read back, and each edge leads the implementation to the model's target state."""
-    check(*QUICK[case][:2], record_property, QUICK[case][2])
+    model, values, parts = QUICK[case]
+    check_edges(f"quorum/{model}", values, record_property, parts)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("model", "name", "parts"), LARGER)
 def test_edges_of_larger_bounds_agree(model: str, name: str, parts: int, record_property: Record) -> None:
     """The same in larger bounds, whole or for the edges from each n-th state."""
-    check(model, NAMED[name], record_property, parts)
+    check_edges(f"quorum/{model}", NAMED[name], record_property, parts)
 
 
 def test_every_rule_is_replayed() -> None:

@@ -12,12 +12,11 @@ from functools import lru_cache
 from pathlib import Path
 
 from kafka_spec.conformance.replay.core import Edge
-from kafka_spec.impl.kraft.control_records import read_control, voters_change
+from kafka_spec.impl.kraft.control_records import voters_change, voters_in
 from kafka_spec.impl.kraft.quorum.election_state import ElectionState
 from kafka_spec.impl.kraft.quorum.leader_state import LeaderState
 from kafka_spec.impl.kraft.quorum.log import QuorumLog
 from kafka_spec.impl.kraft.quorum.node import QuorumNode
-from kafka_spec.impl.kraft.records import VotersChange
 from kafka_spec.impl.log import batches
 from kafka_spec.impl.protocol.quorum_requests import FetchLogRequest
 from kafka_spec.spec.language.domain import BrokerSet
@@ -187,12 +186,8 @@ def on_disk(log: QuorumLog) -> tuple[tuple[int, ...], tuple[Entry, ...]]:
 def _decoded(data: bytes) -> tuple[tuple[int, ...], tuple[Entry, ...]]:
     bases, entries = [0], []
     for batch, one in batches.split(data):
-        voters = BrokerSet(0)
-        if batches.is_control(one):
-            for record in map(read_control, batches.records(one)):
-                voters = BrokerSet.of(record.voters) if isinstance(record, VotersChange) else voters
         bases.append(batch.last + 1)
-        entries.append((batch.epoch, int(voters), batch.timestamp))
+        entries.append((batch.epoch, int(BrokerSet.of(voters_in(one))), batch.timestamp))
     return tuple(bases), tuple(entries)
 
 

@@ -15,8 +15,7 @@ from kafka_spec.conformance.kafka_clusters.kafka_proxy import Gate, KafkaProxy
 from kafka_spec.conformance.kafka_clusters.kraft_processes import CLUSTER_ID, KRAFT_SETTINGS
 from kafka_spec.conformance.metadata.batches import LogBatch, batches_of
 from kafka_spec.conformance.reproductions.real_cluster import ServersOnLoopback
-from kafka_spec.impl.kraft.control_records import read_control
-from kafka_spec.impl.kraft.records import VotersChange
+from kafka_spec.impl.kraft.control_records import voters_in
 from kafka_spec.impl.log import batches
 
 NODES = (1, 2, 3)
@@ -120,8 +119,7 @@ class ControllerQuorum(ServersOnLoopback):
         data, found, place = log.read_bytes(), [], 0
         while (batch := batches.look(data[place : place + batches.HEADER.size])) is not None and place + batch.size <= len(data):
             one = data[place : place + batch.size]
-            if batches.is_control(one):
-                found += [list(said.voters) for said in map(read_control, batches.records(one)) if isinstance(said, VotersChange)]
+            found += [list(voters)] if (voters := voters_in(one)) else []
             place += batch.size
         return found
 

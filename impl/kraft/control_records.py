@@ -102,3 +102,13 @@ def read_control(record: batches.LogRecord) -> LeaderChange | QuorumVersion | Vo
     if kind == QUORUM_VERSION:
         return QuorumVersion(found.kraft_version)
     return VotersChange(tuple(sorted(one.voter_id for one in found.voters)))
+
+
+def voters_in(batch: bytes) -> tuple[int, ...]:
+    """Return the voters that a batch sets; none if it sets none.
+
+    Raises:
+        UnreadableRecord: it has a control record of a type that no log has.
+    """
+    records = map(read_control, batches.records(batch)) if batches.is_control(batch) else ()
+    return next((one.voters for one in records if isinstance(one, VotersChange)), ())

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from kafka_spec.impl.kraft.control_records import read_control, start_of_epoch, voters_change
-from kafka_spec.impl.kraft.records import VotersChange
+from kafka_spec.impl.kraft.control_records import start_of_epoch, voters_change, voters_in
 from kafka_spec.impl.log import batches
 from kafka_spec.impl.log.log import PartitionLog
 from kafka_spec.impl.log.log_config import LogConfig
@@ -152,9 +151,8 @@ class QuorumLog:
         offset = self.read_up_to
         while offset < self.end:
             for batch, data in batches.split(self.store.read(offset, 1 << 20)):
-                if batches.is_control(data):
-                    named = [one.voters for one in map(read_control, batches.records(data)) if isinstance(one, VotersChange)]
-                    self.changes += [(batch.base, frozenset(voters)) for voters in named]
+                if voters := voters_in(data):
+                    self.changes.append((batch.base, frozenset(voters)))
                 offset = batch.last + 1
         self.read_up_to = max(offset, self.read_up_to)
 

@@ -6,14 +6,13 @@ is judged when it commits it, since the voters that held it may change before th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from kafka_spec.impl.kraft.control_records import read_control
+from kafka_spec.impl.kraft.control_records import voters_in
 from kafka_spec.impl.kraft.quorum.leader_state import LeaderState
 from kafka_spec.impl.kraft.quorum.log import QuorumLog
 from kafka_spec.impl.kraft.quorum.node import QuorumNode
-from kafka_spec.impl.kraft.records import VotersChange
 from kafka_spec.impl.log import batches
 from kafka_spec.impl.run.kraft.verdict import claims, holds_in
 from kafka_spec.impl.run.suspects import suspects
@@ -40,9 +39,8 @@ class QuorumProjection:
         self._first = first
         self._count = count
 
-    def set_of(self, numbers: object) -> int:
+    def set_of(self, numbers: Iterable[int]) -> int:
         """Return node ids as a set of the model."""
-        assert isinstance(numbers, (set, frozenset, tuple))
         return int(BrokerSet.of(number - self._first for number in numbers))
 
     def place_of(self, number: int) -> int:
@@ -55,11 +53,7 @@ class QuorumProjection:
         while (batch := batches.look(data[place : place + batches.HEADER.size])) is not None:
             one = data[place : place + batch.size]
             (checksum,) = batches.CHECKSUM.unpack_from(one, batches.CHECKSUM_AT)
-            voters = 0
-            if batches.is_control(one):
-                for record in map(read_control, batches.records(one)):
-                    voters = self.set_of(record.voters) if isinstance(record, VotersChange) else voters
-            found.append((batch.last + 1, batch.epoch, voters, checksum))
+            found.append((batch.last + 1, batch.epoch, self.set_of(voters_in(one)), checksum))
             place += batch.size
         return found
 
