@@ -248,6 +248,8 @@ KRAFT_FINDINGS = {
     ("re_elected_leader_in_kraft", "--kafka", "4.4.0"): "lost 1 of 6 that were acknowledged with acks=all",
     ("voters_skipped_after_truncation", "--kafka", "4.4.0"): "is committed twice: epoch 2 at controller",
     ("voters_skipped_after_truncation", "--kafka", "4.1.2"): "is committed twice: epoch 2 at controller",
+    ("lagging_future_log_promoted", "--kafka", "3.9.1"): "lost 39 of 45 records that were acknowledged with acks=all",
+    ("lagging_future_log_promoted", "--kafka", "4.4.0"): "lost 39 of 45 records that were acknowledged with acks=all",
     ("removed_voter_ends_leader", "--kafka", "4.4.0"): "Unexpected acknowledgement from non-voter 3",
     ("voters_configured_from_one_to_three", "--kafka", "4.4.0"): "which is inconsistent with current leader",
     ("reassignments_on_cluster", "--finding", "stale-reassignment-lists"): "lost 10 of 10 records that were acknowledged",

@@ -200,6 +200,13 @@ class AdminClient:
         asked.put(self._kafka.partition(topic, partition), reassignment)
         self._client.alterPartitionReassignments(asked).all().get()
 
+    def move(self, topic: str, broker: int, directory: str) -> None:
+        """Have a broker move its replica of partition 0 to another of its log directories, as kafka-reassign-partitions does."""
+        replica = self._kafka.named(f"{COMMON}.TopicPartitionReplica")(topic, 0, broker)
+        asked = self._kafka.named("java.util.HashMap")()
+        asked.put(replica, directory)
+        self._client.alterReplicaLogDirs(asked).all().get()
+
     def quorum(self) -> QuorumSeen:
         """Return the quorum as the leader describes it that the client finds."""
         found = self._client.describeMetadataQuorum().quorumInfo().get()

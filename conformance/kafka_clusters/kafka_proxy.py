@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from kafka_spec.conformance.kafka_clusters.proxy import Proxy
 
 FETCH, LEADER_AND_ISR, STOP_REPLICA, UPDATE_METADATA, BEGIN_QUORUM_EPOCH, ALTER_PARTITION, BROKER_HEARTBEAT = 1, 4, 5, 6, 53, 56, 63
+ASSIGN_REPLICAS_TO_DIRS = 73
 SIZE, HEADER = struct.Struct(">i"), struct.Struct(">hhih")
 LOOK = 0.01
 """The seconds between two looks at a gate."""
