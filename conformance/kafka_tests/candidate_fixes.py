@@ -17,7 +17,8 @@ MODULES = {"core": "kafka_2.13", "metadata": "kafka-metadata", "raft": "kafka-ra
 """The artifacts by the folder of Kafka's repository."""
 CONTROLLER = "org.apache.kafka.controller"
 OWN_TESTS: Mapping[str, tuple[str, ...]] = {
-    "core": ("kafka.cluster.PartitionTest",),
+    "core/kafka/cluster": ("kafka.cluster.PartitionTest",),
+    "core/kafka/log": ("kafka.log.LogManagerTest",),
     "metadata": tuple(
         f"{CONTROLLER}.{name}Test"
         for name in (
@@ -32,7 +33,7 @@ OWN_TESTS: Mapping[str, tuple[str, ...]] = {
         for name in ("internals.KRaftControlRecordStateMachine", "LeaderState", "KafkaRaftClient", "KafkaRaftClientReconfig")
     ),
 }
-"""Kafka's own tests of what fixes change, by the folder of Kafka's repository."""
+"""Kafka's own tests of what fixes change, by the folder of Kafka's repository, and the package where that says more."""
 FILE = re.compile(r"^\+\+\+ b/((\w+)/src/main/\w+/(.*))$", re.MULTILINE)
 HUNK = re.compile(r"^@@ .*\n((?:[ +-].*\n|\n)+)", re.MULTILINE)
 
@@ -72,7 +73,8 @@ class Fix:
     @property
     def own_tests(self) -> tuple[str, ...]:
         """Kafka's own tests of what it changes."""
-        return OWN_TESTS[FILE.findall(self.text())[0][1]]
+        _, module, file = FILE.findall(self.text())[0]
+        return next(tests for place, tests in OWN_TESTS.items() if f"{module}/{file}".startswith(place))
 
     @property
     def opposed(self) -> tuple[str, ...]:

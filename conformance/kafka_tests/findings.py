@@ -145,6 +145,7 @@ TESTS = (
     KafkaTest("removed-directory-counts-as-clean", files=("ReplicaOfRemovedDirectory",)),
     KafkaTest("elected-on-failed-directory", files=("ElectedOnFailedDirectory",)),
     KafkaTest("offline-directory-joins-isr", files=("OfflineDirectoryJoinsIsr",)),
+    KafkaTest("lagging-future-log-promoted", files=(*PARTITION, "LaggingFutureLogTest")),
     KafkaTest("elr-cleared-while-offline", files=("ElrClearedWhileOffline",)),
     KafkaTest("high-watermark-waits-after-lowering", files=(*PARTITION, "LoweredMinIsrTest")),
     KafkaTest("cleared-elr-stays-listed", files=("ClearedElrOfDeletedTopic",)),
