@@ -81,6 +81,7 @@ def truncate_to_leader(s: KRaft, leader: int, follower: int) -> None:
     offset, _ = truncation_after_answer(answered, answered_end, own, own_end, len(mine.log), mine.high_watermark)
     mine.high_watermark = min(mine.high_watermark, offset)
     truncate(s.brokers[follower].replica.log, offset)
+    s.brokers[follower].copied = min(s.brokers[follower].copied, offset)
 
 
 TRUNCATE = Rule(

@@ -6,7 +6,7 @@ It is Kafka 4.1 with eligible leader replicas, and a fix for each bug that is a 
 from __future__ import annotations
 
 from kafka_spec.spec.case import decisions_of
-from kafka_spec.spec.kraft import brokers, fetching, initial_states, proposals, reassignment, replica, topics
+from kafka_spec.spec.kraft import brokers, fetching, initial_states, moves, proposals, reassignment, replica, topics
 from kafka_spec.spec.kraft.abstractions import ABSTRACTIONS
 from kafka_spec.spec.kraft.cases import CASES
 from kafka_spec.spec.kraft.families import KRAFT
@@ -23,7 +23,7 @@ FIXED = Spec(
     "kraft/fixed",
     "KRaft of Kafka 4.1 with eligible leader replicas, and a fix for each bug that is a switch",
     KRaft,
-    rules=(*replica.RULES, *fetching.RULES, *proposals.RULES, *brokers.RULES, *reassignment.RULES, *topics.RULES),
+    rules=(*replica.RULES, *fetching.RULES, *proposals.RULES, *brokers.RULES, *reassignment.RULES, *topics.RULES, *moves.RULES),
     properties=(*SAFETY, RECOVERS, *PROGRESS),
     start=initial_states.START,
     more_bounds=(MIN_ISR, OTHER_MIN_ISR, UNCLEAN, ISR_SIZE, SPARES, CACHE_AHEAD),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from kafka_spec.spec.decisions.kraft_variants import StrayReplicas
 from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.kraft.controller import forget_passed_images, replace_registration
+from kafka_spec.spec.kraft.moves import nothing_is_copied, recover_future_log
 from kafka_spec.spec.kraft.replica import (
     ANY_BROKER,
     apply_image,
@@ -51,8 +52,13 @@ def log_is_in_the_way(s: KRaft, broker: int) -> bool:
 
 
 def begin_with_logs(s: KRaft, k: Constants, broker: int) -> None:
-    """Delete the log if it is stray, and apply the image. Kafka 3.9: LogManager.isStrayKraftReplica, BrokerMetadataPublisher."""
+    """Delete the log if it is stray, recover a future log, and apply the image.
+
+    Kafka 3.9: LogManager.isStrayKraftReplica, recoverAbandonedFutureLogs, BrokerMetadataPublisher.
+    """
     in_the_way = log_is_in_the_way(s, broker)
+    if not log_is_stray(s, broker):
+        recover_future_log(s, k, broker)
     if k.stray_replicas == StrayReplicas.OTHERS_DELETED:
         if s.brokers[broker].replica.topic_id != UNKNOWN and not log_is_stray(s, broker):
             delete_log(s, broker)
@@ -114,7 +120,7 @@ START_WITHOUT_DIRECTORY = Rule(
     actor="operator",
     kind="operator",
     params=ANY_BROKER,
-    guards=(broker_is_down, broker_has_a_log),
+    guards=(broker_is_down, broker_has_a_log, nothing_is_copied),
     at_most=REMOVED_DIRECTORIES,
     effects=(start_without_directory,),
     summary="an operator takes the directory of the log out of log.dirs of {broker}, and starts it",
@@ -142,7 +148,7 @@ FAIL_DIRECTORY = Rule(
     actor="{broker}",
     kind="fault",
     params=ANY_BROKER,
-    guards=(broker_is_up, broker_has_a_log, directory_works),
+    guards=(broker_is_up, broker_has_a_log, directory_works, nothing_is_copied),
     at_most=FAILED_DIRECTORIES,
     effects=(fail_directory,),
     summary="the log directory of the replica of {broker} fails",
@@ -192,6 +198,7 @@ def crash_and_lose(s: KRaft, k: Constants, broker: int, end: int) -> None:
     """End the process without order, and lose the entries that were not flushed."""
     crash(s, k, broker)
     truncate(s.brokers[broker].replica.log, end)
+    s.brokers[broker].copied = min(s.brokers[broker].copied, end)
 
 
 LOSSY_CRASH = Rule(

@@ -16,7 +16,7 @@ from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.kraft.controller import forget_passed_images
 from kafka_spec.spec.kraft.machines import LEADER, NO_ROLE, PROPOSAL, REPLICA_ROLE, SETTLED
 from kafka_spec.spec.kraft.settings import least_isr
-from kafka_spec.spec.kraft.state import BROKERS, UNKNOWN, KRaft, ProcessLife
+from kafka_spec.spec.kraft.state import BROKERS, UNKNOWN, FutureLog, KRaft, ProcessLife
 from kafka_spec.spec.language.domain import NO_BROKERS, NONE, BrokerSet, append, contains, truncate
 from kafka_spec.spec.vocabulary.table import Constants, ItemOf, Rule, fire
 
@@ -156,8 +156,15 @@ def stop_replica(s: KRaft, k: Constants, broker: int) -> None:
     fire(s, k, PROPOSAL, (broker,), "stop")
 
 
+def forget_copy(s: KRaft, broker: int) -> None:
+    """There is no future log any more."""
+    s.brokers[broker].copy = FutureLog.NONE
+    s.brokers[broker].copied = 0
+
+
 def delete_log(s: KRaft, broker: int) -> None:
-    """Delete the log of a replica, with its topic id and its high watermark."""
+    """Delete the log of a replica, with its topic id and its high watermark, and its future log."""
+    forget_copy(s, broker)
     s.brokers[broker].replica.topic_id = UNKNOWN
     s.brokers[broker].replica.high_watermark = 0
     truncate(s.brokers[broker].replica.log, 0)

@@ -83,6 +83,16 @@ class ProcessLife(enum.IntEnum):
     """It runs, and its heartbeats ask for a controlled shutdown."""
 
 
+class FutureLog(enum.IntEnum):
+    """The copy of a log in the directory to which an operator moves it."""
+
+    NONE = 0
+    COPIED = 1
+    """The broker copies the log, entry by entry."""
+    ASSIGNED = 2
+    """The copy had the whole log, and the metadata names its directory. It replaces the log as soon as it has the whole log again."""
+
+
 @dataclass
 class StoredRecord:
     """One entry of a log: which record, written in which leader epoch."""
@@ -238,6 +248,10 @@ class KRaftBroker:
     """Its metadata cache has this image, its replica does not yet."""
     directory_failed: int = field(IS_OFFLINE)
     """1 from the failure of the log directory of its replica until it starts again: the replica neither leads nor follows."""
+    copy: int = field(OneOf(FutureLog))
+    """Whether its log is being moved to another of its directories (on disk, and in the metadata)."""
+    copied: int = field(OFFSETS)
+    """How many of the log's entries the future log has, which are its first ones."""
     replica: PartitionReplica = field(PartitionReplica)
     requests: list[AlterPartitionRequest] = field(Queue(AlterPartitionRequest, 1))
     """The proposal that it has sent, until it has the answer."""
@@ -278,6 +292,7 @@ RE_REGISTRATIONS = Bound("re_registrations", 0, 1, "running brokers that registe
 REASSIGNMENTS = Bound("reassignments", 0, 3, "reassignments that operators request or cancel")
 DELETIONS = Bound("deletions", 0, 2, "deletions of the topic")
 
+MOVES = Bound("moves", 0, 2, "replicas that operators move to another log directory of their broker")
 REMOVED_DIRECTORIES = Bound("removed_directories", 0, 2, "log directories that operators take away from a broker which is down")
 
 MIN_ISR = Bound("min_isr", 1, 4, "min.insync.replicas of the topic")

@@ -139,6 +139,20 @@ CASES: tuple[Case, ...] = (
         seen="conformance/reproductions/elected_on_failed_directory.py",
     ),
     Case(
+        "lagging-future-log-promoted",
+        "a broker that starts replaces a log by its shorter copy in another directory, which the metadata names since it caught up once",
+        releases=("3.7.1", LAST),  # since KAFKA-16082
+        decides={
+            Decision(
+                "future_log_recovered_if_whole",
+                Checked.YES,
+                "a broker that starts promotes a future log only if it has the whole log (no version up to 4.4)",
+            ): Checked.NO
+        },
+        shows=(Shown("moved_replica", {"CandidatesHoldCommitted": 10}),),
+        seen="conformance/reproductions/lagging_future_log_promoted.py",
+    ),
+    Case(
         "KAFKA-16952",
         "a process that registers again gets another broker epoch and is fenced",
         releases=("3.7", "3.8"),
