@@ -7,6 +7,7 @@ from kafka_spec.conformance.kraft_replay.steps import running
 from kafka_spec.conformance.kraft_replay.values import PARTITION, topic_of
 from kafka_spec.conformance.replay.core import NotEnabled, Steps, expect
 from kafka_spec.conformance.replay.disk import batch_of
+from kafka_spec.impl.kraft.directories import two_directories
 from kafka_spec.impl.protocol.data_requests import Fetched, FetchRequest, ProduceRequest
 from kafka_spec.impl.protocol.errors import ErrorCode
 
@@ -41,6 +42,34 @@ def read(stage: KRaftStage, leader: int, request: FetchRequest) -> Fetched:
     )
     expect(fetched.error == ErrorCode.NONE, f"broker {leader} answers {fetched.error.name}")
     return fetched
+
+
+@STEPS.of("BeginMove")
+def begin_move(stage: KRaftStage, broker: int) -> None:
+    """Let an operator move a replica to the other log directory of its broker."""
+    expect(running(stage, broker).replicas.move(PARTITION, two_directories(broker)[1]), "it cannot be moved")
+
+
+@STEPS.of("Copy")
+def copy(stage: KRaftStage, broker: int) -> None:
+    """Copy a record to the future log."""
+    expect(running(stage, broker).replicas.copy(PARTITION, 1), "there is nothing to copy")
+
+
+@STEPS.of("AssignDirectory")
+def assign_directory(stage: KRaftStage, broker: int) -> None:
+    """Have the controller note the directory of a future log that has caught up."""
+    request = running(stage, broker).assignment()
+    expect(request is not None, "no directory is to be assigned")
+    assert request is not None
+    answer = stage.cluster.controller.assign_directories(request)
+    expect(answer.error == ErrorCode.NONE and set(answer.replicas.values()) == {ErrorCode.NONE}, "it is refused")
+
+
+@STEPS.of("Promote")
+def promote(stage: KRaftStage, broker: int) -> None:
+    """Let a future log replace its log."""
+    expect(running(stage, broker).replicas.promote(PARTITION), "the future log has not caught up")
 
 
 @STEPS.of("Truncate")

@@ -30,6 +30,7 @@ from kafka_spec.impl.kraft.broker import KRaftProcess
 from kafka_spec.impl.kraft.clean_shutdown import delete_clean_shutdown, read_clean_shutdown, write_clean_shutdown
 from kafka_spec.impl.kraft.cluster import KRaftNodes
 from kafka_spec.impl.kraft.directories import two_directories
+from kafka_spec.impl.kraft.future_logs import DIRECTORY, directory_in, future_folder
 from kafka_spec.impl.kraft.heartbeats import NO_OFFSET, BrokerContact
 from kafka_spec.impl.kraft.metadata_log import MetadataLog
 from kafka_spec.impl.kraft.partition import HostedKRaftPartition
@@ -38,7 +39,7 @@ from kafka_spec.impl.kraft.records import (
     RegisterBrokerRecord,
 )
 from kafka_spec.impl.log import checkpoint
-from kafka_spec.impl.log.checkpoint import read_topic_id, write_topic_id
+from kafka_spec.impl.log.checkpoint import read_topic_id, write_text, write_topic_id
 from kafka_spec.impl.log.log import PartitionLog
 from kafka_spec.impl.protocol.data_requests import FetchPosition, FetchRequest
 from kafka_spec.impl.protocol.settings import Settings
@@ -46,7 +47,7 @@ from kafka_spec.impl.protocol.topic_ids import text_of
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.kraft import state
 from kafka_spec.spec.kraft.machines import LEADER, ProposalState, ReplicaRole
-from kafka_spec.spec.kraft.state import UNKNOWN, ProcessLife
+from kafka_spec.spec.kraft.state import UNKNOWN, FutureLog, ProcessLife
 from kafka_spec.spec.language.domain import BrokerSet
 from kafka_spec.spec.vocabulary.table import Spec
 
@@ -75,8 +76,9 @@ class KRaftStage:
         """The number of topics that were created after the first."""
         self.first_replicas = tuple(range(bounds["brokers"] - bounds["spares"]))
         """The replicas of a topic that is created."""
-        self.names_directories = bounds["failed_directories"] > 0
-        """Whether brokers register their log directories, so that one can fail."""
+        self.moves = bounds["moves"] > 0
+        self.names_directories = bounds["failed_directories"] > 0 or self.moves
+        """Whether brokers register their log directories, so that one can fail, or a replica can move to another."""
         self.failed: set[int] = set()
         """The brokers whose directory has failed, until their next process."""
         self._loaded_epochs = [0] * len(self.numbers)
@@ -123,7 +125,12 @@ class KRaftStage:
         clean = self.number_of(number, read_clean_shutdown(folder))
         offsets = checkpoint.read_offsets(folder / checkpoint.REPLICATION_OFFSETS)
         failed = int(number in self.failed)
-        return ReplicaDisk(read_topic_id(self._log_folder(number)), entries, offsets.get(PARTITION, 0), clean, failed)
+        future, copied = future_folder(folder, PARTITION), 0
+        for offset, entry in enumerate(entries_on(str(future))):
+            if offset == copied < len(entries) and entry == (entries[copied].record, entries[copied].epoch):
+                copied += 1
+        topic_id = read_topic_id(self._log_folder(number))
+        return ReplicaDisk(topic_id, entries, offsets.get(PARTITION, 0), clean, failed, directory_in(future), copied)
 
     # Loading
 
@@ -133,7 +140,8 @@ class KRaftStage:
         self._loaded_epochs = [one.epoch for one in wanted.controller.registrations]
         named = self.names_directories
         self.failed = {number for number, node in enumerate(wanted.brokers) if node.directory_failed}
-        controller.log = MetadataLog(beginning=image_of(wanted.metadata[0], self.values_of_min_isr[1], named))
+        moved = frozenset(number for number, node in enumerate(wanted.brokers) if node.copy == FutureLog.ASSIGNED)
+        controller.log = MetadataLog(beginning=image_of(wanted.metadata[0], self.values_of_min_isr[1], named, moved))
         for before, after in zip(wanted.metadata, wanted.metadata[1:], strict=False):
             controller.log.commit(records_between(before, after, self.values_of_min_isr[1], named))
         controller.tables.load(controller.image)
@@ -144,6 +152,8 @@ class KRaftStage:
         self._load_network(wanted)
         for number, node in enumerate(wanted.brokers):
             self._load_broker(number, node)
+            if self.moves:
+                self._put_future_log(number, node)
         for number, registration in enumerate(wanted.controller.registrations):
             waits = NO_OFFSET
             if registration.shutdown_image > 0:
@@ -201,6 +211,24 @@ class KRaftStage:
             return
         put_disk(str(folder), Disk.of(replica, replica.role == LEADER))
         self._name_topic(folder, replica.topic_id)
+
+    def _put_future_log(self, number: int, node: state.KRaftBroker) -> None:
+        """Put a broker's log into its first directory, and write its future log, or remove it."""
+        folder = self.cluster.folder_of(number)
+        (self._log_folder(number) / DIRECTORY).unlink(missing_ok=True)
+        if number in self.cluster.brokers:
+            self.cluster.brokers[number].replicas.future_logs.delete(PARTITION)
+        future = future_folder(folder, PARTITION)
+        rmtree(future, ignore_errors=True)
+        if node.copy != FutureLog.NONE:
+            copied = Disk.of(node.replica, leads=False).entries[: node.copied]
+            begin: dict[int, int] = {}
+            for offset, (_, epoch) in enumerate(copied):
+                begin.setdefault(epoch, offset)
+            put_disk(str(future), Disk(copied, tuple(begin.items())))
+            future.mkdir(parents=True, exist_ok=True)
+            write_text(future / DIRECTORY, str(two_directories(number)[1]))
+            self._name_topic(future, node.replica.topic_id)
 
     def _name_topic(self, folder: Path, number: int) -> None:
         topic_id = text_of(UUID(int=number + 1))

@@ -65,13 +65,16 @@ def topic_of(topic_id: str) -> int:
     return uuid_of(topic_id).int - 1
 
 
-def image_of(image: state.MetadataImage, other_min_isr: int, named: bool) -> ClusterImage:
-    """Return an image at the beginning of the metadata log; log directories are `named`, or not."""
+def image_of(image: state.MetadataImage, other_min_isr: int, named: bool, moved: frozenset[int] = frozenset()) -> ClusterImage:
+    """Return an image at the beginning of the metadata log; log directories are `named`, or not.
+
+    The replicas of brokers in `moved` lie in the second directory of their broker.
+    """
     configs = {(PARTITION.topic, MIN_ISR): str(other_min_isr)} if image.partition.min_isr_changed else {}
     held, topic_id = image.partition, topic_numbered(image.partition.topic_id)
     topics, partitions = {}, {}
     if topic_id is not None:
-        topics[topic_id], partitions[PARTITION] = PARTITION.topic, registered(held, topic_id, named)
+        topics[topic_id], partitions[PARTITION] = PARTITION.topic, registered(held, topic_id, named, moved)
     brokers = {
         number: RegisteredBroker(
             number,
@@ -88,7 +91,9 @@ def image_of(image: state.MetadataImage, other_min_isr: int, named: bool) -> Clu
     return ClusterImage(BEGINNING, *known, configs=MappingProxyType(configs), features=features)
 
 
-def registered(held: state.PartitionRegistration, topic_id: UUID, named: bool) -> RegisteredPartition:
+def registered(
+    held: state.PartitionRegistration, topic_id: UUID, named: bool, moved: frozenset[int] = frozenset()
+) -> RegisteredPartition:
     """Return the partition of an image."""
     return RegisteredPartition(
         topic_id,
@@ -102,7 +107,7 @@ def registered(held: state.PartitionRegistration, topic_id: UUID, named: bool) -
         held.recovery,
         tuple(BrokerSet(held.adding)),
         tuple(BrokerSet(held.removing)),
-        tuple(replica_directory(broker) for broker in held.replicas) if named else (),
+        tuple(two_directories(broker)[broker in moved] for broker in held.replicas) if named else (),
     )
 
 

@@ -119,8 +119,9 @@ class KRaftProcess:
         for partition in self.replicas.partitions:
             held = image.partitions.get(partition)
             if held is not None and self.number in held.replicas and held.directories:
-                if held.directories[held.replicas.index(self.number)] != self.log_dirs[0]:
-                    mine[held.topic_id, partition.partition] = self.log_dirs[0]
+                wanted = self.replicas.wanted_directory(partition) or self.log_dirs[0]
+                if held.directories[held.replicas.index(self.number)] != wanted:
+                    mine[held.topic_id, partition.partition] = wanted
         return AssignReplicasToDirsRequest(self.number, self.epoch, mine) if mine else None
 
     def shut_down(self) -> None:

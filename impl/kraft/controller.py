@@ -243,7 +243,7 @@ class KRaftController(ControllerMemory):
                 codes[topic_id, number] = ErrorCode.NOT_LEADER_OR_FOLLOWER
             else:
                 codes[topic_id, number] = ErrorCode.NONE
-                wanted = AskedChange(known.isr, self.image.may_lead(known), self._election(partition))
+                wanted = AskedChange(known.isr, self.image.may_lead(known), ElectionKind.ONLINE)
                 records += moved_replica(partition, known, request.broker, directory, self._change(partition, wanted))
         self._commit(records)
         return AssignReplicasToDirsResponse(ErrorCode.NONE, codes)

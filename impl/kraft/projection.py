@@ -70,6 +70,10 @@ class ReplicaDisk:
     clean_epoch: int = UNKNOWN
     directory_failed: int = 0
     """1 from the failure of its log directory until the next process starts."""
+    future_directory: UUID | None = None
+    """The log directory of its future log, None if there is none."""
+    copied: int = 0
+    """How many entries of the log the future log begins with."""
 
 
 class KRaftProjection:
@@ -196,7 +200,10 @@ class KRaftProjection:
         if process is None:
             replica = self._ended(disk)
             failed = disk.directory_failed
-            return state.KRaftBroker(ProcessLife.DOWN, UNKNOWN, disk.clean_epoch, 0, 0, failed, replica, requests, handled, answers)
+            copy = self._copy_of(number, disk), disk.copied
+            return state.KRaftBroker(
+                ProcessLife.DOWN, UNKNOWN, disk.clean_epoch, 0, 0, failed, *copy, replica, requests, handled, answers
+            )
         return state.KRaftBroker(
             life=ProcessLife.STOPPING if process.is_stopping else ProcessLife.UP,
             epoch=self._number_of(number, process.epoch),
@@ -204,11 +211,23 @@ class KRaftProjection:
             image=bisect_left(ends, process.metadata_end),
             applying=int(self.partition in process.replicas.to_apply),
             directory_failed=int(process.replicas.directory_failed),
+            copy=self._copy_of(number, disk),
+            copied=disk.copied,
             replica=self._replica(process, disk),
             requests=requests,
             handled=handled,
             answers=answers,
         )
+
+    def _copy_of(self, number: int, disk: ReplicaDisk) -> state.FutureLog:
+        """Return whether a broker's log is being moved, and the metadata names the directory of its future log."""
+        if disk.future_directory is None:
+            return state.FutureLog.NONE
+        held = self.cluster.controller.image.partitions.get(self.partition)
+        if held is None or number not in held.replicas or not held.directories:
+            return state.FutureLog.COPIED
+        named = held.directories[held.replicas.index(number)] == disk.future_directory
+        return state.FutureLog.ASSIGNED if named else state.FutureLog.COPIED
 
     def _ended(self, disk: ReplicaDisk) -> state.PartitionReplica:
         """Return the replica of a process that has ended: what it has on disk."""

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from uuid import UUID
 
 from kafka_spec.impl.broker.hosted_replicas import HostedReplicas
 from kafka_spec.impl.broker.partition import UNKNOWN_END, FetchState
 from kafka_spec.impl.fire_log import OnlyTheTable
+from kafka_spec.impl.kraft.future_logs import FutureLogs, directory_in
 from kafka_spec.impl.kraft.image import ClusterImage, RegisteredPartition
 from kafka_spec.impl.kraft.partition import HostedKRaftPartition
 from kafka_spec.impl.log.log_config import LogConfig
@@ -45,6 +47,7 @@ class KRaftReplicas(HostedReplicas[HostedKRaftPartition]):
             CheckpointError: a checkpoint in the folder is unreadable.
         """
         super().__init__(number, folder, config, settings)
+        self.folder = folder
         self.k = era.constants({"fetches_fenced": int(Checked.YES), "fetch_answers_taken": int(FetchAnswers.OF_EPOCH)})
         self.broker_epoch = NO_EPOCH
         self.is_stopping = False
@@ -55,6 +58,7 @@ class KRaftReplicas(HostedReplicas[HostedKRaftPartition]):
         """The partitions that have changed in the metadata cache, and whose replicas do not follow yet; None if it is gone."""
         self.directory_failed = False
         """Whether the log directory has failed: no replica leads or follows until the next process."""
+        self.future_logs = FutureLogs(self.logs, folder, config)
         self.begun = False
         """Whether an image was applied: with the first one the logs on disk are looked at."""
         machines = {machine.name: machine for machine in era.machines}
@@ -184,6 +188,8 @@ class KRaftReplicas(HostedReplicas[HostedKRaftPartition]):
             topic_id, reported = self.logs.topic_id(partition), self.image.partitions.get(partition)
             if topic_id is None:
                 continue
+            if not self._is_stray(partition, reported):
+                self._recover_future_log(partition)
             assigned = reported is not None and self.number in reported.replicas
             stray = not assigned or reported is None or text_of(reported.topic_id) != topic_id
             others = self.k.stray_replicas == StrayReplicas.OTHERS_DELETED
@@ -200,6 +206,7 @@ class KRaftReplicas(HostedReplicas[HostedKRaftPartition]):
             self.roles.fire("stop", partition)
             self.proposals.fire("stop", partition)
         self.failures.update(self.logs.delete([partition]))
+        self.future_logs.delete(partition)
         self.changed(partition)
 
     def fail_directory(self) -> None:
@@ -266,6 +273,68 @@ class KRaftReplicas(HostedReplicas[HostedKRaftPartition]):
         if moved:
             self.changed(partition)
         return moved
+
+    # Moves to another log directory
+
+    def directory_of(self, partition: TopicPartition) -> UUID | None:
+        """Return the log directory of a replica, None if it is the broker's first one."""
+        return directory_in(self.folder / str(partition))
+
+    def move(self, partition: TopicPartition, directory: UUID) -> bool:
+        """Begin to move a replica to another log directory; return whether it can be, now."""
+        if self.role_of(partition) == NO_ROLE or self.future_logs.exists(partition):
+            return False
+        self.future_logs.begin(partition, directory)
+        return True
+
+    def copy(self, partition: TopicPartition, max_bytes: int) -> bool:
+        """Copy records to the future log of a replica; return whether there were any."""
+        return self.future_logs.copy(partition, max_bytes)
+
+    def wanted_directory(self, partition: TopicPartition) -> UUID | None:
+        """Return the directory that the metadata should name: that of a future log which has caught up, or else the log's."""
+        if self.future_logs.exists(partition):
+            future = self.future_logs.directory_of(partition)
+            if self._names(partition, future) or self.future_logs.is_whole(partition):
+                return future
+        return self.directory_of(partition)
+
+    def _names(self, partition: TopicPartition, directory: UUID | None) -> bool:
+        """Whether the metadata cache has the broker's replica in a directory."""
+        held = self.image.partitions.get(partition)
+        if held is None or self.number not in held.replicas or not held.directories:
+            return False
+        return held.directories[held.replicas.index(self.number)] == directory
+
+    def promote(self, partition: TopicPartition) -> bool:
+        """Let the future log of a replica, whose directory is assigned, replace its log; return whether it has caught up."""
+        if not self.future_logs.exists(partition) or not self.future_logs.is_whole(partition):
+            return False
+        self.future_logs.promote(partition)
+        self.partitions[partition].log, _ = self.logs.open(partition)
+        return True
+
+    def _recover_future_log(self, partition: TopicPartition) -> None:
+        """When the process starts: promote a future log whose directory the metadata names (recoverAbandonedFutureLogs).
+
+        In `fixed`, only if it has all records; in Kafka up to 4.4, whatever it lacks (lagging-future-log-promoted).
+        """
+        if not self.future_logs.exists(partition):
+            return
+        self.logs.open(partition)
+        if self._names(partition, self.future_logs.directory_of(partition)):
+            if self.future_logs.is_whole(partition) or self.k.future_log_recovered_if_whole == Checked.NO:
+                self.future_logs.promote(partition)
+
+    def close(self) -> None:
+        """Close cleanly: the next start need not recover the logs."""
+        super().close()
+        self.future_logs.close()
+
+    def crash(self) -> None:
+        """Close the files without a flush, as a crash does."""
+        super().crash()
+        self.future_logs.crash()
 
     # Logs
 

@@ -79,7 +79,9 @@ def directory_is_to_assign(s: KRaft, broker: int) -> bool:
     node, known = s.brokers[broker], s.controller.registrations[broker]
     if node.copy != FutureLog.COPIED or node.epoch != known.epoch:
         return False
-    return s.controller.partition.topic_id == node.replica.topic_id and contains(members(s.controller.partition.replicas), broker) == 1
+    return (
+        s.controller.partition.topic_id == node.replica.topic_id and contains(members(s.controller.partition.replicas), broker) == 1
+    )
 
 
 def assign_directory(s: KRaft, k: Constants, broker: int) -> None:

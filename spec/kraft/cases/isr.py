@@ -149,7 +149,7 @@ CASES: tuple[Case, ...] = (
                 "a broker that starts promotes a future log only if it has the whole log (no version up to 4.4)",
             ): Checked.NO
         },
-        shows=(Shown("moved_replica", {"CandidatesHoldCommitted": 10}),),
+        shows=(Shown("moved_replica", {"CandidatesHoldCommitted": 10, "Committed": 14}),),
         seen="conformance/reproductions/lagging_future_log_promoted.py",
     ),
     Case(
