@@ -114,6 +114,7 @@ KRAFT = (
         moves=1,
         controlled_shutdowns=2,
         records=1,
+        cannot_test=(NO_UNCLEAN_ELECTION,),
     ),
     kraft_family(
         "moved_unclean",
