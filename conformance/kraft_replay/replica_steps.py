@@ -53,23 +53,25 @@ def begin_move(stage: KRaftStage, broker: int) -> None:
 @STEPS.of("Copy")
 def copy(stage: KRaftStage, broker: int) -> None:
     """Copy a record to the future log."""
-    expect(running(stage, broker).replicas.copy(PARTITION, 1), "there is nothing to copy")
+    expect(running(stage, broker).replicas.future_logs.copy(PARTITION, 1), "there is nothing to copy")
 
 
 @STEPS.of("AssignDirectory")
 def assign_directory(stage: KRaftStage, broker: int) -> None:
     """Have the controller note the directory of a future log that has caught up."""
-    request = running(stage, broker).assignment()
+    process = running(stage, broker)
+    request = process.assignment()
     expect(request is not None, "no directory is to be assigned")
     assert request is not None
     answer = stage.cluster.controller.assign_directories(request)
     expect(answer.error == ErrorCode.NONE and set(answer.replicas.values()) == {ErrorCode.NONE}, "it is refused")
+    process.assigned(answer)
 
 
 @STEPS.of("Promote")
 def promote(stage: KRaftStage, broker: int) -> None:
     """Let a future log replace its log."""
-    expect(running(stage, broker).replicas.promote(PARTITION), "the future log has not caught up")
+    expect(running(stage, broker).replicas.promote(PARTITION), "it is not assigned, or has not caught up")
 
 
 @STEPS.of("Truncate")

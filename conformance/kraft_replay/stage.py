@@ -229,6 +229,8 @@ class KRaftStage:
             future.mkdir(parents=True, exist_ok=True)
             write_text(future / DIRECTORY, str(two_directories(number)[1]))
             self._name_topic(future, node.replica.topic_id)
+        if number in self.cluster.brokers and node.copy == FutureLog.ASSIGNED:
+            self.cluster.brokers[number].replicas.future_logs.assigned.add(PARTITION)
 
     def _name_topic(self, folder: Path, number: int) -> None:
         topic_id = text_of(UUID(int=number + 1))

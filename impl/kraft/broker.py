@@ -30,6 +30,7 @@ from kafka_spec.impl.protocol.data_requests import (
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.kraft_requests import (
     AssignReplicasToDirsRequest,
+    AssignReplicasToDirsResponse,
     BrokerHeartbeatRequest,
     BrokerRegistrationRequest,
     BrokerRegistrationResponse,
@@ -118,11 +119,19 @@ class KRaftProcess:
         image, mine = self.replicas.image, {}
         for partition in self.replicas.partitions:
             held = image.partitions.get(partition)
-            if held is not None and self.number in held.replicas and held.directories:
-                wanted = self.replicas.wanted_directory(partition) or self.log_dirs[0]
-                if held.directories[held.replicas.index(self.number)] != wanted:
+            named = None if held is None else held.directory_of(self.number)
+            if held is not None and named is not None:
+                wanted = self.replicas.future_logs.wanted_directory(partition, named) or self.log_dirs[0]
+                if named != wanted:
                     mine[held.topic_id, partition.partition] = wanted
         return AssignReplicasToDirsRequest(self.number, self.epoch, mine) if mine else None
+
+    def assigned(self, answer: AssignReplicasToDirsResponse) -> None:
+        """Take the answer to an assignment: a future log whose directory is assigned may replace its log."""
+        for partition in self.replicas.future_logs:
+            held = self.replicas.image.partitions.get(partition)
+            if held is not None and answer.replicas.get((held.topic_id, partition.partition)) == ErrorCode.NONE:
+                self.replicas.future_logs.assigned.add(partition)
 
     def shut_down(self) -> None:
         """Begin to ask for a controlled shutdown with each heartbeat."""

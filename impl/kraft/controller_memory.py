@@ -111,7 +111,7 @@ class ControllerMemory:
             return []
         records: list[MetadataRecord] = []
         for partition, held in self.image.partitions.items():
-            if broker in held.replicas and held.directories and held.directories[held.replicas.index(broker)] in failed:
+            if held.directory_of(broker) in failed:
                 left = tuple(member for member in held.isr if member != broker)
                 acceptable = excluding(self.image.may_lead(held), broker)
                 records += self._change(partition, AskedChange(left, acceptable, self._election(partition)))

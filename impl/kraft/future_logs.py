@@ -9,6 +9,7 @@ Source: Kafka 4.3 ReplicaAlterLogDirsThread.scala, LogManager.scala (replaceCurr
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from uuid import UUID
 
@@ -46,10 +47,19 @@ class FutureLogs:
         self._folder = folder
         self._config = config
         self._open: dict[TopicPartition, PartitionLog] = {}
+        self.assigned: set[TopicPartition] = set()
+        """Those whose directory the controller has assigned, as far as its answers say."""
 
-    def exists(self, partition: TopicPartition) -> bool:
-        """Whether a log is being moved."""
+    def __contains__(self, partition: TopicPartition) -> bool:
         return future_folder(self._folder, partition).exists()
+
+    def __iter__(self) -> Iterator[TopicPartition]:
+        """The partitions whose logs are being moved."""
+        return (partition for partition in self._logs.logs if partition in self)
+
+    def can_begin(self, partition: TopicPartition, directory: UUID) -> bool:
+        """Whether a log can be moved to a directory: it is not being moved, and does not lie there."""
+        return partition not in self and directory_in(self._folder / str(partition)) != directory
 
     def begin(self, partition: TopicPartition, directory: UUID) -> None:
         """Create an empty future log in a log directory, of the topic of the log (alterReplicaLogDirs)."""
@@ -60,12 +70,35 @@ class FutureLogs:
         assert topic_id is not None
         write_topic_id(folder, topic_id)
 
-    def directory_of(self, partition: TopicPartition) -> UUID | None:
-        """Return the log directory of a partition's future log, None if there is none."""
+    def wanted_directory(self, partition: TopicPartition, named: UUID | None) -> UUID | None:
+        """Return the directory that the metadata should name instead of `named`: the log's, or that of a future log that is whole.
+
+        None stands for the broker's first directory.
+        """
+        if partition in self:
+            future = self._directory_of(partition)
+            if named == future or self.is_whole(partition):
+                return future
+        return directory_in(self._folder / str(partition))
+
+    def may_replace(self, partition: TopicPartition, named: UUID | None) -> bool:
+        """Whether a future log may replace its log: its directory is assigned, or the metadata names it, and it is whole."""
+        return (partition in self.assigned or named == self._directory_of(partition)) and self.is_whole(partition)
+
+    def recover(self, partition: TopicPartition, named: UUID | None, only_whole: int) -> None:
+        """When a process starts: promote a future log in the directory that the metadata names (recoverAbandonedFutureLogs).
+
+        Kafka up to 4.4 does not ask for a whole one (lagging-future-log-promoted).
+        """
+        if partition in self and named == self._directory_of(partition):
+            self._logs.open(partition)
+            if self.is_whole(partition) or not only_whole:
+                self.promote(partition)
+
+    def _directory_of(self, partition: TopicPartition) -> UUID | None:
         return directory_in(future_folder(self._folder, partition))
 
-    def opened(self, partition: TopicPartition) -> PartitionLog:
-        """Return a future log."""
+    def _opened(self, partition: TopicPartition) -> PartitionLog:
         if partition not in self._open:
             self._open[partition] = PartitionLog(future_folder(self._folder, partition), self._config)
         return self._open[partition]
@@ -73,7 +106,7 @@ class FutureLogs:
     def copy(self, partition: TopicPartition, max_bytes: int) -> bool:
         """Append records of the log to the future log, up to so many bytes; return whether there were any."""
         self.truncate(partition)
-        log, future = self._logs.logs[partition], self.opened(partition)
+        log, future = self._logs.logs[partition], self._opened(partition)
         data = log.read(future.end_offset, max_bytes)
         if data:
             future.append_as_follower(data)
@@ -82,11 +115,11 @@ class FutureLogs:
     def is_whole(self, partition: TopicPartition) -> bool:
         """Whether the future log has all records of the log, which is open."""
         self.truncate(partition)
-        return self.opened(partition).end_offset == self._logs.logs[partition].end_offset
+        return self._opened(partition).end_offset == self._logs.logs[partition].end_offset
 
     def truncate(self, partition: TopicPartition) -> None:
         """Truncate a future log to what it has in common with its log, by their leader epochs."""
-        log, future = self._logs.logs[partition], self.opened(partition)
+        log, future = self._logs.logs[partition], self._opened(partition)
         while future.end_offset > 0:
             epoch, end = log.end_offset_for_epoch(future.latest_epoch)
             if epoch != future.latest_epoch:
@@ -97,14 +130,16 @@ class FutureLogs:
 
     def promote(self, partition: TopicPartition) -> None:
         """Let a future log replace the log, which is deleted (replaceCurrentWithFutureLog). Neither is open afterwards."""
-        self.opened(partition).flush()
+        self._opened(partition).flush()
         self._close(partition)
+        self.assigned.discard(partition)
         self._logs.delete([partition])
         future_folder(self._folder, partition).rename(self._folder / str(partition))
 
     def delete(self, partition: TopicPartition) -> None:
         """Delete a future log, if there is one."""
         self._close(partition)
+        self.assigned.discard(partition)
         shutil.rmtree(future_folder(self._folder, partition), ignore_errors=True)
 
     def _close(self, partition: TopicPartition) -> None:

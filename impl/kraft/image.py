@@ -88,6 +88,10 @@ class RegisteredPartition:
     directories: tuple[UUID, ...] = ()
     """The log directory of each replica, in the order of the replicas; none before metadata.version 3.7-IV2."""
 
+    def directory_of(self, broker: int) -> UUID | None:
+        """Return the log directory of a broker's replica; None if it has no replica, or directories are not named."""
+        return self.directories[self.replicas.index(broker)] if self.directories and broker in self.replicas else None
+
     def merged(self, change: PartitionChangeRecord) -> RegisteredPartition:
         """Return the partition after a change (PartitionRegistration.merge)."""
         names_leader = change.leader != NO_LEADER_CHANGE
@@ -151,10 +155,8 @@ class ClusterImage:
     def has_directory(self, held: RegisteredPartition, broker: int) -> bool:
         """Whether the log directory of a broker's replica is online, or is not known (BrokerRegistration.hasOnlineDir)."""
         online = self.brokers[broker].log_dirs if broker in self.brokers else ()
-        if not online or broker not in held.replicas or not held.directories:
-            return True
-        directory = held.directories[held.replicas.index(broker)]
-        return directory in (MIGRATING, UNASSIGNED) or directory in online
+        directory = held.directory_of(broker)
+        return not online or directory is None or directory in (MIGRATING, UNASSIGNED, *online)
 
     def without_directories(self, broker: int, offline: Iterable[UUID]) -> ClusterImage:
         """Return the image in which these log directories of a registered broker are offline."""

@@ -224,9 +224,7 @@ class KRaftProjection:
         if disk.future_directory is None:
             return state.FutureLog.NONE
         held = self.cluster.controller.image.partitions.get(self.partition)
-        if held is None or number not in held.replicas or not held.directories:
-            return state.FutureLog.COPIED
-        named = held.directories[held.replicas.index(number)] == disk.future_directory
+        named = held is not None and held.directory_of(number) == disk.future_directory
         return state.FutureLog.ASSIGNED if named else state.FutureLog.COPIED
 
     def _ended(self, disk: ReplicaDisk) -> state.PartitionReplica:

@@ -12,7 +12,7 @@ from uuid import UUID
 from kafka_spec.impl.broker.hosted_replicas import HostedReplicas
 from kafka_spec.impl.broker.partition import UNKNOWN_END, FetchState
 from kafka_spec.impl.fire_log import OnlyTheTable
-from kafka_spec.impl.kraft.future_logs import FutureLogs, directory_in
+from kafka_spec.impl.kraft.future_logs import FutureLogs
 from kafka_spec.impl.kraft.image import ClusterImage, RegisteredPartition
 from kafka_spec.impl.kraft.partition import HostedKRaftPartition
 from kafka_spec.impl.log.log_config import LogConfig
@@ -47,7 +47,6 @@ class KRaftReplicas(HostedReplicas[HostedKRaftPartition]):
             CheckpointError: a checkpoint in the folder is unreadable.
         """
         super().__init__(number, folder, config, settings)
-        self.folder = folder
         self.k = era.constants({"fetches_fenced": int(Checked.YES), "fetch_answers_taken": int(FetchAnswers.OF_EPOCH)})
         self.broker_epoch = NO_EPOCH
         self.is_stopping = False
@@ -189,7 +188,7 @@ class KRaftReplicas(HostedReplicas[HostedKRaftPartition]):
             if topic_id is None:
                 continue
             if not self._is_stray(partition, reported):
-                self._recover_future_log(partition)
+                self.future_logs.recover(partition, self._named(partition), self.k.future_log_recovered_if_whole)
             assigned = reported is not None and self.number in reported.replicas
             stray = not assigned or reported is None or text_of(reported.topic_id) != topic_id
             others = self.k.stray_replicas == StrayReplicas.OTHERS_DELETED
@@ -276,55 +275,24 @@ class KRaftReplicas(HostedReplicas[HostedKRaftPartition]):
 
     # Moves to another log directory
 
-    def directory_of(self, partition: TopicPartition) -> UUID | None:
-        """Return the log directory of a replica, None if it is the broker's first one."""
-        return directory_in(self.folder / str(partition))
-
     def move(self, partition: TopicPartition, directory: UUID) -> bool:
-        """Begin to move a replica to another log directory; return whether it can be, now."""
-        if self.role_of(partition) == NO_ROLE or self.future_logs.exists(partition):
+        """Begin to move a replica to another log directory; return whether it can be, now (alterReplicaLogDirs)."""
+        if self.role_of(partition) == NO_ROLE or not self.future_logs.can_begin(partition, directory):
             return False
         self.future_logs.begin(partition, directory)
         return True
 
-    def copy(self, partition: TopicPartition, max_bytes: int) -> bool:
-        """Copy records to the future log of a replica; return whether there were any."""
-        return self.future_logs.copy(partition, max_bytes)
-
-    def wanted_directory(self, partition: TopicPartition) -> UUID | None:
-        """Return the directory that the metadata should name: that of a future log which has caught up, or else the log's."""
-        if self.future_logs.exists(partition):
-            future = self.future_logs.directory_of(partition)
-            if self._names(partition, future) or self.future_logs.is_whole(partition):
-                return future
-        return self.directory_of(partition)
-
-    def _names(self, partition: TopicPartition, directory: UUID | None) -> bool:
-        """Whether the metadata cache has the broker's replica in a directory."""
-        held = self.image.partitions.get(partition)
-        if held is None or self.number not in held.replicas or not held.directories:
-            return False
-        return held.directories[held.replicas.index(self.number)] == directory
-
     def promote(self, partition: TopicPartition) -> bool:
-        """Let the future log of a replica, whose directory is assigned, replace its log; return whether it has caught up."""
-        if not self.future_logs.exists(partition) or not self.future_logs.is_whole(partition):
+        """Let the future log of a replica replace its log, if its directory is assigned and it has all records; return whether."""
+        if partition not in self.future_logs or not self.future_logs.may_replace(partition, self._named(partition)):
             return False
         self.future_logs.promote(partition)
         self.partitions[partition].log, _ = self.logs.open(partition)
         return True
 
-    def _recover_future_log(self, partition: TopicPartition) -> None:
-        """When the process starts: promote a future log whose directory the metadata names (recoverAbandonedFutureLogs).
-
-        In `fixed`, only if it has all records; in Kafka up to 4.4, whatever it lacks (lagging-future-log-promoted).
-        """
-        if not self.future_logs.exists(partition):
-            return
-        self.logs.open(partition)
-        if self._names(partition, self.future_logs.directory_of(partition)):
-            if self.future_logs.is_whole(partition) or self.k.future_log_recovered_if_whole == Checked.NO:
-                self.future_logs.promote(partition)
+    def _named(self, partition: TopicPartition) -> UUID | None:
+        held = self.image.partitions.get(partition)
+        return None if held is None else held.directory_of(self.number)
 
     def close(self) -> None:
         """Close cleanly: the next start need not recover the logs."""

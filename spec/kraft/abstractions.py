@@ -39,10 +39,10 @@ ABSTRACTIONS = (
         "broker asks to shut down; a new replica, which would lie in another directory, is created there once the failed one works",
     ),
     Abstraction(
-        "while a replica moves to another directory of its broker, none of its directories fails or is taken away; the broker asks the "
-        "controller to note a directory, and is answered, in one step",
-        "the future log replaces the log at any later time, so a late answer is covered; that a broker which sees the future log's "
-        "directory in the metadata has its log's noted again until then is left out",
+        "while a replica moves to another directory of its broker, none of its directories fails or is taken away; the request to "
+        "note the directory and its answer are one step",
+        "the future log replaces the log at any later time, so a late answer is covered; left out is a broker that reads of the "
+        "future log's directory in the metadata, and has the controller note that of its log again",
     ),
     Abstraction(
         "time is not modelled: the environment decides when a session ends and when a follower counts as slow",

@@ -3,7 +3,7 @@
 When the future log has caught up, the broker has the controller note its directory. Once that is done and the future log has caught
 up again, it becomes the log. Records that arrive between the two steps are in the old log alone.
 
-Source: Kafka 4.3 ReplicaAlterLogDirsThread.scala, Partition.maybeReplaceCurrentWithFutureReplica, LogManager.scala; KIP-113, KIP-858.
+Source: Kafka 4.3 ReplicaAlterLogDirsThread, Partition.maybeReplaceCurrentWithFutureReplica, LogManager.scala (KIP-113, KIP-858).
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ class FutureLog(enum.IntEnum):
     COPIED = 1
     """The broker copies the log, entry by entry."""
     ASSIGNED = 2
-    """The copy had the whole log, and the metadata names its directory. It replaces the log as soon as it has the whole log again."""
+    """The copy had the whole log, and the metadata names its directory. It replaces the log once it has the whole log again."""
 
 
 @dataclass

@@ -140,7 +140,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "lagging-future-log-promoted",
-        "a broker that starts replaces a log by its shorter copy in another directory, which the metadata names since it caught up once",
+        "a broker that starts replaces a log by its copy in another directory, which had all records when the metadata named it",
         releases=("3.7.1", LAST),  # since KAFKA-16082
         decides={
             Decision(
