@@ -23,7 +23,6 @@ from kafka_spec.conformance.kafka_clusters.kraft_processes import CLUSTER_ID, CO
 from kafka_spec.conformance.kafka_clusters.our_controller import OurController
 from kafka_spec.conformance.metadata.controller_connection import ControllerLost
 from kafka_spec.conformance.metadata.observer import LogObserver
-from kafka_spec.impl.command import find_era
 from kafka_spec.impl.kafka_wire import entities
 from kafka_spec.impl.kafka_wire.apis import LENGTH
 from kafka_spec.impl.kraft.image import ClusterImage, RegisteredBroker
@@ -33,6 +32,7 @@ from kafka_spec.impl.kraft.snapshots import read_snapshot, write_snapshot
 from kafka_spec.impl.log.log import PartitionLog
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.impl.run.eras import find_era
 
 FETCH, FETCH_SNAPSHOT, VOTE, DESCRIBE_QUORUM, REGISTER, HEARTBEAT, ENVELOPE = 1, 59, 52, 55, 62, 63, 58
 ALTER_PARTITION, PRODUCER_IDS, ASSIGN_DIRECTORIES = 56, 67, 73

@@ -15,6 +15,7 @@ PARTS = ("spec", "model_check", "impl", "diagrams", "conformance")
 """The parts of kafka_spec: folders of the repository."""
 
 
+@pytest.mark.share(10)  # every day: a change has to keep it
 def test_spec_needs_the_standard_library_only() -> None:
     """`import spec` and every model work without site-packages."""
     from kafka_spec.spec.catalogue.models import MODELS
@@ -85,8 +86,9 @@ SHARED_NAMES = {
     "Change": "a field that a step changed; a transition that a log shows",
     "Check": "a named check of a manifest; a condition of a transaction of ZooKeeper",
     "ControllerView": AS_LOGGED,
+    "ControllerQuorum": "controllers that a run simulates; processes of Kafka on loopback",
     "Fields": "a term of TLA+; the fields of a line in an envelope of JSON",
-    "Frame": "a message on a connection, as networks call it; a way through a function, as compilers call it",
+    "Frame": "a message on a connection, as networks call it; a path through a function, as compilers call it",
     "Judgement": "of a property in one state of a walk; of a claim about logs",
     "Kind": "of requests in the model; of violations in a log",
     "Layout": "of a packed state; of the lines of a log",
@@ -97,6 +99,7 @@ SHARED_NAMES = {
     "Outcome": "of a named check; of a validation",
     "PartitionChangeRecord": "a record of the metadata log: of Kafka, and of the public model",
     "PartitionRecord": "a record of the metadata log; a partition as the lines of a log show it",
+    "QuorumNode": "a node in a state of the model; a node that the implementation runs",
     "Readable": "a level whose states can be read; a log that can be read",
     "Record": TWO_FORMS,
     "Refusal": "why an event cannot be; why a controller refused a change of state",
@@ -113,6 +116,7 @@ TREE = ROOT / "spec" / "language" / "tree.py"
 """Its nodes are always written tree.NAME, and are called what the language calls them."""
 
 
+@pytest.mark.share(10)  # every day: a change has to keep it
 def test_a_class_name_has_one_meaning() -> None:
     """No two public classes of any parts share a name, except for a few that are listed with a reason.
 

@@ -12,7 +12,6 @@ from uuid import UUID
 
 from kafka_spec.conformance.kafka_classes.partition_states import LAG, START, Cached, LeaderView, Registered, SentProposal
 from kafka_spec.impl.broker.isr_manager import IsrManager
-from kafka_spec.impl.command import find_era
 from kafka_spec.impl.kraft.data_plane import KRaftDataPlane
 from kafka_spec.impl.kraft.image import ClusterImage, RegisteredBroker, RegisteredPartition
 from kafka_spec.impl.kraft.replicas import KRaftReplicas
@@ -23,6 +22,7 @@ from kafka_spec.impl.protocol.kraft_requests import ProposalAnswer
 from kafka_spec.impl.protocol.responses import AlteredPartition
 from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
+from kafka_spec.impl.run.eras import find_era
 from kafka_spec.spec.kraft.machines import LEADER, SETTLED
 
 ERA = "kraft_4_3"

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 
 from kafka_spec.conformance.kafka_classes.jars import folder_of
 from kafka_spec.conformance.kafka_clusters.kraft_processes import ERAS
-from kafka_spec.impl.command import BROKEN, INCONCLUSIVE, KEPT, find_era, is_kraft, run_folder
+from kafka_spec.impl.command import BROKEN, INCONCLUSIVE, KEPT, run_folder
+from kafka_spec.impl.run.eras import find_era, is_kraft
 from kafka_spec.impl.zookeeper.coordination.interface import CoordinationError
 from kafka_spec.spec.optional_dependencies import needing
 from kafka_spec.spec.vocabulary.table import SpecError

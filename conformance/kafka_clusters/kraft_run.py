@@ -25,9 +25,9 @@ from kafka_spec.conformance.kafka_clusters.verdict import broken_on_disk
 from kafka_spec.conformance.metadata.image import ELR_FEATURE, METADATA_VERSION
 from kafka_spec.conformance.metadata.judged import judged
 from kafka_spec.conformance.metadata.rulings import BY_NAME
-from kafka_spec.impl.command import find_era
 from kafka_spec.impl.kraft.image import ClusterImage
 from kafka_spec.impl.protocol.quorum_requests import TOPIC
+from kafka_spec.impl.run.eras import find_era
 from kafka_spec.impl.run.verdict import Broken
 from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.vocabulary.table import Spec

@@ -49,6 +49,9 @@ class FutureLogs:
         self._open: dict[TopicPartition, PartitionLog] = {}
         self.assigned: set[TopicPartition] = set()
         """Those whose directory the controller has assigned, as far as its answers say."""
+        for path in folder.glob(f"*{FUTURE}"):
+            if not (log := folder / path.name.removesuffix(FUTURE)).exists():  # it ended while one replaced the other
+                path.rename(log)
 
     def __contains__(self, partition: TopicPartition) -> bool:
         return future_folder(self._folder, partition).exists()
@@ -133,8 +136,7 @@ class FutureLogs:
         self._opened(partition).flush()
         self._close(partition)
         self.assigned.discard(partition)
-        self._logs.delete([partition])
-        future_folder(self._folder, partition).rename(self._folder / str(partition))
+        self._logs.replace(partition, future_folder(self._folder, partition))
 
     def delete(self, partition: TopicPartition) -> None:
         """Delete a future log, if there is one."""

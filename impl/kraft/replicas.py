@@ -204,8 +204,8 @@ class KRaftReplicas(HostedReplicas[HostedKRaftPartition]):
         if self.partitions.pop(partition, None) is not None:
             self.roles.fire("stop", partition)
             self.proposals.fire("stop", partition)
-        self.failures.update(self.logs.delete([partition]))
         self.future_logs.delete(partition)
+        self.failures.update(self.logs.delete([partition]))
         self.changed(partition)
 
     def fail_directory(self) -> None:

@@ -143,6 +143,17 @@ class LogManager:
             failed.update(dict.fromkeys(gone, error))
         return failed
 
+    def replace(self, partition: TopicPartition, folder: Path) -> None:
+        """Delete a log, and let that in another folder have its place and its high watermark (replaceCurrentWithFutureLog).
+
+        Raises:
+            OSError: access to a folder fails.
+        """
+        known = {name: offset for name, offset in self._high_watermarks.items() if name == partition}
+        self.delete([partition])
+        folder.rename(self._folder / str(partition))
+        self.checkpoint_high_watermarks(known)
+
     def remove_deleted(self, now: int, delay_ms: int) -> None:
         """Remove the renamed folders that were first seen at least so many milliseconds ago; those that resist are tried again."""
         for folder, since in list(self.deleted.items()):

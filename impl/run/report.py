@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from kafka_spec.impl.run.outcome import RunOutcome
 from kafka_spec.impl.run.verdict import Broken, Lost
@@ -112,43 +113,43 @@ def _promise(era: Spec, name: str, broken: Iterable[Broken]) -> list[str]:
 def json_of(outcome: RunOutcome) -> str:
     """Return the outcome as JSON (schema_version 1)."""
     options = outcome.options
-    return (
-        json.dumps(
-            {
-                "schema_version": 1,
-                "era": options.era.name,
-                "seed": options.seed,
-                "brokers": options.brokers,
-                "partitions": options.partitions,
-                "quorum": {"controllers": options.controllers, "version": options.quorum_name or options.era.name}
-                if options.quorum is not None
-                else None,
-                "replication_factor": options.replication_factor,
-                "seconds": options.seconds,
-                "faults": list(options.faults),
-                "kept": outcome.kept,
-                "stopped": outcome.stopped,
-                "errors": list(outcome.errors),
-                "rested": outcome.rested,
-                "happened": dict(outcome.faults),
-                "operations": list(options.operations),
-                "operated": dict(outcome.operations),
-                "produced": dict(outcome.produced),
-                "acknowledged": dict(outcome.acknowledged),
-                "stored": outcome.stored,
-                "stored_twice": outcome.twice,
-                "read": outcome.read,
-                "lost": [{**dataclasses.asdict(one), "partition": str(one.partition)} for one in outcome.verdict.lost],
-                "elections": dict(outcome.elections),
-                "unclean_elections": outcome.unclean,
-                "controllers": outcome.controllers,
-                "broken": [dataclasses.asdict(one) for one in outcome.verdict.broken],
-                "leaderless": [str(partition) for partition in outcome.verdict.leaderless],
-                "partitions_at_the_end": [
-                    {**dataclasses.asdict(one), "partition": str(one.partition)} for one in outcome.partitions
-                ],
-            },
-            indent=2,
-        )
-        + "\n"
-    )
+    summary = {
+        "schema_version": 1,
+        "era": options.era.name,
+        "seed": options.seed,
+        "brokers": options.brokers,
+        "partitions": options.partitions,
+        "quorum": {"controllers": options.controllers, "version": options.quorum_name or options.era.name}
+        if options.quorum is not None
+        else None,
+        "replication_factor": options.replication_factor,
+        "seconds": options.seconds,
+        "faults": list(options.faults),
+        "kept": outcome.kept,
+        "stopped": outcome.stopped,
+        "errors": list(outcome.errors),
+        "rested": outcome.rested,
+        "happened": dict(outcome.faults),
+        "operations": list(options.operations),
+        "operated": dict(outcome.operations),
+        **_results(outcome),
+    }
+    return json.dumps(summary, indent=2) + "\n"
+
+
+def _results(outcome: RunOutcome) -> dict[str, Any]:
+    """Return what became of records, leaders and properties."""
+    return {
+        "produced": dict(outcome.produced),
+        "acknowledged": dict(outcome.acknowledged),
+        "stored": outcome.stored,
+        "stored_twice": outcome.twice,
+        "read": outcome.read,
+        "lost": [{**dataclasses.asdict(one), "partition": str(one.partition)} for one in outcome.verdict.lost],
+        "elections": dict(outcome.elections),
+        "unclean_elections": outcome.unclean,
+        "controllers": outcome.controllers,
+        "broken": [dataclasses.asdict(one) for one in outcome.verdict.broken],
+        "leaderless": [str(partition) for partition in outcome.verdict.leaderless],
+        "partitions_at_the_end": [{**dataclasses.asdict(one), "partition": str(one.partition)} for one in outcome.partitions],
+    }

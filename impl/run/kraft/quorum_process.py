@@ -1,7 +1,7 @@
 """The process of a controller that is a node of a quorum: its timers and its requests; and, while it leads, the active controller.
 
 What the active controller answers is sent once the quorum has committed what it appended before; if it resigns first, brokers are
-sent on to another.
+referred to another.
 
 Source: Kafka 4.3 KafkaRaftClient.poll, QuorumController.java (ControllerPurgatory, handleLeaderChange).
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from kafka_spec.impl.kraft.controller import KRaftController
 from kafka_spec.impl.kraft.metadata_requests import FetchMetadataRequest
@@ -26,8 +26,8 @@ from kafka_spec.impl.protocol.quorum_requests import (
     VoteRequest,
     VoteResponse,
 )
-from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.kraft.controllers import Done, answer_of
+from kafka_spec.impl.run.kraft.surroundings import Surroundings
 from kafka_spec.impl.run.tasks import RemoteCall, Sleep, Task
 from kafka_spec.spec.decisions.quorum import is_majority
 from kafka_spec.spec.quorum.machines import CANDIDATE, FOLLOWER, LEADER, PROSPECTIVE
@@ -45,43 +45,6 @@ ANSWER = 0.5
 TICK = 0.02
 FLUSH = (0.0, 0.01)
 """The shortest and the longest time that a flush of a leader takes, in seconds."""
-
-
-class Surroundings(Protocol):
-    """What a process needs of the run."""
-
-    def now(self) -> float:
-        """Return the seconds since the run began."""
-
-    def clock(self) -> float:
-        """Return the time in seconds since 1970."""
-
-    def uniform(self, least: float, most: float) -> float:
-        """Return a random number of seconds."""
-
-    def spawn(self, number: int, task: Task) -> None:
-        """Begin a task of a process."""
-
-    def after(self, number: int, seconds: float, act: Callable[[], object]) -> None:
-        """Schedule a call, unless the process has ended by then."""
-
-    def new_controller(self, metadata: QuorumMetadata) -> KRaftController:
-        """Return a controller that becomes active, with what a new cluster needs committed."""
-
-    def leads(self, number: int, epoch: int) -> None:
-        """Note that a node leads an epoch."""
-
-    def committed(self, number: int) -> None:
-        """Note that the high watermark of a node has risen."""
-
-    def failed(self, number: int, error: CommittedLogTruncated) -> None:
-        """End a process after a fatal error."""
-
-    def appended(self, epoch: int, end: int, then: Callable[[], object]) -> None:
-        """Have something called once the batch of an epoch that ends at an offset is committed."""
-
-    def elected_uncleanly(self, partitions: list[TopicPartition]) -> None:
-        """Note that a committed batch has elected leaders which may lack committed records."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +77,7 @@ class RunningController:
 
     def begin(self) -> None:
         """Begin the tasks of the process."""
-        self._go_on()
+        self._proceed()
         self._around.spawn(self.node.node, self._keep_time())
         self._around.spawn(self.node.node, self._follow())
 
@@ -133,7 +96,7 @@ class RunningController:
         else:
             self.node.time_out()
         self._set_deadline()
-        self._go_on()
+        self._proceed()
 
     def _set_deadline(self) -> None:
         now, role = self._around.now(), self.node.role
@@ -151,12 +114,12 @@ class RunningController:
         return len(voters) == 1 or is_majority(heard, len(voters))
 
     def resign(self) -> None:
-        """Resign, and tell the voters."""
+        """Resign, and inform the voters."""
         epoch = self.node.epoch
         if self.node.resign():
             for voter in self._others():
                 self._around.spawn(self.node.node, self._end_epoch(voter, epoch))
-            self._go_on()
+            self._proceed()
 
     def _end_epoch(self, voter: int, epoch: int) -> Task:
         yield RemoteCall(voter, EndQuorumEpochRequest(self.node.node, epoch), ANSWER)
@@ -166,7 +129,7 @@ class RunningController:
 
     # What follows from an event
 
-    def _go_on(self) -> None:
+    def _proceed(self) -> None:
         """Do what has become possible after an event."""
         node = self.node
         node.advance()
@@ -175,7 +138,7 @@ class RunningController:
             self._seen = seen
             self._enter()
         if self.active is not None and node.role != LEADER:
-            self._renounce()
+            self._become_inactive()
         if self.active is None and node.known_high_watermark >= 0:
             self._claim()
         if node.role == LEADER and node.log.flushed < node.log.end and not self._flushes:
@@ -186,7 +149,7 @@ class RunningController:
         self._flushes = False
         if self.node.role == LEADER:
             self.node.flush()
-            self._go_on()
+            self._proceed()
 
     def _enter(self) -> None:
         """Begin a role, or another epoch."""
@@ -209,7 +172,7 @@ class RunningController:
             answer = yield RemoteCall(voter, request, ANSWER)
             if isinstance(answer, VoteResponse):
                 self.node.take_vote(voter, request, answer)
-                self._go_on()
+                self._proceed()
                 return
             yield Sleep(TICK)
 
@@ -218,7 +181,7 @@ class RunningController:
             answer = yield RemoteCall(voter, BeginQuorumEpochRequest(self.node.node, epoch), ANSWER)
             if isinstance(answer, QuorumAnswer):
                 self.node.learn(answer.leader)
-                self._go_on()
+                self._proceed()
                 return
             yield Sleep(TICK)
 
@@ -242,7 +205,7 @@ class RunningController:
         answer = yield RemoteCall(peer, self.node.any_fetch(), ANSWER)
         if isinstance(answer, FetchLogResponse):
             self.node.learn(answer.leader)
-            self._go_on()
+            self._proceed()
 
     def _take(self, request: FetchLogRequest, answer: FetchLogResponse | None) -> None:
         if answer is None:
@@ -254,7 +217,7 @@ class RunningController:
             return
         if counts:
             self._set_deadline()
-        self._go_on()
+        self._proceed()
 
     # The active controller
 
@@ -262,10 +225,10 @@ class RunningController:
         """Become the active controller: a batch of the own epoch is committed, and so is everything before it."""
         self.metadata.read_appended()
         self.active = self._around.new_controller(self.metadata)
-        self._go_on()
+        self._proceed()
 
-    def _renounce(self) -> None:
-        """Be active no longer: forget what is not committed, and send on who waits for it."""
+    def _become_inactive(self) -> None:
+        """Be active no longer: forget what is not committed, and refer those who wait for it to another."""
         self.active = None
         self.metadata.forget_uncommitted()
         waiting, self._answers = self._answers, []
@@ -290,14 +253,14 @@ class RunningController:
         if self.metadata.end > end:
             self._around.appended(self.node.epoch, self.metadata.end, lambda: self._around.elected_uncleanly(unclean))
             self._around.appended(self.node.epoch, self.metadata.end, then)
-        self._go_on()
+        self._proceed()
         return done
 
     def change_voters(self, number: int) -> bool:
         """Remove a voter, or add an observer; return whether the leader takes the request."""
         node = self.node
         done = node.remove_voter(number) if number in node.log.voters else node.add_voter(number)
-        self._go_on()
+        self._proceed()
         return done
 
     def serve(self, message: Any, reply: Callable[[Any], object]) -> None:
@@ -321,7 +284,7 @@ class RunningController:
                 reply(self.metadata.after(message.end, committed=node.high_watermark))
             case _:
                 self._answer(message, reply)
-        self._go_on()
+        self._proceed()
 
     def _heard_leader(self, leader: int) -> None:
         if self.node.role == FOLLOWER and self.node.leader == leader:
