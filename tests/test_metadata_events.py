@@ -185,7 +185,7 @@ def test_every_fault_has_a_meaning_for_whoever_runs_the_cluster() -> None:
     """
     own = {name for name, case in CASE.items() if set(case.decisions) & CONTROLLER_DECISIONS and not case.breaks_nothing}
     assert own - set(MEANINGS) == {"last-replica-standing", "KAFKA-19975"}, "the features of the log decide it"
-    assert {bug for bug in MEANINGS if bug not in CASE} == {OWN, CLEARED, LEFT, "assignment-empties-elr"}
+    assert {bug for bug in MEANINGS if bug not in CASE} == {OWN, CLEARED, LEFT}
     assert not is_wrong("KAFKA-19975")
     assert summary("KAFKA-19975") == CASE["KAFKA-19975"].summary
 

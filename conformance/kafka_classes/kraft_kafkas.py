@@ -12,32 +12,27 @@ from collections.abc import Sequence
 from typing import Any
 
 from kafka_spec.conformance.kafka_classes.java import EXCEPTION
-from kafka_spec.conformance.kafka_classes.kraft_controller_classes import CONTROLLER, MESSAGE, TOPIC, ControllerClasses, read
+from kafka_spec.conformance.kafka_classes.kraft_controller_classes import MESSAGE, TOPIC, ControllerClasses, read
+from kafka_spec.conformance.kafka_classes.kraft_managers import TIMEOUT, KafkasManagers
 from kafka_spec.conformance.kafka_classes.kraft_ours import NO_PARTITION, KRaftView
 from kafka_spec.spec.kraft.machines import BrokerState
 from kafka_spec.spec.language.domain import NONE
 
-TIMEOUT = 9_000_000_000
-"""A session's end in nanoseconds."""
 
-
-class KafkasKRaft:
+class KafkasKRaft(KafkasManagers):
     """One controller with `brokers` active brokers, and a partition on the first `replicas` or on all, led by the first."""
 
     def __init__(
         self, classes: ControllerClasses, brokers: int, min_isr: int, unclean: bool, elr: bool, replicas: int | None = None,
         two_directories: bool = False,
     ) -> None:  # fmt: skip
-        self.classes = classes
-        self.kafka = classes.kafka
-        self.brokers = brokers
-        self.offset = 0
+        super().__init__(classes, brokers, elr)
         self._directories = range(1 + two_directories)
         self._incarnations = [0] * brokers
         self._epochs: list[list[int]] = [[] for _ in range(brokers)]
         """The broker epochs that each broker has had."""
-        self._registered_at = [0] * brokers
-        self._build(elr)
+        self._places = [0] * brokers
+        """In which of its log directories the replica of each broker lies."""
         for broker in range(brokers):
             self.register(broker, NONE)
             self.heartbeat(broker, self.offset, stopping=False)
@@ -49,69 +44,6 @@ class KafkasKRaft:
         self.topic_ids = [self.kafka.named("org.apache.kafka.common.Uuid")(1, 2)]
         """The ids of all topics that there have been, the newest last."""
         self._begin(self._assignment)
-
-    # How it is made
-
-    def _built(self, name: str, **settings: Any) -> Any:
-        builder = self.kafka.made(f"{CONTROLLER}.{name}$Builder")
-        for setting, value in settings.items():
-            self.kafka.call(builder, f"set{setting}", value)
-        return self.kafka.call(builder, "build")
-
-    def _build(self, elr: bool) -> None:
-        kafka, is_3 = self.kafka, self.classes.is_3
-        registry = kafka.named("org.apache.kafka.timeline.SnapshotRegistry")
-        log = kafka.first_of("org.apache.kafka.common.utils.LogContext", "org.apache.kafka.common.utils.internals.LogContext")()
-        snapshots = registry(log)
-        versions = kafka.named("org.apache.kafka.server.common.MetadataVersion")
-        version = versions.IBP_4_0_IV1 if elr or not is_3 else versions.IBP_3_9_IV0
-        quorum = kafka.named(f"{CONTROLLER}.QuorumFeatures")
-        supported = quorum.defaultFeatureMap(True) if is_3 else quorum.defaultSupportedFeatureMap(True)
-        features = quorum(0, supported, kafka.java_list([0]))
-        older = {"MetadataVersion": version} if is_3 else {}
-        self._features = self._built("FeatureControlManager", SnapshotRegistry=snapshots, QuorumFeatures=features, **older)
-        known = {} if is_3 else {"FeatureControl": self._features}
-        self._settings = self._built(
-            "ConfigurationControlManager", SnapshotRegistry=snapshots, KafkaConfigSchema=self.classes.schema, **known
-        )
-        self._cluster = self._cluster_control(log, snapshots)
-        self._partitions = self._built(
-            "ReplicationControlManager",
-            SnapshotRegistry=snapshots,
-            LogContext=log,
-            ConfigurationControl=self._settings,
-            ClusterControl=self._cluster,
-            FeatureControl=self._features,
-            **({"EligibleLeaderReplicasEnabled": elr} if is_3 else {}),
-        )
-        if not is_3:
-            levels = {"metadata.version": int(version.featureLevel()), "eligible.leader.replicas.version": int(elr)}
-            for name, level in levels.items():
-                self.replay([self.classes.message("FeatureLevelRecord").setName(name).setFeatureLevel(level)])
-        self._cluster.activate()
-
-    def _cluster_control(self, log: Any, snapshots: Any) -> Any:
-        """Return Kafka's manager of registrations."""
-        kafka, is_3 = self.kafka, self.classes.is_3
-        handler, method = ("BrokerUncleanShutdownHandler" if is_3 else "BrokerShutdownHandler"), "addRecordsForShutdown"
-        answer = kafka.implementing_hidden(f"{CONTROLLER}.ClusterControlManager${handler}", {method: self._shut_down})
-        return self._built(
-            "ClusterControlManager",
-            LogContext=log,
-            SnapshotRegistry=snapshots,
-            Time=self.classes.time,
-            SessionTimeoutNs=kafka.long(TIMEOUT),
-            ReplicaPlacer=kafka.named("org.apache.kafka.metadata.placement.StripedReplicaPlacer")(
-                kafka.named("java.util.Random")(1)
-            ),
-            FeatureControlManager=self._features,
-            ClusterId="c",
-            **{handler: answer},
-        )
-
-    def _shut_down(self, *arguments: Any) -> None:
-        name = "handleBrokerUncleanShutdown" if self.classes.is_3 else "handleBrokerShutdown"
-        self.kafka.call(self._partitions, name, *arguments)
 
     def _begin(self, replicas: Sequence[int]) -> None:
         (topic_id,) = self.topic_ids
@@ -125,30 +57,6 @@ class KafkasKRaft:
     def directory(self, broker: int, other: int = 0) -> Any:
         """Return the id of the log directory of a broker's replica, or of another one."""
         return self.kafka.named("org.apache.kafka.common.Uuid")(100 + other, broker)
-
-    # Records
-
-    def replay(self, messages: Sequence[Any]) -> None:
-        """Replay records, as the active controller does with those that it has written."""
-        for message in messages:
-            self.offset += 1
-            kind = str(message.getClass().getSimpleName())
-            if kind == "RegisterBrokerRecord":
-                self._registered_at[int(message.brokerId())] = self.offset
-                self._cluster.replay(message, self.offset)
-            elif kind.startswith("Broker") or kind == "UnregisterBrokerRecord":
-                self._cluster.replay(message)
-            elif kind == "ConfigRecord":
-                self._settings.replay(message)
-            elif kind == "FeatureLevelRecord":
-                self._features.replay(message)
-            else:
-                self._partitions.replay(message)
-
-    def _take(self, result: Any) -> Any:
-        """Replay the records of a result, and return its response."""
-        self.replay([record.message() for record in result.records()])
-        return result.response()
 
     # Requests of brokers
 
@@ -173,7 +81,7 @@ class KafkasKRaft:
         request = self.classes.message("BrokerHeartbeatRequestData").setBrokerId(broker).setWantFence(fenced)
         request.setBrokerEpoch(self._epochs[broker][-1]).setCurrentMetadataOffset(offset).setWantShutDown(stopping)
         if failed:
-            request.setOfflineLogDirs(self.kafka.java_list([self.directory(broker)]))
+            request.setOfflineLogDirs(self.kafka.java_list([self.directory(broker, self._places[broker])]))
         at = self.kafka.long(self._registered_at[broker])
         reply = self._take(self.kafka.call(self._partitions, "processBrokerHeartbeat", request, at))
         if reply.inControlledShutdown():
@@ -181,6 +89,20 @@ class KafkasKRaft:
             self.kafka.call(
                 heartbeats, "maybeUpdateControlledShutdownOffset", self.kafka.boxed(broker), self.kafka.long(self.offset)
             )
+
+    def assign(self, broker: int) -> str:
+        """Receive that a broker's replica lies in its other directory now; return the error's name (AssignReplicasToDirs)."""
+        kafka, kind = self.kafka, f"{MESSAGE}.AssignReplicasToDirsRequestData"
+        self._places[broker] = 1 - self._places[broker]
+        topic = kafka.named(f"{kind}$TopicData")().setTopicId(self.topic_ids[-1])
+        topic.partitions().add(kafka.named(f"{kind}$PartitionData")().setPartitionIndex(0))
+        placed = kafka.named(f"{kind}$DirectoryData")().setId(self.directory(broker, self._places[broker]))
+        placed.topics().add(topic)
+        request = self.classes.message("AssignReplicasToDirsRequestData").setBrokerId(broker)
+        request.setBrokerEpoch(self._epochs[broker][-1]).directories().add(placed)
+        reply = self._take(kafka.call(self._partitions, "handleAssignReplicasToDirs", request))
+        (answer,) = reply.directories().get(0).topics().get(0).partitions()
+        return self.classes.error_of(answer.errorCode())
 
     def fence(self, broker: int) -> None:
         """Fence a broker whose session has ended."""
@@ -313,7 +235,7 @@ class KafkasKRaft:
         return KRaftView(registrations, read(self.kafka, held), len(self.topic_ids) - 1, offline)
 
     def _has_directory(self, broker: int) -> bool:
-        return bool(self._registration(broker).hasOnlineDir(self.directory(broker)))
+        return bool(self._registration(broker).hasOnlineDir(self.directory(broker, self._places[broker])))
 
     def _partition(self) -> Any:
         """Return the partition, None if there is no topic."""

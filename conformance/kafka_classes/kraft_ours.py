@@ -34,7 +34,7 @@ FOUND = (
 IN_ALL: Mapping[str, Any] = {name: value for switch in FOUND for name, value in CASE[switch].decisions.items()}
 
 DECISIONS: Mapping[str, Mapping[str, Any]] = {
-    "4.1.2": IN_ALL,
+    "4.1.2": {**IN_ALL, **CASE["assignment-empties-elr"].decisions},
     "4.3.1": {**IN_ALL, **CASE["KAFKA-19975"].decisions},
     "4.4.0": {**IN_ALL, **CASE["KAFKA-19975"].decisions},
     "3.9.1": {
@@ -43,6 +43,7 @@ DECISIONS: Mapping[str, Mapping[str, Any]] = {
         "last_known_leader": LastKnownLeader.WHEN_ISR_EMPTIES,
         "clean_shutdown_detected": Checked.NO,
         "new_incarnation": NewIncarnation.STAYS,
+        **CASE["assignment-empties-elr"].decisions,
     },
 }
 """What a version decides otherwise than `kraft/fixed`, as the classes that are compared ask it."""
@@ -53,7 +54,7 @@ TOPICS = 3
 COMMITTING = frozenset(
     (
         *("FenceDead", "FenceAlive", "Unfence", "BeginControlledShutdown", "GrantShutdown", "StartBroker", "ReportDirectory"),
-        *("ElectPreferred", "ElectUnclean", "DeleteTopic", "CreateTopic"),
+        *("ElectPreferred", "ElectUnclean", "DeleteTopic", "CreateTopic", "AssignDirectory"),
     )
 )
 """The rules that commit one batch whenever they fire."""

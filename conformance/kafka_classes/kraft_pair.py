@@ -97,6 +97,16 @@ class Pair:
 
     # Requests of brokers
 
+    def _assign(self, step: RequestStep) -> tuple[Any, Any] | None:
+        """A replica has moved to its broker's other directory: its log is empty, and so the copy is whole at once."""
+        if not self.setting.two_directories:
+            return None
+        self.fire("BeginMove", broker=step.broker)
+        if not self.fire("AssignDirectory", broker=step.broker):
+            return None
+        self.fire("Promote", broker=step.broker)
+        return ("NONE",), (self.kafkas.assign(step.broker),)
+
     def _heartbeat(self, step: RequestStep) -> None:
         """A heartbeat. Before, active brokers tell how far they are: the model knows that without a heartbeat."""
         node = self.ours.node(step.broker)

@@ -53,7 +53,7 @@ A topic that is deleted stays listed in a directory (deleted-topic-stays-in-dire
 
 def steps_at_random(random: Random, setting: Setting) -> list[RequestStep]:
     """Return the steps of a sequence."""
-    kinds = (*WITH_DIRECTORIES, *("fail_directory",) * 4) if setting.two_directories else KINDS
+    kinds = (*WITH_DIRECTORIES, *("fail_directory", "assign") * 4) if setting.two_directories else KINDS
     return [
         RequestStep(random.choice(kinds), random.randrange(setting.brokers), tuple(random.randrange(64) for _ in range(6)))
         for _ in range(LENGTH)
@@ -147,6 +147,13 @@ def mended() -> Iterator[tuple[Setting, list[RequestStep]]]:
         Setting(2, 2, unclean=False, elr=True, spares=1),
         steps_of(("crash", 1, 1), ("crash", 0, 1), ("start", 1), ("start", 0), ("elect_unclean", 0)),
     )
+    # A directory fails of a broker outside the ISR: a leader whose directory is offline is deposed.
+    failed = (("fail_directory", 0), ("fail_directory", 1), ("fence", 0), ("fence", 1), ("heartbeat", 1), ("heartbeat", 0))
+    yield Setting(2, 1, unclean=False, elr=False, two_directories=True), steps_of(*failed)
+    # An assignment that empties the ELR (up to 4.2) remembers no leader, and elects none.
+    assigned = (("alter", 1, 47, 18, 14, 62, 20, 33), ("fail_directory", 0), ("fence", 1), ("fence", 0), ("heartbeat", 0))
+    yield Setting(3, 2, unclean=False, elr=True, two_directories=True), steps_of(*assigned, ("assign", 1))
+    yield Setting(2, 1, unclean=False, elr=True, two_directories=True), steps_of(("fence", 0), ("fence", 1), ("assign", 1))
 
 
 def findings() -> Iterator[tuple[Setting, list[RequestStep]]]:

@@ -14,10 +14,8 @@ from kafka_spec.spec.kraft.cases import CASE
 
 OWN_MINIMUM = "min-isr-of-partition-0"
 """A bug outside the model, which has one partition: the controller limits min.insync.replicas by partition 0."""
-EMPTIED_ELR = "assignment-empties-elr"
-"""An assignment of directories empties the ELR (up to 4.2, PR 20716); the model has no directories."""
-
 CLEARED_WHILE_OFFLINE, STARTS_EMPTY = "elr-cleared-while-offline", "removed-directory-counts-as-clean"
+EMPTIED_ELR = "assignment-empties-elr"
 ELECTED_ON_FAILED, JOINS_OFFLINE = "elected-on-failed-directory", "offline-directory-joins-isr"
 CLEARED_ELR = "cleared-elr-stays-listed"
 """A bug outside the model, which has no such list: the controller keeps listing partitions for the members of a cleared ELR."""

@@ -34,6 +34,7 @@ NOT_IN_A_LOG: Mapping[str, str] = {
     "HighWatermarkGrows": "high watermarks are on the brokers",
     "ReassignmentEndsAtTarget": "targets are in requests; an explanation names those that it infers",
     "SettingsKeepCandidates": "the report names elr-cleared-while-offline where a change of a setting takes the last candidate",
+    "MovesKeepCandidates": "the report names assignment-empties-elr where an assignment to a directory empties the ELR",
     "ProposalsAreValid": "refused proposals leave no record",
     "DeletedRecordsStayGone": "records are on the brokers",
 }

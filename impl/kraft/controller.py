@@ -243,8 +243,8 @@ class KRaftController(ControllerMemory):
                 codes[topic_id, number] = ErrorCode.NOT_LEADER_OR_FOLLOWER
             else:
                 codes[topic_id, number] = ErrorCode.NONE
-                wanted = AskedChange(known.isr, self.image.may_lead(known), ElectionKind.ONLINE)
-                records += moved_replica(partition, known, request.broker, directory, self._change(partition, wanted))
+                change = self._change(partition, AskedChange(known.isr, self.image.may_lead(known)), self.k.assignment_keeps_elr)
+                records += moved_replica(partition, known, request.broker, directory, change)
         self._commit(records)
         return AssignReplicasToDirsResponse(ErrorCode.NONE, codes)
 

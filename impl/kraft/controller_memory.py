@@ -19,8 +19,9 @@ from kafka_spec.impl.kraft.tables import ControllerTables
 from kafka_spec.impl.protocol.settings import MIN_ISR, Settings
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.decisions.partition_change import ElectionKind, effective_min_isr
+from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.language.domain import excluding, singleton
-from kafka_spec.spec.vocabulary.table import Spec
+from kafka_spec.spec.vocabulary.table import Constants, Spec
 
 UNCLEAN = "unclean.leader.election.enable"
 
@@ -77,9 +78,10 @@ class ControllerMemory:
         usual = "true" if self.settings.unclean_leader_election_enable else "false"
         return ElectionKind.UNCLEAN if self._config(partition, UNCLEAN, usual) == "true" else ElectionKind.ONLINE
 
-    def _change(self, partition: TopicPartition, wanted: AskedChange) -> list[PartitionChangeRecord]:
-        """Return the record of a change, none if nothing differs."""
-        built = build_change(partition, self.image.partitions[partition], wanted, self.least_isr(partition), self.k)
+    def _change(self, partition: TopicPartition, wanted: AskedChange, keeps_elr: int = Checked.YES) -> list[PartitionChangeRecord]:
+        """Return the record of a change, none if nothing differs; without `keeps_elr`, as without the ELR."""
+        k = self.k if keeps_elr == Checked.YES else Constants({**vars(self.k), "elr": Checked.NO})
+        built = build_change(partition, self.image.partitions[partition], wanted, self.least_isr(partition), k)
         if built.unclean:
             self.unclean_elections.append(partition)
         record = built.record

@@ -5,14 +5,7 @@ Source: Kafka 3.9 BrokerLifecycleManager.scala, BrokerHeartbeatManager.java, Bro
 
 from __future__ import annotations
 
-from kafka_spec.spec.kraft.controller import (
-    begin_controlled_shutdown,
-    commit,
-    fence,
-    remove_from_partition,
-    report_directory,
-    unfence,
-)
+from kafka_spec.spec.kraft.controller import commit
 from kafka_spec.spec.kraft.machines import BrokerState
 from kafka_spec.spec.kraft.operators import CHANGE_MIN_ISR, ELECT_PREFERRED, ELECT_UNCLEAN, REGISTER_AGAIN, WRITE
 from kafka_spec.spec.kraft.processes import (
@@ -23,6 +16,13 @@ from kafka_spec.spec.kraft.processes import (
     START_WITHOUT_DIRECTORY,
     broker_is_down,
     end_process,
+)
+from kafka_spec.spec.kraft.registrations import (
+    begin_controlled_shutdown,
+    fence,
+    remove_from_partition,
+    report_directory,
+    unfence,
 )
 from kafka_spec.spec.kraft.replica import ANY_BROKER, broker_is_up, broker_runs
 from kafka_spec.spec.kraft.state import CONTROLLED_SHUTDOWNS, FENCES, KRaft, ProcessLife

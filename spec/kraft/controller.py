@@ -9,7 +9,6 @@ Source: Kafka 3.9 ReplicationControlManager.java, ClusterControlManager.java, Qu
 from __future__ import annotations
 
 from kafka_spec.spec.decisions.election import members
-from kafka_spec.spec.decisions.kraft_variants import NewIncarnation
 from kafka_spec.spec.decisions.log import same_entry
 from kafka_spec.spec.decisions.partition_change import (
     ElectionKind,
@@ -28,20 +27,17 @@ from kafka_spec.spec.decisions.partition_change import (
     target_elr,
 )
 from kafka_spec.spec.decisions.variants import Checked
-from kafka_spec.spec.kraft.machines import IN_ELR, IN_ISR, MEMBERSHIP, OUTSIDE, REGISTRATION, BrokerState
+from kafka_spec.spec.kraft.machines import IN_ELR, IN_ISR, MEMBERSHIP, OUTSIDE, BrokerState
 from kafka_spec.spec.kraft.settings import least_isr
 from kafka_spec.spec.kraft.state import UNKNOWN, KRaft, ProcessLife
 from kafka_spec.spec.language.domain import (
     NO_BROKERS,
-    NONE,
     BrokerSet,
     append,
     assign,
     contains,
-    excluding,
     including,
     pop_first,
-    singleton,
     truncate,
 )
 from kafka_spec.spec.vocabulary.table import Constants, fire
@@ -238,92 +234,11 @@ def change_reassigned(
         forget_lost_commits(s, leader)
 
 
-def election_kind(k: Constants) -> int:
-    """Return the kind of election of ordinary changes: unclean ones where the topic allows them."""
-    return ElectionKind.UNCLEAN if k.unclean == 1 else ElectionKind.ONLINE
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Events
-
-
 def there_is_a_topic(s: KRaft) -> bool:
     """The topic exists."""
     return s.controller.partition.topic_id != UNKNOWN
 
 
-def remove_from_partition(s: KRaft, k: Constants, broker: int) -> None:
-    """Take a broker out of the ISR, if it is in it, and out of leadership.
-
-    Kafka 3.9: ReplicationControlManager.generateLeaderAndIsrUpdates, with a broker to remove.
-    """
-    if contains(s.controller.partition.isr, broker) == 1:
-        left = excluding(s.controller.partition.isr, broker)
-        acceptable = excluding(active_brokers(s, k), broker)
-        change_partition(s, k, left, acceptable, NO_BROKERS, election_kind(k), s.controller.partition.recovery)
-
-
-def fence(s: KRaft, k: Constants, broker: int) -> None:
-    """Fence a broker: it leaves the ISR, and leads no more. Kafka 3.9: ReplicationControlManager.handleBrokerFenced."""
-    remove_from_partition(s, k, broker)
-    fire(s, k, REGISTRATION, (broker,), "fence")
-    s.controller.registrations[broker].shutdown_image = 0
-    commit(s, k)
-
-
-def unfence(s: KRaft, k: Constants, broker: int) -> None:
-    """Unfence a broker: a partition without a leader may elect it. Kafka 3.9: ReplicationControlManager.handleBrokerUnfenced.
-
-    The same heartbeat may report that the directory of its replica has failed. In `fixed` that counts for the election.
-    """
-    fire(s, k, REGISTRATION, (broker,), "unfence")
-    if k.unfencing_reads_directories == Checked.YES:
-        s.controller.registrations[broker].directory_offline = s.brokers[broker].directory_failed
-    if there_is_a_topic(s) and s.controller.partition.leader == NONE:
-        isr = s.controller.partition.isr
-        change_partition(s, k, isr, active_brokers(s, k), NO_BROKERS, election_kind(k), s.controller.partition.recovery)
-    elif s.brokers[broker].directory_failed == 1:
-        remove_from_partition(s, k, broker)
-    s.controller.registrations[broker].directory_offline = s.brokers[broker].directory_failed
-    commit(s, k)
-
-
-def report_directory(s: KRaft, k: Constants, broker: int) -> None:
-    """Learn that the directory of a broker's replica is offline: the broker leaves the ISR, and leads no more.
-
-    Kafka 3.9: ReplicationControlManager.handleDirectoriesOffline.
-    """
-    remove_from_partition(s, k, broker)
-    s.controller.registrations[broker].directory_offline = 1
-    commit(s, k)
-
-
-def begin_controlled_shutdown(s: KRaft, k: Constants, broker: int) -> None:
-    """Begin the controlled shutdown of a broker: it leaves the ISR, and its leadership moves.
-
-    Kafka 3.9: ReplicationControlManager.handleBrokerInControlledShutdown.
-    """
-    remove_from_partition(s, k, broker)
-    fire(s, k, REGISTRATION, (broker,), "begin_controlled_shutdown")
-    s.controller.registrations[broker].shutdown_image = len(s.metadata)
-    commit(s, k)
-
-
-def replace_registration(s: KRaft, k: Constants, broker: int, clean: int) -> None:
-    """Register a broker's new process: fenced, under a new broker epoch; `clean` is 1 if the process before ended in order.
-
-    With the ELR, a process that ended otherwise may have lost records: its replica leaves the ISR and the ELR. Without, it leaves
-    the ISR since 4.0. Kafka 4.0: ClusterControlManager.registerBroker, ReplicationControlManager.handleBrokerShutdown.
-    """
-    if k.elr == Checked.YES and clean == 0:
-        if contains(s.controller.partition.isr | s.controller.partition.elr, broker) == 1:
-            left = excluding(s.controller.partition.isr, broker)
-            acceptable = excluding(active_brokers(s, k), broker)
-            change_partition(s, k, left, acceptable, singleton(broker), election_kind(k), s.controller.partition.recovery)
-    elif k.new_incarnation == NewIncarnation.LEAVES_ISR:
-        remove_from_partition(s, k, broker)
-    fire(s, k, REGISTRATION, (broker,), "register")
-    s.controller.registrations[broker].epoch += 1
-    s.controller.registrations[broker].shutdown_image = 0
-    s.controller.registrations[broker].directory_offline = s.brokers[broker].directory_failed
-    commit(s, k)
+def election_kind(k: Constants) -> int:
+    """Return the kind of election of ordinary changes: unclean ones where the topic allows them."""
+    return ElectionKind.UNCLEAN if k.unclean == 1 else ElectionKind.ONLINE

@@ -11,7 +11,7 @@ from __future__ import annotations
 from kafka_spec.spec.decisions.election import members
 from kafka_spec.spec.decisions.partition_change import ElectionKind
 from kafka_spec.spec.decisions.variants import Checked
-from kafka_spec.spec.kraft.controller import active_brokers, change_reassigned, commit
+from kafka_spec.spec.kraft.controller import active_brokers, change_reassigned, commit, move_replicas
 from kafka_spec.spec.kraft.machines import NO_ROLE
 from kafka_spec.spec.kraft.replica import ANY_BROKER, broker_is_up, broker_runs, forget_copy
 from kafka_spec.spec.kraft.state import MOVES, FutureLog, KRaft
@@ -84,13 +84,32 @@ def directory_is_to_assign(s: KRaft, broker: int) -> bool:
     )
 
 
-def assign_directory(s: KRaft, k: Constants, broker: int) -> None:
-    """Write the future log's directory into the partition. Kafka 4.3: ReplicationControlManager.handleAssignReplicasToDirs."""
-    s.brokers[broker].copy = FutureLog.ASSIGNED
+def note_directory(s: KRaft, k: Constants) -> None:
+    """Write the partition with a new directory, which may elect a leader."""
     partition = s.controller.partition
-    before = members(partition.replicas)
-    active, online = active_brokers(s, k), ElectionKind.ONLINE
+    before, active, online = members(partition.replicas), active_brokers(s, k), ElectionKind.ONLINE
     change_reassigned(s, k, before, 1, partition.isr, active, NO_BROKERS, online, partition.recovery)
+
+
+def note_directory_without_elr(s: KRaft, k: Constants) -> None:
+    """Write it as if there were no ELR (up to 4.2): that is emptied, no last leader is elected, and none is remembered."""
+    remembered = s.controller.partition.last_known_leader
+    s.controller.partition.elr = NO_BROKERS
+    move_replicas(s, k, s.controller.partition.isr, NO_BROKERS)
+    if s.controller.partition.isr == 0:
+        s.controller.partition.partition_epoch += 1
+    else:
+        note_directory(s, k)
+    s.controller.partition.last_known_leader = remembered
+
+
+def assign_directory(s: KRaft, k: Constants, broker: int) -> None:
+    """Note the future log's directory. Kafka 4.3: ReplicationControlManager.handleAssignReplicasToDirs."""
+    s.brokers[broker].copy = FutureLog.ASSIGNED
+    if k.assignment_keeps_elr == Checked.YES:
+        note_directory(s, k)
+    else:
+        note_directory_without_elr(s, k)
     commit(s, k)
 
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from kafka_spec.spec.decisions.kraft_variants import StrayReplicas
 from kafka_spec.spec.decisions.variants import Checked
-from kafka_spec.spec.kraft.controller import forget_passed_images, replace_registration
+from kafka_spec.spec.kraft.controller import forget_passed_images
 from kafka_spec.spec.kraft.moves import nothing_is_copied, recover_future_log
+from kafka_spec.spec.kraft.registrations import replace_registration
 from kafka_spec.spec.kraft.replica import (
     ANY_BROKER,
     apply_image,

@@ -153,6 +153,15 @@ CASES: tuple[Case, ...] = (
         seen="conformance/reproductions/lagging_future_log_promoted.py",
     ),
     Case(
+        "assignment-empties-elr",
+        "an assignment of a replica to a directory empties the ELR",
+        releases=("4.0", "4.2"),
+        decides={
+            Decision("assignment_keeps_elr", Checked.YES, "an assignment to a directory keeps the ELR (4.3, PR 20716)"): Checked.NO
+        },
+        shows=(Shown("moved_replica", {"MovesKeepCandidates": 7, "UncleanElectionHasCause": 11}, tests=(NO_UNCLEAN_ELECTION,)),),
+    ),
+    Case(
         "KAFKA-16952",
         "a process that registers again gets another broker epoch and is fenced",
         releases=("3.7", "3.8"),

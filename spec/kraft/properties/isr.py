@@ -11,7 +11,7 @@ from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.kraft.machines import IN_ELR, IN_ISR, BrokerState
 from kafka_spec.spec.kraft.properties.epochs import topic_stays
 from kafka_spec.spec.kraft.settings import least_isr
-from kafka_spec.spec.kraft.state import UNKNOWN, KRaft
+from kafka_spec.spec.kraft.state import UNKNOWN, FutureLog, KRaft
 from kafka_spec.spec.language.domain import NONE, contains, singleton
 from kafka_spec.spec.vocabulary.table import Constants, Property, invariant, step_invariant
 
@@ -125,6 +125,15 @@ def min_isr_changes_beside_candidates(before: KRaft, after: KRaft) -> bool:
     return changed and old.isr | old.elr != 0
 
 
+def directory_is_assigned_beside_candidates(before: KRaft, after: KRaft) -> bool:
+    """The controller notes the directory of a future log, and the ISR or the ELR had a member."""
+    old = before.controller.partition
+    return old.isr | old.elr != 0 and any(
+        before.brokers[broker].copy == FutureLog.COPIED and after.brokers[broker].copy == FutureLog.ASSIGNED
+        for broker in range(len(before.brokers))
+    )
+
+
 def a_candidate_stays(before: KRaft, after: KRaft) -> bool:
     """The ISR or the ELR has a member that was in one of them."""
     old, new = before.controller.partition, after.controller.partition
@@ -202,6 +211,13 @@ CANDIDATES: tuple[Property, ...] = (
         "a change of min.insync.replicas leaves a partition a replica that may lead, if it had one",
         "KIP-966; Kafka 4.3 ReplicationControlManager.removeTopicElrs",
         when=min_isr_changes_beside_candidates,
+    ),
+    step_invariant(
+        "MovesKeepCandidates",
+        a_candidate_stays,
+        "an assignment of a replica to a directory leaves a partition a replica that may lead, if it had one",
+        "KIP-858, KIP-966; Kafka 4.3 ReplicationControlManager.handleAssignReplicasToDirs",
+        when=directory_is_assigned_beside_candidates,
     ),
     invariant(
         "LeaderHasItsDirectory",
