@@ -29,7 +29,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # the tests start hundreds of processes: each would compile every module anew
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: check test long seconds kafka kafka-tests kafka-versions lint fmt golden gallery tested reference docs system fuzz mutants spec-mutants decision-mutants log-mutations log-mutations-replay bench soak soak-operations clean FORCE
+.PHONY: check test long turns seconds kafka kafka-tests kafka-versions lint fmt golden gallery tested reference docs system fuzz mutants spec-mutants decision-mutants log-mutations log-mutations-replay bench soak soak-operations clean FORCE
 
 check: $(VENV)/.check
 	$(BIN)/kafka-spec check --traces
@@ -101,6 +101,10 @@ system:
 
 long: lint system
 	$(BIN)/python -m pytest -q $(PARALLEL) -m long
+
+# what `make test` runs on one day of four: before a change of a model, all of it
+turns: lint system
+	$(BIN)/python -m pytest -q $(PARALLEL) -m waits
 
 seconds: lint system
 	$(BIN)/python -m pytest -q $(PARALLEL) --measure

@@ -55,6 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "long: left to `make long`: what takes minutes or Kafka's jars, and cases beyond the test's share"
     )
+    config.addinivalue_line("markers", "waits: run by `make test` on one day of four, and by `make turns`")
     config.addinivalue_line("markers", "share(seconds): the seconds that the cases of this test share in `make test`")
     config.addinivalue_line("markers", "unexpected_errors: steps of controllers may raise unexpected errors")
 

@@ -78,6 +78,8 @@ def mark(tests: Iterable[Test], day: int = TODAY) -> None:
         kept = kept_cases(short, share.args[0] if share else SHARE)
         for test in of_one:
             waits = share is None and short.get(test.nodeid, 0) >= SEVERAL
+            if waits and test.nodeid in kept:
+                test.add_marker("waits")
             if test.nodeid not in kept or (waits and not has_turn(test.nodeid, day)):
                 test.add_marker("long")
 

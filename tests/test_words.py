@@ -81,6 +81,7 @@ def found_in(part: str) -> list[str]:
     ]
 
 
+@pytest.mark.share(10)  # every day: a change has to keep it
 @pytest.mark.parametrize("part", PARTS)
 def test_docstrings_and_messages_use_the_words_of_the_glossary(part: str) -> None:
     """No docstring and no message has an expression that the glossary replaces."""
