@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from kafka_spec.impl.run.eras import KRAFT_ERAS, find_era, is_kraft
+from kafka_spec.impl.run.eras import KRAFT_ERAS, find_era, is_kraft, names_directories
 from kafka_spec.impl.zookeeper.coordination.interface import CoordinationError
 from kafka_spec.spec.decisions.log import unflushed_may_be_lost
 from kafka_spec.spec.kraft.fixed import FIXED as KRAFT_FIXED
@@ -24,6 +24,7 @@ from kafka_spec.spec.vocabulary.table import Spec, SpecError
 
 if TYPE_CHECKING:
     from kafka_spec.impl.run.display import RunDisplay
+    from kafka_spec.impl.run.faults import InjectedFault
     from kafka_spec.impl.run.options import Options, ScriptLine
     from kafka_spec.impl.run.outcome import RunOutcome
     from kafka_spec.impl.run.zookeeper.conductor import Conductor
@@ -154,6 +155,10 @@ def _options(options: argparse.Namespace) -> Options:
     )
 
 
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",")]
+
+
 def _kraft_options(options: argparse.Namespace, era: Spec, factor: int) -> Options:
     """Return the options of a run of KRaft.
 
@@ -161,9 +166,9 @@ def _kraft_options(options: argparse.Namespace, era: Spec, factor: int) -> Optio
         SpecError: an option makes no sense there.
     """
     from kafka_spec.impl.run.faults import parse_faults
-    from kafka_spec.impl.run.kraft.faults import KRAFT_FAULTS, OF_CONTROLLERS, QUORUM_FAULTS
+    from kafka_spec.impl.run.kraft.faults import OF_CONTROLLERS
     from kafka_spec.impl.run.kraft.quorum_era import quorum_of
-    from kafka_spec.impl.run.operations import parse_operations
+    from kafka_spec.impl.run.operations import KRAFT_OPERATIONS, OPERATIONS, parse_operations
     from kafka_spec.impl.run.options import Options
 
     for name in ONLY_ZOOKEEPER:
@@ -173,7 +178,7 @@ def _kraft_options(options: argparse.Namespace, era: Spec, factor: int) -> Optio
         raise SpecError(f"--replication-factor {factor}: the model of KRaft, which judges the run, has at most {MOST_REPLICAS}")
     of_quorum = era.state is QUORUM_FIXED.state
     controllers = options.controllers or (3 if of_quorum else 1)
-    words = [word.strip() for word in (options.faults or "usual").split(",")]
+    words = _words(options.faults or "usual")
     if controllers == 1 and (of_quorum or any(fault.name in words for fault in OF_CONTROLLERS)):
         raise SpecError(f"--{'era' if of_quorum else 'faults'} needs several controllers; add --controllers 3")
     quorum = quorum_of(era) if controllers > 1 else None
@@ -186,13 +191,30 @@ def _kraft_options(options: argparse.Namespace, era: Spec, factor: int) -> Optio
         seed=options.seed,
         seconds=options.seconds or 30.0,
         era=KRAFT_FIXED if of_quorum else era,
-        faults=parse_faults(options.faults or "usual", KRAFT_FAULTS if quorum is None else QUORUM_FAULTS),
-        operations=parse_operations(options.operations or "none"),
+        faults=parse_faults(options.faults or "usual", _kraft_faults(options, era, controllers)),
+        operations=parse_operations(options.operations or "none", KRAFT_OPERATIONS if names_directories(era) else OPERATIONS),
         unclean=options.unclean,
         controllers=controllers,
         quorum=quorum,
         quorum_name=era.name if of_quorum else "",
     )
+
+
+def _kraft_faults(options: argparse.Namespace, era: Spec, controllers: int) -> dict[str, InjectedFault]:
+    """Return the faults that an era of KRaft can have.
+
+    Raises:
+        SpecError: one is wanted, or an operation, that needs log directories in the metadata.
+    """
+    from kafka_spec.impl.run.kraft.faults import DIRECTORY, KRAFT_FAULTS, QUORUM_FAULTS
+    from kafka_spec.impl.run.operations import MOVE
+
+    known = KRAFT_FAULTS if controllers == 1 else QUORUM_FAULTS
+    if names_directories(era):
+        return known
+    if DIRECTORY in _words(options.faults or "") or MOVE in _words(options.operations or ""):
+        raise SpecError(f"--era {options.era}: the metadata names log directories since 3.7; use kraft_3_7 or a later era")
+    return {name: fault for name, fault in known.items() if name != DIRECTORY}
 
 
 def _script(path: Path | None) -> list[ScriptLine]:

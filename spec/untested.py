@@ -30,7 +30,7 @@ WHILE_ZERO: tuple[Untestable, ...] = (
         ("reassignments",),
     ),
     Untestable("min.insync.replicas does not change", ("SettingsKeepCandidates",), ("min_isr_changes",)),
-    Untestable("no replica moves to another directory", ("MovesKeepCandidates",), ("moves",)),
+    Untestable("no replica moves to another directory", ("MovesKeepCandidates", "MovesEnd"), ("moves",)),
     Untestable("no log directory fails", ("LeaderHasItsDirectory",), ("failed_directories",)),
     Untestable("no topic is created after a deletion", ("DeletedRecordsStayGone",), ("recreations",)),
     Untestable("nothing is reassigned or deleted", ("StrayReplicasGo",), ("reassignments", "deletions")),

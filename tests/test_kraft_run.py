@@ -26,7 +26,7 @@ from kafka_spec.impl.run.faults import parse_faults
 from kafka_spec.impl.run.kraft.faults import KRAFT_FAULTS
 from kafka_spec.impl.run.kraft.simulation import simulate_kraft
 from kafka_spec.impl.run.kraft.watcher import KRaftWatcher
-from kafka_spec.impl.run.operations import OPERATIONS
+from kafka_spec.impl.run.operations import KRAFT_OPERATIONS, MOVE, OPERATIONS
 from kafka_spec.impl.run.options import Options
 from kafka_spec.impl.run.outcome import RunOutcome
 from kafka_spec.impl.run.report import text_of
@@ -61,12 +61,28 @@ def test_fixed_keeps_its_promises_while_topics_change(tmp_path: Path, seed: int)
     assert all(outcome.operations[name] for name in ("reassign", "create", "delete")), outcome.operations
 
 
+@pytest.mark.parametrize("seed", [7, 8])
+def test_fixed_keeps_its_promises_while_replicas_move(tmp_path: Path, seed: int) -> None:
+    """The same while replicas move between the log directories of their brokers; every move ends."""
+    outcome = run(tmp_path, seed=seed, seconds=15, partitions=3, operations=(MOVE,))
+    assert (outcome.kept, outcome.rested, outcome.errors) == (True, True, ()), text_of(outcome)
+    assert outcome.operations[MOVE] > 1
+
+
+def test_a_lagging_copy_replaces_a_log_in_an_era(tmp_path: Path) -> None:
+    """With the bug, a shutdown during a move loses a record that was acknowledged with acks=all, and `fixed` does not."""
+    more = {"seed": 16, "faults": "shutdown,slow", "seconds": 80, "brokers": 1, "replication_factor": 1, "partitions": 8}
+    outcome = run(tmp_path / "bug", "lagging-future-log-promoted", operations=(MOVE,), **more)
+    assert "Committed" in broken(outcome) and "may be lagging-future-log-promoted" in text_of(outcome)
+    assert run(tmp_path / "fixed", operations=(MOVE,), **more).kept
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(100, 124))
 def test_fixed_keeps_its_promises_while_topics_change_for_longer(tmp_path: Path, seed: int) -> None:
     """The same for more seeds, brokers and time, where topics permit unclean elections too."""
     more = {"unclean": seed % 3 == 0, "brokers": 3 + seed % 3, "replication_factor": 3, "partitions": 3}
-    outcome = run(tmp_path, seed=seed, seconds=30, operations=tuple(OPERATIONS), **more)
+    outcome = run(tmp_path, seed=seed, seconds=30, operations=tuple(KRAFT_OPERATIONS), **more)
     assert outcome.kept, text_of(outcome)
 
 

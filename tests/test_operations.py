@@ -10,7 +10,7 @@ from conftest import Command
 
 from kafka_spec.impl.log.log_config import LogConfig
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
-from kafka_spec.impl.run.operations import OPERATIONS, parse_operations
+from kafka_spec.impl.run.operations import KRAFT_OPERATIONS, OPERATIONS, parse_operations
 from kafka_spec.impl.run.options import Options
 from kafka_spec.impl.run.zookeeper.admin_tasks import read_targets
 from kafka_spec.impl.run.zookeeper.admin_words import read_script
@@ -95,8 +95,11 @@ def test_names_of_operations() -> None:
     """Operations are named like faults; an unknown one is refused."""
     assert parse_operations("delete, reassign") == ("reassign", "delete")
     assert (parse_operations("none"), parse_operations("all")) == ((), tuple(OPERATIONS))
-    with pytest.raises(SpecError, match="operation 'move' is unknown; known are reassign, cancel"):
+    assert parse_operations("all", KRAFT_OPERATIONS) == (*OPERATIONS, "move")
+    with pytest.raises(SpecError, match="operation 'move' is only for KRaft; known are reassign, cancel"):
         parse_operations("move")
+    with pytest.raises(SpecError, match="operation 'moves' is unknown; known are reassign, cancel"):
+        parse_operations("moves", KRAFT_OPERATIONS)
 
 
 def test_files_of_reassignments() -> None:

@@ -38,6 +38,7 @@ from kafka_spec.impl.protocol.kraft_requests import (
 from kafka_spec.impl.protocol.registration import BrokerRegistration, Endpoint
 from kafka_spec.impl.protocol.responses import FetchResponse, ListOffsetsResponse, ProduceResponse, Response
 from kafka_spec.impl.protocol.settings import Settings
+from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.language.domain import NONE
 from kafka_spec.spec.vocabulary.table import Spec
@@ -108,9 +109,21 @@ class KRaftProcess:
             self.replicas.broker_epoch = answer.broker_epoch
         return answer.error == ErrorCode.NONE
 
-    def fail_directory(self) -> None:
-        """Let the log directory of its replicas fail: they go offline, and the next heartbeat says so."""
-        self.replicas.fail_directory()
+    def fail_directory(self) -> bool:
+        """Let the log directory of its replicas fail: they go offline, and the next heartbeat says so.
+
+        Not if some replica lies in the other directory, or is moved there; return whether it fails.
+        """
+        logs, first = self.replicas.future_logs, (None, *self.log_dirs[:1])
+        if all(partition not in logs and logs.directory_of(partition) in first for partition in self.replicas.partitions):
+            self.replicas.fail_directory()
+        return self.replicas.directory_failed
+
+    def move(self, partition: TopicPartition) -> bool:
+        """Begin to move a replica to the other log directory, if there are two; return whether it can be, now."""
+        lies = self.replicas.future_logs.directory_of(partition) or next(iter(self.log_dirs), None)
+        others = [directory for directory in self.log_dirs if directory != lies]
+        return bool(others) and self.replicas.move(partition, others[0])
 
     def assignment(self) -> AssignReplicasToDirsRequest | None:
         """Return the request that says where its replicas lie, of those that the metadata cache has elsewhere; None without any."""

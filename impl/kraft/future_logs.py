@@ -60,9 +60,9 @@ class FutureLogs:
         """The partitions whose logs are being moved."""
         return (partition for partition in self._logs.logs if partition in self)
 
-    def can_begin(self, partition: TopicPartition, directory: UUID) -> bool:
-        """Whether a log can be moved to a directory: it is not being moved, and does not lie there."""
-        return partition not in self and directory_in(self._folder / str(partition)) != directory
+    def directory_of(self, partition: TopicPartition) -> UUID | None:
+        """Return the log directory of a log, None if it is the broker's first one."""
+        return directory_in(self._folder / str(partition))
 
     def begin(self, partition: TopicPartition, directory: UUID) -> None:
         """Create an empty future log in a log directory, of the topic of the log (alterReplicaLogDirs)."""
@@ -79,26 +79,26 @@ class FutureLogs:
         None stands for the broker's first directory.
         """
         if partition in self:
-            future = self._directory_of(partition)
+            future = self._future_directory(partition)
             if named == future or self.is_whole(partition):
                 return future
-        return directory_in(self._folder / str(partition))
+        return self.directory_of(partition)
 
     def may_replace(self, partition: TopicPartition, named: UUID | None) -> bool:
         """Whether a future log may replace its log: its directory is assigned, or the metadata names it, and it is whole."""
-        return (partition in self.assigned or named == self._directory_of(partition)) and self.is_whole(partition)
+        return (partition in self.assigned or named == self._future_directory(partition)) and self.is_whole(partition)
 
     def recover(self, partition: TopicPartition, named: UUID | None, only_whole: int) -> None:
         """When a process starts: promote a future log in the directory that the metadata names (recoverAbandonedFutureLogs).
 
         Kafka up to 4.4 does not ask for a whole one (lagging-future-log-promoted).
         """
-        if partition in self and named == self._directory_of(partition):
+        if partition in self and named == self._future_directory(partition):
             self._logs.open(partition)
             if self.is_whole(partition) or not only_whole:
                 self.promote(partition)
 
-    def _directory_of(self, partition: TopicPartition) -> UUID | None:
+    def _future_directory(self, partition: TopicPartition) -> UUID | None:
         return directory_in(future_folder(self._folder, partition))
 
     def _opened(self, partition: TopicPartition) -> PartitionLog:

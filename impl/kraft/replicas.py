@@ -277,7 +277,7 @@ class KRaftReplicas(HostedReplicas[HostedKRaftPartition]):
 
     def move(self, partition: TopicPartition, directory: UUID) -> bool:
         """Begin to move a replica to another log directory; return whether it can be, now (alterReplicaLogDirs)."""
-        if self.role_of(partition) == NO_ROLE or not self.future_logs.can_begin(partition, directory):
+        if self.role_of(partition) == NO_ROLE or partition in self.future_logs:
             return False
         self.future_logs.begin(partition, directory)
         return True

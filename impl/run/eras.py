@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kafka_spec.spec.case import release_numbers
 from kafka_spec.spec.kraft.eras import ERAS as KRAFT
 from kafka_spec.spec.kraft.eras import SPECS as KRAFT_SPECS
 from kafka_spec.spec.kraft.fixed import FIXED as KRAFT_FIXED
@@ -68,6 +69,11 @@ def _find_quorum(name: str) -> Spec:
     if name not in known:
         raise SpecError(f"--era {name}: unknown; of the quorum known are {', '.join(known)}")
     return known[name]
+
+
+def names_directories(era: Spec) -> bool:
+    """Whether the metadata of an era of KRaft names the log directories of replicas: from 3.7 on (KIP-858)."""
+    return all(era.name != f"kraft/{one.name}" or release_numbers(one.release) >= (3, 7) for one in KRAFT)
 
 
 def is_kraft(era: Spec) -> bool:

@@ -6,6 +6,7 @@ deleted. A few records are written to each of them, which name the generation of
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kafka_spec.spec.vocabulary.table import SpecError
@@ -38,21 +39,29 @@ OPERATIONS = {
         RunOperation("grow", "partitions are added to a topic", 7.0),
     )
 }
+"""The operations of any run."""
+MOVE = "move"
+KRAFT_OPERATIONS = {
+    **OPERATIONS,
+    MOVE: RunOperation(MOVE, "a replica is moved to the other log directory of its broker", 3.0),
+}
+"""Those of a run of KRaft, whose metadata names log directories."""
 
 
-def parse_operations(text: str) -> tuple[str, ...]:
-    """Return the operations that a text such as `reassign,delete` names, in the order of `OPERATIONS`; also `none` and `all`.
+def parse_operations(text: str, known: Mapping[str, RunOperation] = OPERATIONS) -> tuple[str, ...]:
+    """Return the operations that a text such as `reassign,delete` names, in the order of those `known`; also `none` and `all`.
 
     Raises:
         SpecError: an operation is unknown.
     """
-    groups = {"none": (), "all": tuple(OPERATIONS)}
+    groups = {"none": (), "all": tuple(known)}
     named: set[str] = set()
     for word in (part.strip() for part in text.split(",")):
-        if word not in groups and word not in OPERATIONS:
-            raise SpecError(f"operation {word!r} is unknown; known are {', '.join(OPERATIONS)}, and the groups none and all")
+        if word not in groups and word not in known:
+            only_kraft = "only for KRaft" if word in KRAFT_OPERATIONS else "unknown"
+            raise SpecError(f"operation {word!r} is {only_kraft}; known are {', '.join(known)}, and the groups none and all")
         named.update(groups.get(word, (word,)))
-    return tuple(name for name in OPERATIONS if name in named)
+    return tuple(name for name in known if name in named)
 
 
 def record_of(topic: str, generation: int, number: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kafka_spec.impl.run.faults import FAULTS, InjectedFault
 
+DIRECTORY = "directory"
 OWN = (
     InjectedFault("crash", "a broker's process ends, and is started again some time later", every=9.0),
     InjectedFault("bounce", "a broker's process ends and starts again at once", every=11.0),
@@ -15,7 +16,7 @@ OWN = (
         "settings", "an operator changes min.insync.replicas of the clients' topic, or restores it", every=5.0, usual=False
     ),
     InjectedFault(
-        "directory", "a broker's log directory fails; some time later the broker is started with it again", every=9.0, usual=False
+        DIRECTORY, "a broker's log directory fails; some time later the broker is started with it again", every=9.0, usual=False
     ),
 )
 """The faults that KRaft has, or has in another way."""

@@ -48,8 +48,8 @@ def change_settings(nemesis: Nemesis[KRaftWorld]) -> None:
 def fail_directory(nemesis: Nemesis[KRaftWorld]) -> None:
     """Let the log directory of a broker fail; some time later the broker is shut down, and started with it again."""
     number, seconds = nemesis.somebody(), nemesis.random.uniform(0.5, SPELL)
-    nemesis.note("directory", f"the log directory of broker {number} fails for {seconds:.1f} s")
-    nemesis.world.fail_directory(number, seconds)
+    if nemesis.world.fail_directory(number, seconds):
+        nemesis.note("directory", f"the log directory of broker {number} fails for {seconds:.1f} s")
 
 
 # ---------------------------------------------------------------------------------------------------------------------

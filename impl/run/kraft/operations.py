@@ -15,7 +15,7 @@ from kafka_spec.impl.protocol.errors import KafkaError
 from kafka_spec.impl.protocol.topic_ids import text_of
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.kraft.world import KRaftWorld
-from kafka_spec.impl.run.operations import LARGEST, NAMES, OPERATIONS, PATIENCE, RECORDS, record_of
+from kafka_spec.impl.run.operations import KRAFT_OPERATIONS, LARGEST, MOVE, NAMES, PATIENCE, RECORDS, record_of
 from kafka_spec.impl.run.options import TOPIC, Options
 from kafka_spec.impl.run.tasks import RemoteCall, Sleep, Task
 from kafka_spec.spec.language.domain import NONE
@@ -37,12 +37,13 @@ class KRaftOperators:
             "create": self._create,
             "delete": self._delete,
             "grow": self._grow,
+            MOVE: self._move,
         }
 
     def begin(self) -> None:
         """Start the operations."""
         for name in self._options.operations:
-            self._process.spawn(self._again_and_again(name, OPERATIONS[name].every))
+            self._process.spawn(self._again_and_again(name, KRAFT_OPERATIONS[name].every))
 
     def _again_and_again(self, name: str, every: float) -> Task:
         while True:
@@ -113,6 +114,19 @@ class KRaftOperators:
             self._tell(f"topic {name} grows to {counts[name] + 1} partitions")
             self._world.add_partitions(name, {counts[name]: self._some()})
         return bool(small)
+
+    def _move(self) -> bool:
+        """Move a replica, unless its broker is down or moves it already."""
+        number = self._random.choice(self._world.numbers)
+        node = self._world.nodes.get(number)
+        hosted = [] if node is None else sorted(node.broker.replicas.partitions)
+        if node is None or not hosted:
+            return False
+        partition = self._random.choice(hosted)
+        moves = node.broker.move(partition)
+        if moves:
+            self._tell(f"broker {number} moves {partition} to its other log directory")
+        return moves
 
     def _fill(self, name: str, generation: int, count: int) -> Task:
         """Write a few records to a new topic, as long as it is of this generation."""

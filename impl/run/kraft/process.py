@@ -11,10 +11,16 @@ from typing import Any
 
 from kafka_spec.impl.kraft.broker import KRaftProcess
 from kafka_spec.impl.kraft.metadata_requests import FetchMetadataResponse
-from kafka_spec.impl.protocol.kraft_requests import BrokerHeartbeatResponse, BrokerRegistrationResponse, ProposalAnswer
+from kafka_spec.impl.protocol.kraft_requests import (
+    AssignReplicasToDirsResponse,
+    BrokerHeartbeatResponse,
+    BrokerRegistrationResponse,
+    ProposalAnswer,
+)
 from kafka_spec.impl.protocol.quorum_requests import QuorumAnswer
 from kafka_spec.impl.run.fetching import IDLE, fetch
 from kafka_spec.impl.run.tasks import RemoteCall, Sleep, Task
+from kafka_spec.spec.kraft.machines import NO_ROLE
 from kafka_spec.spec.language.domain import NONE
 
 RETRY = 0.1
@@ -22,6 +28,10 @@ HEARTBEAT = 0.5
 """The seconds between two heartbeats (broker.heartbeat.interval.ms; shorter here)."""
 ANSWER = 2.0
 """The longest wait for an answer, in seconds."""
+COPIED_BYTES = 2_000
+"""How many bytes of a log are copied at once to another directory: a few records, as under a throttle."""
+COPIES = (0.01, 0.2)
+"""How many seconds pass between two copies."""
 BEHIND = (0.0, 0.05)
 """How many seconds the replicas follow after the metadata cache."""
 
@@ -70,7 +80,14 @@ class RunningKRaftBroker:
     def tasks(self) -> list[Task]:
         """Return the tasks of a process that has registered."""
         peers = [peer for peer in self._peers if peer != self.broker.number]
-        return [self.apply(), self.propose(), self.assign(), self.tick(), *(fetch(self.broker, peer, ANSWER) for peer in peers)]
+        return [
+            self.apply(),
+            self.propose(),
+            self.assign(),
+            self.move(),
+            self.tick(),
+            *(fetch(self.broker, peer, ANSWER) for peer in peers),
+        ]
 
     def apply(self) -> Task:
         """Apply the metadata log: the metadata cache first, the replicas at once or a little later."""
@@ -103,8 +120,20 @@ class RunningKRaftBroker:
         while self.broker.log_dirs:
             request = self.broker.assignment()
             if request is not None:
-                yield from self._ask(request)
+                answer = yield from self._ask(request)
+                if isinstance(answer, AssignReplicasToDirsResponse):
+                    self.broker.assigned(answer)
             yield Sleep(HEARTBEAT)
+
+    def move(self) -> Task:
+        """Copy the logs that are moved to another directory, and let the copies replace them (ReplicaAlterLogDirsThread)."""
+        replicas = self.broker.replicas
+        while self.broker.log_dirs:
+            moved = list(replicas.future_logs)
+            for partition in moved:
+                if replicas.role_of(partition) != NO_ROLE and not replicas.future_logs.copy(partition, COPIED_BYTES):
+                    replicas.promote(partition)
+            yield Sleep(self._random.uniform(*COPIES) if moved else HEARTBEAT)
 
     def tick(self) -> Task:
         """Do the periodic work when it is due."""

@@ -55,6 +55,7 @@ class KRaftRun(RunCourse[KRaftWorld]):
         """Return the brokers that do not run; if all do, what is not at rest in the metadata."""
         down = [f"broker {n} does not run" for n in self.world.numbers if n not in self.world.running()]
         down += self.world.controllers.unrest()
+        down += self.world.moves()
         return down or ([] if self._working else self._judge.unrest())
 
     def _outcome(self) -> RunOutcome:

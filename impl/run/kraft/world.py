@@ -21,12 +21,14 @@ from kafka_spec.impl.protocol.settings import MIN_ISR
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.fetching import IDLE
 from kafka_spec.impl.run.kraft.controllers import FIRST_CONTROLLER, Controllers
+from kafka_spec.impl.run.kraft.faults import DIRECTORY
 from kafka_spec.impl.run.kraft.one_controller import OneController
 from kafka_spec.impl.run.kraft.process import RunningKRaftBroker
 from kafka_spec.impl.run.kraft.quorum import ControllerQuorum
 from kafka_spec.impl.run.kraft.quorum_verdict import QuorumJudge
 from kafka_spec.impl.run.kraft.watcher import KRaftWatcher
 from kafka_spec.impl.run.observer import Observer
+from kafka_spec.impl.run.operations import MOVE
 from kafka_spec.impl.run.options import SETTINGS, TOPIC, Options
 from kafka_spec.impl.run.scheduler import ScheduledTasks
 from kafka_spec.impl.run.simulated_network import SimulatedNetwork
@@ -53,8 +55,10 @@ class KRaftWorld(VirtualTime):
             unclean_leader_election_enable=options.unclean,
             min_insync_replicas=min(2, options.replication_factor),
         )
+        self.names_directories = DIRECTORY in options.faults or MOVE in options.operations
+        """Whether brokers register the log directories of their replicas, which may fail, or be left for another."""
         first: list[MetadataRecord] = []
-        if "directory" in options.faults:
+        if self.names_directories:
             first.append(FeatureLevelRecord(METADATA_VERSION, DIRECTORIES_FROM))
         log = MetadataLog(folder if options.quorum is None else None, clock=self.scheduler.clock)
         seed = random.getrandbits(32)
@@ -63,8 +67,6 @@ class KRaftWorld(VirtualTime):
         self.watcher = KRaftWatcher()
         self.nodes: dict[int, RunningKRaftBroker] = {}
         self._processes: dict[int, ScheduledTasks] = {}
-        self.names_directories = "directory" in options.faults
-        """Whether brokers register the log directories of their replicas, which may fail."""
         self.other_min_isr = 1 if settings.min_insync_replicas > 1 else 2
         """What operators change min.insync.replicas to."""
         self.quorum: ControllerQuorum | None = None
@@ -218,11 +220,21 @@ class KRaftWorld(VirtualTime):
         """Let a broker ask for its controlled shutdown."""
         self.nodes[number].broker.shut_down()
 
-    def fail_directory(self, number: int, seconds: float) -> None:
-        """Let the log directory of a broker fail; so many seconds later the broker is shut down, and starts with it again."""
+    def moves(self) -> list[str]:
+        """Return which replicas are moved to another log directory, in words."""
+        moved = ((number, partition) for number in self.running() for partition in self.nodes[number].broker.replicas.future_logs)
+        return [f"broker {number} moves {partition} to its other log directory" for number, partition in moved]
+
+    def fail_directory(self, number: int, seconds: float) -> bool:
+        """Let the log directory of a broker fail; so many seconds later the broker is shut down, and starts with it again.
+
+        Return whether it fails: not while replicas lie in the other directory.
+        """
         node = self.nodes[number]
-        node.broker.fail_directory()
+        if not node.broker.fail_directory():
+            return False
         self.after(seconds, lambda: self.shut_down(number) if self.nodes.get(number) is node else None)
+        return True
 
     def _exit(self, number: int) -> None:
         """End a process in order, and start it again a little later."""

@@ -11,7 +11,7 @@ from kafka_spec.spec.decisions.partition_change import count_of
 from kafka_spec.spec.kraft.machines import LEADER, SETTLED, BrokerState
 from kafka_spec.spec.kraft.properties.records import leads_newest
 from kafka_spec.spec.kraft.settings import least_isr
-from kafka_spec.spec.kraft.state import UNKNOWN, KRaft, ProcessLife
+from kafka_spec.spec.kraft.state import UNKNOWN, FutureLog, KRaft, ProcessLife
 from kafka_spec.spec.language.domain import NO_BROKERS, NONE, BrokerSet, contains, including, singleton
 from kafka_spec.spec.vocabulary.table import Constants, Property, leads_to, recoverable
 
@@ -148,6 +148,20 @@ def no_reassignment_could_end(s: KRaft, k: Constants) -> bool:
     return not a_reassignment_could_end(s, k)
 
 
+def a_move_could_end(s: KRaft, k: Constants) -> bool:
+    """A broker is up, and moves its replica to another log directory."""
+    assigned = members(s.controller.partition.replicas)
+    for broker in range(k.brokers):
+        if contains(assigned & brokers_up(s, k), broker) == 1 and s.brokers[broker].copy != FutureLog.NONE:
+            return True
+    return False
+
+
+def no_move_could_end(s: KRaft, k: Constants) -> bool:
+    """No replica of a broker that is up is being moved."""
+    return not a_move_could_end(s, k)
+
+
 def is_recovered(s: KRaft, k: Constants) -> bool:
     """Every broker that is up is active, follows the newest epochs, and is in the ISR; nothing is pending, all is committed."""
     for broker in range(k.brokers):
@@ -209,6 +223,13 @@ PROGRESS: tuple[Property, ...] = (
         no_reassignment_could_end,
         "a reassignment whose leader and target are up ends",
         "KAFKA-19975",
+    ),
+    leads_to(
+        "MovesEnd",
+        a_move_could_end,
+        no_move_could_end,
+        "a replica of a broker that is up comes to lie in the log directory that it is moved to",
+        "KIP-113; Kafka 4.3 ReplicaAlterLogDirsThread",
     ),
 )
 """What fair protocol steps lead to once operators and faults have stopped."""
