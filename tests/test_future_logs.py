@@ -1,4 +1,4 @@
-"""Logs that are moved to another log directory: they are copied, replace their log, and are recovered after the end of a process."""
+"""Logs that are moved to another log directory: they are copied, replace their log, and are recovered by the next process."""
 
 from __future__ import annotations
 
