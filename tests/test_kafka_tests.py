@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,8 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_spec.command import run
+from kafka_spec.conformance.kafka_classes import jars
 from kafka_spec.conformance.kafka_classes.jars import folder_of
-from kafka_spec.conformance.kafka_tests import candidate_fixes, controller_test, findings, release, versions
+from kafka_spec.conformance.kafka_tests import candidate_fixes, controller_test, findings, fixed_cluster, release, versions
 from kafka_spec.conformance.kafka_tests.controller_requests import REQUESTS
 from kafka_spec.conformance.kafka_tests.release import JUnitOutcome, KafkaRelease
 from kafka_spec.conformance.kafka_tests.versions import JudgedRelease, Sighting
@@ -294,6 +298,44 @@ def test_maven_that_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.long
+def test_findings_that_are_tried_on_clusters_have_a_script_and_a_fix() -> None:
+    """Each has a fix and a script of its own; the others with a fix share a script, or have none."""
+    fixed = {test.finding for test in findings.TESTS if test.fix is not None}
+    assert set(fixed_cluster.REACHED) <= fixed
+    for finding in fixed:
+        script = ROOT / "conformance" / "reproductions" / f"{fixed_cluster.script_of(finding)}.py"
+        own = script.exists() and script.stem != "reassignments_on_cluster"
+        assert own == (finding in fixed_cluster.REACHED), finding
+
+
+def test_a_script_that_did_not_come_so_far_decides_nothing() -> None:
+    """Only a script that has reached what leads to the finding shows that the fix prevents it; a finding that is seen is seen."""
+    finding, reached = "offline-directory-joins-isr", "22.6 s  the controller knows\n"
+    assert fixed_cluster.verdict(finding, 1, reached) == (0, "not seen with the fix")
+    assert fixed_cluster.verdict(finding, 0, reached)[0] == 1
+    assert fixed_cluster.verdict(finding, 1, "the brokers answer\n")[0] == 3
+    assert fixed_cluster.verdict(finding, 2, reached)[0] == 2
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not (shutil.which("mvn") and shutil.which("javac")), reason="`make kafka-tests` installs a JDK and Maven")
+@pytest.mark.skipif(not (ROOT / jars.FOLDER / "4.1.2").is_dir(), reason="`make kafka` fetches Kafka's jars")
+@pytest.mark.parametrize("finding", ["lagging-future-log-promoted", "removed-voter-ends-leader"])
+def test_servers_with_a_fix_do_not_show_its_finding(finding: str) -> None:
+    """Real servers of 4.1.2 with the fix come to where the finding happens without it, and it does not."""
+    environment = {**os.environ, jars.VARIABLE: str(ROOT / jars.FOLDER)}
+    command = [sys.executable, "-m", "kafka_spec.conformance.kafka_tests.fixed_cluster", finding]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=500)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_fix_that_was_tried_on_a_cluster_is_on_the_page() -> None:
+    """The page has a row for each finding that the command knows."""
+    page = (ROOT / "docs" / "kafka" / "versions.md").read_text(encoding="utf-8")
+    tried = page.partition("## Fixes on running clusters")[2].partition("## Run it")[0]
+    assert re.findall(r"^\* \[([\w-]+)\]", tried, re.MULTILINE) == list(fixed_cluster.REACHED)
+
+
 @pytest.mark.skipif(not (shutil.which("mvn") and shutil.which("javac")), reason="`make kafka-tests` installs a JDK and Maven")
 @pytest.mark.parametrize("finding", ["elr-outside-replicas", "removed-voter-ends-leader"])
 def test_a_finding_is_seen_on_released_kafka_and_its_fix_ends_it(finding: str) -> None:

@@ -100,6 +100,15 @@ class KafkaRelease:
             self._compile(folder, {**sources, **fixed})
             return self._junit(folder, chosen)
 
+    def patched(self, fix: Fix, folder: Path) -> Path:
+        """Compile a fix in a folder; return where its classes are, which come before the jars on a class path.
+
+        Raises:
+            SpecError: the fix does not apply to this release, or does not compile.
+        """
+        self._compile(folder, dict(fix.applied(self.source)))
+        return folder / "classes"
+
     def _compile(self, folder: Path, sources: dict[str, str]) -> None:
         """Compile Scala first, then Java with what came out."""
         files = []

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
-from typing import Any, NoReturn, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 from kafka_spec.conformance.kafka_classes.jars import checked_jars, folder_of
 from kafka_spec.conformance.kafka_clusters.kafka_processes import KafkaProcesses, NotSeen, ServerProcesses, free_port
@@ -35,12 +35,14 @@ class ServersOnLoopback:
     brokers: ServerProcesses
     not_yet: tuple[type[Exception], ...] = (OSError,)
     """The errors that say no more than that something has not happened yet."""
+    patches: ClassVar[list[Path]] = []
+    """Folders of classes that come before the jars of every server in this process: those of a fix that is tried."""
 
     def __init__(self, version: str) -> None:
         self._ends = ExitStack()
         self._started = time.monotonic()
         self.folder = Path(self._ends.enter_context(TemporaryDirectory(prefix="kafka-spec-")))
-        self.jars = checked_jars(version, folder_of(version))
+        self.jars = [*self.patches, *checked_jars(version, folder_of(version))]
 
     def start(self, broker: int, settings: Mapping[str, Any] | None = None) -> None:
         """Start a broker, or start it again; `settings` are this broker's alone."""
