@@ -216,7 +216,7 @@ CANDIDATES: tuple[Property, ...] = (
         "MovesKeepCandidates",
         a_candidate_stays,
         "an assignment of a replica to a directory leaves a partition a replica that may lead, if it had one",
-        "KIP-858, KIP-966; Kafka 4.3 ReplicationControlManager.handleAssignReplicasToDirs",
+        "KIP-858; KIP-966; Kafka 4.3 ReplicationControlManager.handleAssignReplicasToDirs",
         when=directory_is_assigned_beside_candidates,
     ),
     invariant(
