@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
         write("\n".join(f"{name:{names}}  {those:{versions}}  {summary}" for name, those, summary in rows), None)
         return AS_EXPECTED
     if options.subjects and (missing := [subject.name for subject in subjects if options.kafka not in subject.versions]):
-        raise SpecError(f"Kafka {options.kafka} has not got the classes of {', '.join(missing)}")
+        raise SpecError(f"Kafka {options.kafka} does not have the classes of {', '.join(missing)}")
     kafka = Kafka(options.kafka, checked_jars(options.kafka, folder_of(options.kafka, options.jars)))
     results = []
     for subject in subjects:

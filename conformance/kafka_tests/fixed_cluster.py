@@ -1,7 +1,7 @@
 """Runs the script of a finding on servers that have its candidate fix: what the script shows on the release must not happen.
 
 It exits with 0 if the finding is not seen although everything has happened that leads to it, with 1 if it is seen, and with 3 if
-the script did not come so far.
+the script did not get that far.
 
     python -m kafka_spec.conformance.kafka_tests.fixed_cluster lagging-future-log-promoted --kafka 4.3.1
 """
@@ -58,7 +58,7 @@ def script_of(finding: str) -> str:
     return seen.get(finding) or finding.replace("-", "_")
 
 
-class Copy(io.TextIOBase):
+class Tee(io.TextIOBase):
     """A stream that passes text on, and keeps it."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -85,7 +85,7 @@ def run_with_fix(finding: str, version: str, jars: Path) -> tuple[int, str]:
     release.fetch()
     (fix,) = (test.fix for test in TESTS if test.finding == finding)
     assert fix is not None, "these findings have a fix"
-    script, printed = script_of(finding), Copy(sys.stdout)
+    script, printed = script_of(finding), Tee(sys.stdout)
     with TemporaryDirectory() as folder, contextlib.redirect_stdout(printed):
         ServersOnLoopback.patches.append(release.patched(fix, Path(folder)))
         sys.argv = [script, "--kafka", version]
@@ -103,7 +103,7 @@ def verdict(finding: str, code: int, printed: str) -> tuple[int, str]:
     if code == 0:
         return 1, "seen in spite of the fix"
     if REACHED[finding] not in printed:
-        return INCONCLUSIVE, f"nothing is decided: the script did not come to {REACHED[finding]!r}; try again"
+        return INCONCLUSIVE, f"nothing is decided: the script did not reach {REACHED[finding]!r}; try again"
     return 0, "not seen with the fix"
 
 

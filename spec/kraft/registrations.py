@@ -15,15 +15,20 @@ from kafka_spec.spec.language.domain import NO_BROKERS, NONE, contains, excludin
 from kafka_spec.spec.vocabulary.table import Constants, fire
 
 
+def take_out(s: KRaft, k: Constants, broker: int) -> None:
+    """Change the partition to what it is without a broker in the ISR, which cannot be elected, either."""
+    left = excluding(s.controller.partition.isr, broker)
+    acceptable = excluding(active_brokers(s, k), broker)
+    change_partition(s, k, left, acceptable, NO_BROKERS, election_kind(k), s.controller.partition.recovery)
+
+
 def remove_from_partition(s: KRaft, k: Constants, broker: int) -> None:
     """Take a broker out of the ISR, if it is in it, and out of leadership.
 
     Kafka 3.9: ReplicationControlManager.generateLeaderAndIsrUpdates, with a broker to remove.
     """
     if contains(s.controller.partition.isr, broker) == 1:
-        left = excluding(s.controller.partition.isr, broker)
-        acceptable = excluding(active_brokers(s, k), broker)
-        change_partition(s, k, left, acceptable, NO_BROKERS, election_kind(k), s.controller.partition.recovery)
+        take_out(s, k, broker)
 
 
 def fence(s: KRaft, k: Constants, broker: int) -> None:
@@ -58,9 +63,7 @@ def leave_directory(s: KRaft, k: Constants, broker: int) -> None:
     Kafka 3.9: ReplicationControlManager.handleDirectoriesOffline, of the partitions in a directory.
     """
     if contains(members(s.controller.partition.replicas), broker) == 1:
-        left = excluding(s.controller.partition.isr, broker)
-        acceptable = excluding(active_brokers(s, k), broker)
-        change_partition(s, k, left, acceptable, NO_BROKERS, election_kind(k), s.controller.partition.recovery)
+        take_out(s, k, broker)
 
 
 def report_directory(s: KRaft, k: Constants, broker: int) -> None:
