@@ -56,7 +56,7 @@ def _what_if(parser: argparse.ArgumentParser) -> None:
 
 
 def _kafka_test(trace: Trace, spec: Spec) -> str:
-    from kafka_spec.conformance.kafka_tests.controller_test import controller_test
+    from kafka_spec.conformance.java_tests.controller_test import controller_test
 
     return controller_test(trace, spec)
 

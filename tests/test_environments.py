@@ -359,6 +359,9 @@ def test_pages_in_a_fresh_environment(environments: Environments, project: Path,
             assert "Traceback" not in run.stderr
 
 
+ONLY_IN_THE_CLONE = {"kafka_tests", "kraft_replay", "quorum_replay", "reproductions"}  # parts of conformance/ that only prove the project
+
+
 def test_wheel(environments: Environments, project: Path) -> None:
     """The wheel contains one package, without tests; alone it lists, exports and draws, and names the extra that others need."""
     names = zipfile.ZipFile(environments.wheel()).namelist()
@@ -374,6 +377,7 @@ def test_wheel(environments: Environments, project: Path) -> None:
 
     assert {top for top in tops if not top.endswith(".dist-info")} == {"kafka_spec"}
     assert "kafka_spec/spec/replication/versions/kip_320.py" in names
+    assert not {name.split("/")[2] for name in names if name.startswith("kafka_spec/conformance/")} & ONLY_IN_THE_CLONE
     for file in (
         "py.typed",
         "spec/table.schema.json",

@@ -16,10 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_spec.command import run
+from kafka_spec.conformance.java_tests import controller_test
+from kafka_spec.conformance.java_tests.controller_requests import REQUESTS
 from kafka_spec.conformance.kafka_classes import jars
 from kafka_spec.conformance.kafka_classes.jars import folder_of
-from kafka_spec.conformance.kafka_tests import candidate_fixes, controller_test, findings, fixed_cluster, release, versions
-from kafka_spec.conformance.kafka_tests.controller_requests import REQUESTS
+from kafka_spec.conformance.kafka_tests import candidate_fixes, findings, fixed_cluster, release, versions
 from kafka_spec.conformance.kafka_tests.release import JUnitOutcome, KafkaRelease
 from kafka_spec.conformance.kafka_tests.versions import JudgedRelease, Sighting
 from kafka_spec.model_check.check import check

@@ -1,1 +1,1 @@
-"""Findings as tests in Kafka's own idiom, from traces or by hand; they run on released Kafka, with and without a candidate fix."""
+"""Findings as tests in Kafka's own idiom; they run on released Kafka, with and without a candidate fix."""

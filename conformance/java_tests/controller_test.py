@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from kafka_spec.conformance.kafka_tests.controller_requests import REQUESTS, Lines, created, numbers
+from kafka_spec.conformance.java_tests.controller_requests import REQUESTS, Lines, created, numbers
 from kafka_spec.model_check.interpreter.interpreter import Binding, Interpreter
 from kafka_spec.spec.decisions.partition_change import RecoveryState
 from kafka_spec.spec.decisions.variants import Checked
