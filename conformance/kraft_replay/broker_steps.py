@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 
 from kafka_spec.conformance.kraft_replay.stage import KRaftStage
-from kafka_spec.conformance.kraft_replay.steps import running
+from kafka_spec.conformance.kraft_replay.steps import granted, running
 from kafka_spec.conformance.kraft_replay.values import PARTITION
 from kafka_spec.conformance.replay.core import Steps, expect
 from kafka_spec.impl.kraft.clean_shutdown import delete_clean_shutdown
@@ -47,6 +47,21 @@ def register_again(stage: KRaftStage, broker: int) -> None:
     """Let a process register again."""
     process = running(stage, broker)
     expect(process.registered(stage.cluster.controller.register(process.registration(), stage.clock)), "it is refused")
+
+
+@STEPS.of("Unregister")
+def unregister(stage: KRaftStage, broker: int) -> None:
+    """Let an operator unregister a broker."""
+    granted(lambda: stage.cluster.controller.unregister(broker))
+
+
+@STEPS.of("ShutdownTimesOut")
+@STEPS.of("ExitUnregistered")
+def give_up(stage: KRaftStage, broker: int) -> None:
+    """Let a broker that shuts down wait no longer for the controller, and end its process in order."""
+    expect(running(stage, broker).is_stopping, f"broker {broker} does not shut down")
+    stage.cluster.close(broker)
+    stage.network.process_ends(broker)
 
 
 @STEPS.of("Crash")

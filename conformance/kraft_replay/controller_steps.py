@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from uuid import UUID
 
 from kafka_spec.conformance.kraft_replay.stage import KRaftStage
-from kafka_spec.conformance.kraft_replay.steps import running
+from kafka_spec.conformance.kraft_replay.steps import granted, running
 from kafka_spec.conformance.kraft_replay.values import PARTITION
-from kafka_spec.conformance.replay.core import NotEnabled, Steps, expect
+from kafka_spec.conformance.replay.core import Steps, expect
 from kafka_spec.impl.broker.isr_manager import IsrWrite
 from kafka_spec.impl.kraft.proposals import answer_to_proposal, answer_to_request
 from kafka_spec.impl.kraft.records import TOPIC_CONFIG
-from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
+from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.kraft_requests import ProposalAnswer
 from kafka_spec.impl.protocol.responses import AlteredPartition
 from kafka_spec.impl.protocol.settings import MIN_ISR
@@ -85,18 +84,6 @@ def elect_unclean(stage: KRaftStage) -> None:
     """Let an operator request an unclean election."""
     codes = stage.cluster.controller.elect_leaders([PARTITION], ElectionKind.UNCLEAN)
     expect(codes[PARTITION] == ErrorCode.NONE, f"the controller answers {codes[PARTITION].name}")
-
-
-def granted(request: Callable[[], object]) -> None:
-    """Let the controller do what an operator requests.
-
-    Raises:
-        NotEnabled: it refuses.
-    """
-    try:
-        request()
-    except KafkaError as error:
-        raise NotEnabled(f"the controller answers {error.code.name}: {error}") from error
 
 
 @STEPS.of("ChangeMinIsr")

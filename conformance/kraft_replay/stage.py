@@ -46,7 +46,7 @@ from kafka_spec.impl.protocol.settings import Settings
 from kafka_spec.impl.protocol.topic_ids import text_of
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.kraft import state
-from kafka_spec.spec.kraft.machines import LEADER, ProposalState, ReplicaRole
+from kafka_spec.spec.kraft.machines import LEADER, UNREGISTERED, ProposalState, ReplicaRole
 from kafka_spec.spec.kraft.state import UNKNOWN, FutureLog, ProcessLife
 from kafka_spec.spec.language.domain import BrokerSet
 from kafka_spec.spec.vocabulary.table import Spec
@@ -83,7 +83,9 @@ class KRaftStage:
         """The brokers whose directory has failed, until their next process."""
         self._loaded_epochs = [0] * len(self.numbers)
         numbering = topic_of, self.number_of, replica_directory if self.names_directories else None
-        self._projection = KRaftProjection(self.cluster, PARTITION, self.numbers, self._disk, *numbering)
+        self._projection = KRaftProjection(
+            self.cluster, PARTITION, self.numbers, self._disk, *numbering, last_number_of=self.last_number_of
+        )
 
     # Broker epochs
 
@@ -91,13 +93,20 @@ class KRaftStage:
         """Return the model's number of a broker epoch: registrations after the loaded one are counted."""
         if epoch < BEGINNING:
             return epoch
-        later = [
+        return self._loaded_epochs[broker] + 1 + self._later_epochs(broker).index(epoch)
+
+    def last_number_of(self, broker: int) -> int:
+        """Return the model's number of the broker epoch of a broker's last registration."""
+        return self._loaded_epochs[broker] + len(self._later_epochs(broker))
+
+    def _later_epochs(self, broker: int) -> list[int]:
+        """Return the broker epochs of registrations after the loaded one."""
+        return [
             record.broker_epoch
             for batch in self.cluster.log.batches
             for record in batch
             if isinstance(record, RegisterBrokerRecord) and record.broker_id == broker and record.broker_epoch >= BEGINNING
         ]
-        return self._loaded_epochs[broker] + 1 + later.index(epoch)
 
     # Reading
 
@@ -159,6 +168,8 @@ class KRaftStage:
             if registration.shutdown_image > 0:
                 waits = controller.log.images[registration.shutdown_image].end
             controller.heartbeats.brokers[number] = BrokerContact(self.clock, self.applied_by(number), waits)
+            if registration.state == UNREGISTERED:
+                controller.heartbeats.forget(number)
 
     def applied_by(self, number: int) -> int:
         """Return how far a broker's heartbeats say that it is; one that has ended keeps nobody waiting."""

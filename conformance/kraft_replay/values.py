@@ -22,6 +22,7 @@ from kafka_spec.impl.kraft.records import (
     RegisterBrokerRecord,
     RemoveTopicRecord,
     TopicRecord,
+    UnregisterBrokerRecord,
 )
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.kraft_requests import ProposalAnswer, ProposalRequest, ProposedIsr
@@ -30,7 +31,7 @@ from kafka_spec.impl.protocol.settings import MIN_ISR
 from kafka_spec.impl.protocol.topic_ids import text_of, uuid_of
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.kraft import state
-from kafka_spec.spec.kraft.machines import CONTROLLED_SHUTDOWN
+from kafka_spec.spec.kraft.machines import CONTROLLED_SHUTDOWN, UNREGISTERED
 from kafka_spec.spec.kraft.machines import FENCED as IS_FENCED
 from kafka_spec.spec.kraft.state import UNKNOWN
 from kafka_spec.spec.language.domain import NONE, BrokerSet
@@ -85,6 +86,7 @@ def image_of(image: state.MetadataImage, other_min_isr: int, named: bool, moved:
             online_directories(number, known.directory_offline) if named else (),
         )
         for number, known in enumerate(image.brokers)
+        if known.state != UNREGISTERED
     }
     known = MappingProxyType(brokers), MappingProxyType(topics), MappingProxyType(partitions)
     features = MappingProxyType({METADATA_VERSION: DIRECTORIES_FROM} if named else {})
@@ -118,7 +120,10 @@ def records_between(
     records: list[MetadataRecord] = []
     for number, (old, new) in enumerate(zip(before.brokers, after.brokers, strict=True)):
         fenced, stops = new.state == IS_FENCED, new.state == CONTROLLED_SHUTDOWN
-        if new.epoch != old.epoch:
+        if new.state == UNREGISTERED:
+            if old.state != UNREGISTERED:
+                records.append(UnregisterBrokerRecord(number, old.epoch))
+        elif new.epoch != old.epoch:
             process = incarnation(number, new.epoch)
             dirs = online_directories(number, new.directory_offline) if named else ()
             records.append(

@@ -27,6 +27,7 @@ from kafka_spec.impl.kraft.records import (
     ProducerIdsRecord,
     RegisterBrokerRecord,
     RemoveTopicRecord,
+    UnregisterBrokerRecord,
 )
 from kafka_spec.impl.kraft.topics import added_partitions, created_topic, id_of
 from kafka_spec.impl.protocol.data_requests import AllocateProducerIdsRequest
@@ -73,7 +74,8 @@ class KRaftController(ControllerMemory):
         """Register a broker's process: fenced, under a new broker epoch (registerBroker).
 
         DUPLICATE_BROKER_REGISTRATION while the session of another process lasts. A process that registers again keeps its
-        registration, or is fenced under another broker epoch, as the era decides (KAFKA-16952).
+        registration, or is fenced under another broker epoch, as the era decides (KAFKA-16952). A broker that was unregistered may
+        be in an ELR: whatever its process before says of its end, it counts as a crash.
         """
         broker, known = request.broker, self.image.brokers.get(request.broker)
         if known is not None and known.incarnation == request.incarnation:
@@ -82,9 +84,8 @@ class KRaftController(ControllerMemory):
             return self._registered(request, [], now)
         if self.heartbeats.has_session(broker, now):
             return BrokerRegistrationResponse(ErrorCode.DUPLICATE_BROKER_REGISTRATION)
-        if known is None:
-            return self._registered(request, [], now)
-        clean = self.k.clean_shutdown_detected == Checked.YES and request.previous_epoch == known.epoch
+        named = known is not None and request.previous_epoch == known.epoch
+        clean = named and self.k.clean_shutdown_detected == Checked.YES
         if self.k.elr == Checked.YES and not clean:
             return self._registered(request, self._remove_lossy(broker), now)
         leaves = self.k.new_incarnation == NewIncarnation.LEAVES_ISR
@@ -180,6 +181,19 @@ class KRaftController(ControllerMemory):
                 self.fence(broker)
                 return broker
         return None
+
+    def unregister(self, broker: int) -> None:
+        """Forget a broker, whether it runs or not; it stays in the ELRs that name it (unregisterBroker).
+
+        Raises:
+            KafkaError: BROKER_ID_NOT_REGISTERED.
+        """
+        known = self.image.brokers.get(broker)
+        if known is None:
+            raise KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, f"broker {broker} is not registered")
+        changes = self._without(broker, lambda held: broker in (*held.isr, *held.elr))
+        self._commit([*changes, UnregisterBrokerRecord(broker, known.epoch)])
+        self.heartbeats.forget(broker)
 
     # Proposals of leaders
 

@@ -5,13 +5,13 @@ Source: Kafka 3.9 QuorumController.java, ReplicationControlManager.generateLeade
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from uuid import UUID
 
 from kafka_spec.impl.kraft.directories import directories_of
 from kafka_spec.impl.kraft.heartbeats import Heartbeats
-from kafka_spec.impl.kraft.image import ClusterImage
+from kafka_spec.impl.kraft.image import ClusterImage, RegisteredPartition
 from kafka_spec.impl.kraft.metadata_log import MetadataImages
 from kafka_spec.impl.kraft.partition_change import AskedChange, build_change
 from kafka_spec.impl.kraft.records import BrokerRegistrationChangeRecord, LogEntry, MetadataRecord, PartitionChangeRecord
@@ -94,9 +94,13 @@ class ControllerMemory:
 
     def _remove(self, broker: int) -> list[MetadataRecord]:
         """Take a broker out of every ISR, and out of leadership (generateLeaderAndIsrUpdates)."""
+        return self._without(broker, lambda known: broker in known.isr)
+
+    def _without(self, broker: int, concerns: Callable[[RegisteredPartition], bool]) -> list[MetadataRecord]:
+        """Change these partitions to what they are without a broker in the ISR, which cannot be elected, either."""
         records: list[MetadataRecord] = []
         for partition, known in self.image.partitions.items():
-            if broker in known.isr:
+            if concerns(known):
                 left = tuple(member for member in known.isr if member != broker)
                 acceptable = excluding(self.image.may_lead(known), broker)
                 records += self._change(partition, AskedChange(left, acceptable, self._election(partition)))
@@ -111,12 +115,7 @@ class ControllerMemory:
         failed = [directory for directory in known.log_dirs if directory in offline]
         if not failed:
             return []
-        records: list[MetadataRecord] = []
-        for partition, held in self.image.partitions.items():
-            if held.directory_of(broker) in failed:
-                left = tuple(member for member in held.isr if member != broker)
-                acceptable = excluding(self.image.may_lead(held), broker)
-                records += self._change(partition, AskedChange(left, acceptable, self._election(partition)))
+        records = self._without(broker, lambda held: held.directory_of(broker) in failed)
         online = tuple(directory for directory in known.log_dirs if directory not in failed)
         return [*records, BrokerRegistrationChangeRecord(broker, known.epoch, log_dirs=online)]
 

@@ -44,6 +44,10 @@ class Heartbeats:
         known = self.of(broker)
         known.contact, known.metadata_end = now, metadata_end
 
+    def forget(self, broker: int) -> None:
+        """Forget a broker that is not registered any more."""
+        self.brokers.pop(broker, None)
+
     def has_session(self, broker: int, now: int) -> bool:
         """Whether the broker was in contact recently enough."""
         return broker in self.brokers and now - self.brokers[broker].contact <= self.timeout_ms

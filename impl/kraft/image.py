@@ -32,6 +32,7 @@ from kafka_spec.impl.kraft.records import (
     RegisterControllerRecord,
     RemoveTopicRecord,
     TopicRecord,
+    UnregisterBrokerRecord,
 )
 from kafka_spec.impl.protocol.kraft_requests import BrokerEndpoint, BrokerFeature
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
@@ -239,6 +240,9 @@ class _Delta:
                     record.end_points,
                     record.features,
                 )
+            case UnregisterBrokerRecord():
+                self._registered(record)
+                del self._brokers[record.broker_id]
             case RegisterControllerRecord():
                 self._controllers[record.controller_id] = record
             case BrokerRegistrationChangeRecord():
@@ -278,13 +282,18 @@ class _Delta:
         self._partitions = {name: held for name, held in self._partitions.items() if name.topic != topic}
         self._configs = {key: value for key, value in self._configs.items() if key[0] != topic}
 
-    def _change_registration(self, record: BrokerRegistrationChangeRecord) -> None:
+    def _registered(self, record: BrokerRegistrationChangeRecord | UnregisterBrokerRecord) -> RegisteredBroker:
+        """Return the registration that a record changes."""
         known = self._brokers.get(record.broker_id)
         if known is None or known.epoch != record.broker_epoch:
             raise InconsistentLog(
                 f"offset {self._end - 1} changes broker {record.broker_id} under the broker epoch {record.broker_epoch}, "
                 f"which is not registered"
             )
+        return known
+
+    def _change_registration(self, record: BrokerRegistrationChangeRecord) -> None:
+        known = self._registered(record)
         fenced = known.fenced if record.fenced == UNCHANGED else record.fenced == FENCED
         stops = known.in_controlled_shutdown or record.in_controlled_shutdown != UNCHANGED
         online = record.log_dirs or known.log_dirs

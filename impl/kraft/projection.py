@@ -88,12 +88,15 @@ class KRaftProjection:
         topic_of: Callable[[str], int],
         number_of: Callable[[int, int], int] = lambda _, epoch: epoch,
         directory_of: Callable[[int], UUID] | None = None,
+        last_number_of: Callable[[int], int] = lambda _: UNKNOWN,
     ) -> None:
         """`brokers` are those of the model, in its order; `disk` reads a broker's disk; `topic_of` numbers topic ids.
 
         `number_of` returns the model's number of a broker epoch; the model counts registrations, and only compares the numbers of
-        one broker. `directory_of` returns the log directory of a broker's replica, if registrations name it.
+        one broker. `directory_of` returns the log directory of a broker's replica, if registrations name it; `last_number_of` the
+        model's number of the last epoch of a broker that is not registered.
         """
+        self._last_number_of = last_number_of
         self._directory_of = directory_of
         self.cluster = cluster
         self.partition = partition
@@ -183,6 +186,8 @@ class KRaftProjection:
             waits = controller.heartbeats.of(number).controlled_shutdown_end
             place = 0 if waits == NO_OFFSET or waits < ends[0] else bisect_left(ends, waits)
             epoch = self._number_of(number, controller.image.epoch_of(number))
+            if number not in controller.image.brokers:
+                epoch = self._last_number_of(number)
             offline = self._directory_offline(controller.image, number)
             registrations.append(state.Registration(controller.tables.state_of(number), epoch, place, offline))
         memberships = [int(controller.tables.membership_of(self.partition, number)) for number in self.brokers]

@@ -65,6 +65,17 @@ class RegisterBrokerRecord:
 
 
 @dataclass(frozen=True)
+class UnregisterBrokerRecord:
+    """A broker is not registered any more."""
+
+    key: ClassVar[int] = 1
+    version: ClassVar[int] = 0
+
+    broker_id: int
+    broker_epoch: int
+
+
+@dataclass(frozen=True)
 class TopicRecord:
     """A topic exists."""
 
@@ -240,6 +251,7 @@ class VotersChange:
 
 MetadataRecord: TypeAlias = (
     RegisterBrokerRecord
+    | UnregisterBrokerRecord
     | TopicRecord
     | PartitionRecord
     | ConfigRecord
@@ -255,6 +267,7 @@ LogEntry: TypeAlias = MetadataRecord | LeaderChange | QuorumVersion | VotersChan
 """What takes an offset of the log."""
 RECORDS: tuple[type[MetadataRecord], ...] = (
     RegisterBrokerRecord,
+    UnregisterBrokerRecord,
     TopicRecord,
     PartitionRecord,
     ConfigRecord,

@@ -8,7 +8,7 @@ from kafka_spec.impl.fire_log import OnlyTheTable
 from kafka_spec.impl.kraft.image import ClusterImage, RegisteredPartition
 from kafka_spec.impl.machine import build
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.kraft.machines import IN_ELR, IN_ISR, OUTSIDE, BrokerState, Membership
+from kafka_spec.spec.kraft.machines import IN_ELR, IN_ISR, OUTSIDE, UNREGISTERED, BrokerState, Membership
 from kafka_spec.spec.vocabulary.table import Spec
 
 TRIGGER = {
@@ -40,6 +40,8 @@ class ControllerTables:
         """Take the states from an image, as a controller does that takes over."""
         for entity in self._memberships.entities():
             self._memberships.load(entity, OUTSIDE)
+        for entity in self._registrations.entities():
+            self._registrations.load(entity, UNREGISTERED)
         for broker, known in image.brokers.items():
             self._registrations.load((broker,), known.state)
         for partition, held in image.partitions.items():
@@ -51,6 +53,9 @@ class ControllerTables:
         for broker, known in after.brokers.items():
             if known is not before.brokers.get(broker):
                 self._follow_registration(broker, known.epoch != before.epoch_of(broker), known.state)
+        for broker in before.brokers:
+            if broker not in after.brokers:
+                self._registrations.fire("unregister", broker)
         for partition in dict.fromkeys((*before.partitions, *after.partitions)):
             old, held = before.partitions.get(partition), after.partitions.get(partition)
             if held is not old:

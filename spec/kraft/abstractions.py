@@ -6,9 +6,8 @@ from kafka_spec.spec.vocabulary.table import Abstraction
 
 ABSTRACTIONS = (
     Abstraction(
-        "at most one topic, with one partition; replicas are assigned in ascending order; brokers are not unregistered",
-        "a batch changes partitions one by one from the same memory; elections of other replicas are other targets; a broker that "
-        "is unregistered is as one that is fenced, until it registers again",
+        "at most one topic, with one partition; replicas are assigned in ascending order",
+        "a batch changes partitions one by one from the same memory; elections of other replicas are other targets",
     ),
     Abstraction(
         "the controller never fails, and a batch is committed at once",

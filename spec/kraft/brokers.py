@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from kafka_spec.spec.kraft.controller import commit
 from kafka_spec.spec.kraft.machines import BrokerState
-from kafka_spec.spec.kraft.operators import CHANGE_MIN_ISR, ELECT_PREFERRED, ELECT_UNCLEAN, REGISTER_AGAIN, WRITE
+from kafka_spec.spec.kraft.operators import (
+    CHANGE_MIN_ISR,
+    ELECT_PREFERRED,
+    ELECT_UNCLEAN,
+    REGISTER_AGAIN,
+    UNREGISTER,
+    WRITE,
+    is_registered,
+)
 from kafka_spec.spec.kraft.processes import (
     CRASH,
     FAIL_DIRECTORY,
@@ -25,7 +33,7 @@ from kafka_spec.spec.kraft.registrations import (
     unfence,
 )
 from kafka_spec.spec.kraft.replica import ANY_BROKER, broker_is_up, broker_runs
-from kafka_spec.spec.kraft.state import CONTROLLED_SHUTDOWNS, FENCES, KRaft, ProcessLife
+from kafka_spec.spec.kraft.state import CONTROLLED_SHUTDOWNS, FENCES, SHUTDOWN_TIMEOUTS, KRaft, ProcessLife
 from kafka_spec.spec.vocabulary.table import Constants, Rule
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -194,6 +202,42 @@ EXIT = Rule(
     reference="Kafka 3.9 BrokerHeartbeatManager, BrokerServer.shutdown, LogManager.shutdown (KIP-966: CleanShutdownFileHandler)",
 )
 
+
+def stop_without_answer(s: KRaft, k: Constants, broker: int) -> None:
+    """End the process in order, while the controller has it as active, or does not know it: nothing is written."""
+    epoch = s.brokers[broker].epoch
+    end_process(s, k, broker)
+    s.brokers[broker].clean_epoch = epoch
+
+
+TIME_OUT = Rule(
+    "ShutdownTimesOut",
+    actor="{broker}",
+    kind="fault",
+    params=ANY_BROKER,
+    guards=(broker_is_stopping, is_not_fenced),
+    at_most=SHUTDOWN_TIMEOUTS,
+    effects=(stop_without_answer,),
+    summary="{broker} waits no longer for the controller to let it go, and its process ends in order",
+    reference="Kafka 3.9 BrokerServer.shutdown: controlledShutdownFuture",
+)
+
+
+def is_unregistered(s: KRaft, broker: int) -> bool:
+    """The controller does not know the broker, and refuses its heartbeats."""
+    return not is_registered(s, broker)
+
+
+GIVE_UP = Rule(
+    "ExitUnregistered",
+    actor="{broker}",
+    params=ANY_BROKER,
+    guards=(broker_is_stopping, is_unregistered),
+    effects=(stop_without_answer,),
+    summary="{broker}, which is not registered any more, waits in vain to be let go, and its process ends in order",
+    reference="Kafka 3.9 BrokerServer.shutdown: controlledShutdownFuture",
+)
+
 RULES = (
     START_BROKER,
     FENCE_DEAD,
@@ -213,4 +257,7 @@ RULES = (
     START_WITHOUT_DIRECTORY,
     FAIL_DIRECTORY,
     REPORT_DIRECTORY,
+    UNREGISTER,
+    TIME_OUT,
+    GIVE_UP,
 )

@@ -60,13 +60,19 @@ def forget_passed_images(s: KRaft, k: Constants) -> None:
         s.controller.registrations[broker].shutdown_image = max(0, s.controller.registrations[broker].shutdown_image - passed)
 
 
+def known_epoch(s: KRaft, broker: int) -> int:
+    """Return the broker epoch of a registration; -1 for a broker that is not registered."""
+    registration = s.controller.registrations[broker]
+    return UNKNOWN if registration.state == BrokerState.UNREGISTERED else registration.epoch
+
+
 def commit(s: KRaft, k: Constants) -> None:
     """Append the batch of an event to the metadata log, as the image of the controller's memory."""
     append(s.metadata)
     newest = len(s.metadata) - 1
     for broker in range(k.brokers):
         s.metadata[newest].brokers[broker].state = s.controller.registrations[broker].state
-        s.metadata[newest].brokers[broker].epoch = s.controller.registrations[broker].epoch
+        s.metadata[newest].brokers[broker].epoch = known_epoch(s, broker)
         s.metadata[newest].brokers[broker].directory_offline = s.controller.registrations[broker].directory_offline
     assign(s.metadata[newest].partition, s.controller.partition)
     forget_passed_images(s, k)
@@ -84,6 +90,15 @@ def active_brokers(s: KRaft, k: Constants) -> BrokerSet:
         if registration.state == BrokerState.UNFENCED and registration.directory_offline == 0:
             active = including(active, broker)
     return active
+
+
+def registered_brokers(s: KRaft, k: Constants) -> BrokerSet:
+    """Return the brokers that the controller knows."""
+    known = NO_BROKERS
+    for broker in range(k.brokers):
+        if s.controller.registrations[broker].state != BrokerState.UNREGISTERED:
+            known = including(known, broker)
+    return known
 
 
 def move_replicas(s: KRaft, k: Constants, isr: BrokerSet, elr: BrokerSet) -> None:

@@ -142,7 +142,7 @@ def learn_from_fetch(s: KRaft, k: Constants, leader: int, follower: int, end: in
     """
     leading = s.brokers[leader].replica
     known = s.metadata[s.brokers[leader].image].brokers[follower]
-    is_unfenced = 0 if known.state == BrokerState.FENCED else 1
+    is_unfenced = 0 if known.state == BrokerState.FENCED or known.state == BrokerState.UNREGISTERED else 1
     if not fetch_is_stale(epoch, known.epoch, is_unfenced, k.fetch_epochs_compared):
         moved = leading.ends[follower] != end
         leading.ends[follower] = end

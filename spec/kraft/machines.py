@@ -76,6 +76,12 @@ REGISTRATION = Machine(
             FENCED,
             reference="Kafka 3.9 ReplicationControlManager.handleBrokerFenced",
         ),
+        Row(
+            "unregister",
+            (FENCED, UNFENCED, CONTROLLED_SHUTDOWN),
+            UNREGISTERED,
+            reference="Kafka 3.9 ReplicationControlManager.handleBrokerUnregistered",
+        ),
     ),
     entity=("broker",),
     reference="Kafka 3.9 BrokerHeartbeatManager.java, ClusterControlManager.java",

@@ -11,7 +11,7 @@ from __future__ import annotations
 from kafka_spec.spec.decisions.election import members
 from kafka_spec.spec.decisions.partition_change import ElectionKind
 from kafka_spec.spec.decisions.variants import Checked
-from kafka_spec.spec.kraft.controller import active_brokers, change_reassigned, commit, move_replicas
+from kafka_spec.spec.kraft.controller import active_brokers, change_reassigned, commit, known_epoch, move_replicas
 from kafka_spec.spec.kraft.machines import NO_ROLE
 from kafka_spec.spec.kraft.replica import ANY_BROKER, broker_is_up, broker_runs, forget_copy
 from kafka_spec.spec.kraft.state import MOVES, FutureLog, KRaft
@@ -76,8 +76,8 @@ def copy_is_whole(s: KRaft, broker: int) -> bool:
 
 def directory_is_to_assign(s: KRaft, broker: int) -> bool:
     """The metadata does not name the future log's directory, and the controller knows the broker's process and replica."""
-    node, known = s.brokers[broker], s.controller.registrations[broker]
-    if node.copy != FutureLog.COPIED or node.epoch != known.epoch:
+    node = s.brokers[broker]
+    if node.copy != FutureLog.COPIED or node.epoch != known_epoch(s, broker):
         return False
     return (
         s.controller.partition.topic_id == node.replica.topic_id and contains(members(s.controller.partition.replicas), broker) == 1

@@ -1,4 +1,4 @@
-"""What operators and clients do: they write, request elections, and raise the metadata version.
+"""What operators and clients do: they write, request elections, raise the metadata version, and unregister brokers.
 
 Source: Kafka 3.9 Partition.scala, ReplicationControlManager.electLeaders; 3.7 BrokerRegistrationTracker.
 """
@@ -16,9 +16,18 @@ from kafka_spec.spec.kraft.controller import (
     there_is_a_topic,
 )
 from kafka_spec.spec.kraft.fetching import A_LEADER, leads
-from kafka_spec.spec.kraft.machines import REGISTRATION
+from kafka_spec.spec.kraft.machines import REGISTRATION, BrokerState
+from kafka_spec.spec.kraft.registrations import unregister
 from kafka_spec.spec.kraft.replica import ANY_BROKER, broker_is_up, raise_high_watermark
-from kafka_spec.spec.kraft.state import MIN_ISR_CHANGES, PREFERRED_ELECTIONS, RE_REGISTRATIONS, RECORDS, UNCLEAN_ELECTIONS, KRaft
+from kafka_spec.spec.kraft.state import (
+    MIN_ISR_CHANGES,
+    PREFERRED_ELECTIONS,
+    RE_REGISTRATIONS,
+    RECORDS,
+    UNCLEAN_ELECTIONS,
+    UNREGISTRATIONS,
+    KRaft,
+)
 from kafka_spec.spec.language.domain import NO_BROKERS, NONE, append
 from kafka_spec.spec.vocabulary.table import Constants, Rule, fire
 
@@ -154,12 +163,29 @@ def register_again(s: KRaft, k: Constants, broker: int) -> None:
         commit(s, k)
 
 
+def is_registered(s: KRaft, broker: int) -> bool:
+    """The controller knows the broker."""
+    return s.controller.registrations[broker].state != BrokerState.UNREGISTERED
+
+
+UNREGISTER = Rule(
+    "Unregister",
+    actor="operator",
+    kind="operator",
+    params=ANY_BROKER,
+    guards=(is_registered,),
+    at_most=UNREGISTRATIONS,
+    effects=(unregister,),
+    summary="an operator unregisters {broker}",
+    reference="Kafka 3.9 ReplicationControlManager.unregisterBroker",
+)
+
 REGISTER_AGAIN = Rule(
     "RegisterAgain",
     actor="{broker}",
     kind="operator",
     params=ANY_BROKER,
-    guards=(broker_is_up,),
+    guards=(broker_is_up, is_registered),
     at_most=RE_REGISTRATIONS,
     effects=(register_again,),
     summary="the process of {broker} registers again, since the metadata version has changed",

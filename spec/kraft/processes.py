@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kafka_spec.spec.decisions.kraft_variants import StrayReplicas
 from kafka_spec.spec.decisions.variants import Checked
-from kafka_spec.spec.kraft.controller import forget_passed_images
+from kafka_spec.spec.kraft.controller import forget_passed_images, known_epoch
 from kafka_spec.spec.kraft.moves import nothing_is_copied, recover_future_log
 from kafka_spec.spec.kraft.registrations import replace_registration
 from kafka_spec.spec.kraft.replica import (
@@ -69,6 +69,17 @@ def begin_with_logs(s: KRaft, k: Constants, broker: int) -> None:
         apply_image(s, k, broker)
 
 
+def ended_in_order(s: KRaft, k: Constants, broker: int) -> bool:
+    """The process before has left the file of an orderly stop, under the registration that the controller has of the broker.
+
+    Under any other registration it counts as a crash, and so does every file once the broker was unregistered.
+    """
+    node = s.brokers[broker]
+    if node.clean_epoch == UNKNOWN or node.directory_failed == 1:
+        return False
+    return k.clean_shutdown_detected == Checked.YES and node.clean_epoch == known_epoch(s, broker)
+
+
 def start_process(s: KRaft, k: Constants, broker: int) -> None:
     """Start the process, register, and apply the metadata log up to the registration: earlier images are never seen.
 
@@ -76,11 +87,11 @@ def start_process(s: KRaft, k: Constants, broker: int) -> None:
     is refused from now on.
     """
     node = s.brokers[broker]
-    ended_in_order = 1 if node.clean_epoch == s.controller.registrations[broker].epoch and node.directory_failed == 0 else 0
+    clean = 1 if ended_in_order(s, k, broker) else 0
     node.clean_epoch = UNKNOWN
     node.directory_failed = 0
     forget_request(s, broker)
-    replace_registration(s, k, broker, ended_in_order if k.clean_shutdown_detected == Checked.YES else 0)
+    replace_registration(s, k, broker, clean)
     s.brokers[broker].epoch = s.controller.registrations[broker].epoch
     s.brokers[broker].life = ProcessLife.UP
     s.brokers[broker].image = len(s.metadata) - 1

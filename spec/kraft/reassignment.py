@@ -18,6 +18,7 @@ from kafka_spec.spec.kraft.controller import (
     commit,
     election_kind,
     end_reassignment,
+    registered_brokers,
     there_is_a_topic,
 )
 from kafka_spec.spec.kraft.settings import least_isr
@@ -34,6 +35,11 @@ def a_reassignment_runs(s: KRaft) -> bool:
 def target_is_another(s: KRaft, target: BrokerSet) -> bool:
     """The target has a member, and is not what operators asked for last."""
     return target != 0 and target != s.history.target
+
+
+def target_is_registered(s: KRaft, k: Constants, target: BrokerSet) -> bool:
+    """The controller knows every broker of the target. Kafka 3.9: ReplicationControlManager.validateManualPartitionAssignment."""
+    return target & ~registered_brokers(s, k) == 0
 
 
 def nobody_new_is_eligible(s: KRaft, k: Constants, target: BrokerSet) -> bool:
@@ -98,7 +104,7 @@ REASSIGN = Rule(
     actor="operator",
     kind="operator",
     params={"target": SetOf(BROKERS)},
-    guards=(there_is_a_topic, target_is_another, nobody_new_is_eligible),
+    guards=(there_is_a_topic, target_is_another, target_is_registered, nobody_new_is_eligible),
     at_most=REASSIGNMENTS,
     effects=(reassign,),
     summary="an operator reassigns the partition to the brokers {target}",

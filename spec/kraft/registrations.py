@@ -87,6 +87,19 @@ def begin_controlled_shutdown(s: KRaft, k: Constants, broker: int) -> None:
     commit(s, k)
 
 
+def unregister(s: KRaft, k: Constants, broker: int) -> None:
+    """Forget a broker: it leaves the ISR, and leads no more. A member of the ELR stays there until it registers again.
+
+    Kafka 3.9: ReplicationControlManager.handleBrokerUnregistered.
+    """
+    if contains(s.controller.partition.isr | s.controller.partition.elr, broker) == 1:
+        take_out(s, k, broker)
+    fire(s, k, REGISTRATION, (broker,), "unregister")
+    s.controller.registrations[broker].shutdown_image = 0
+    s.controller.registrations[broker].directory_offline = 0
+    commit(s, k)
+
+
 def replace_registration(s: KRaft, k: Constants, broker: int, clean: int) -> None:
     """Register a broker's new process: fenced, under a new broker epoch; `clean` is 1 if the process before ended in order.
 

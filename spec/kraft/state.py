@@ -137,6 +137,7 @@ class KnownBroker:
 
     state: int = field(OneOf(BrokerState))
     epoch: int = field(BROKER_EPOCHS)
+    """-1 if the broker is not registered."""
     directory_offline: int = field(IS_OFFLINE)
 
 
@@ -154,6 +155,7 @@ class Registration:
 
     state: int = field(StateOf(BrokerState, "Registration"))
     epoch: int = field(BROKER_EPOCHS)
+    """The broker epoch of its last registration. The next one has a larger one, also if it was unregistered in between."""
     shutdown_image: int = field(Range(0, 21))
     """In a controlled shutdown: the image that active brokers have to reach before the broker may go (controlledShutdownOffset)."""
     directory_offline: int = field(IS_OFFLINE)
@@ -289,6 +291,8 @@ DELAYED_FETCHES = Bound("delayed_fetches", 0, 1, "fetch requests that are delaye
 LOST_ANSWERS = Bound("lost_answers", 0, 2, "answers to proposals that are lost, so that the leader repeats its request")
 STALE_ANSWERS = Bound("stale_answers", 0, 2, "errors that a former controller answers, from an earlier end of the metadata log")
 RE_REGISTRATIONS = Bound("re_registrations", 0, 1, "running brokers that register again")
+UNREGISTRATIONS = Bound("unregistrations", 0, 2, "brokers that operators unregister, running or not")
+SHUTDOWN_TIMEOUTS = Bound("shutdown_timeouts", 0, 2, "brokers that wait no longer for their controlled shutdown, and stop in order")
 REASSIGNMENTS = Bound("reassignments", 0, 3, "reassignments that operators request or cancel")
 DELETIONS = Bound("deletions", 0, 2, "deletions of the topic")
 

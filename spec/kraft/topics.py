@@ -11,7 +11,7 @@ from __future__ import annotations
 from kafka_spec.spec.decisions.election import first_of, members
 from kafka_spec.spec.decisions.partition_change import RecoveryState
 from kafka_spec.spec.decisions.variants import Checked
-from kafka_spec.spec.kraft.controller import active_brokers, commit, move_replicas, there_is_a_topic
+from kafka_spec.spec.kraft.controller import active_brokers, commit, move_replicas, registered_brokers, there_is_a_topic
 from kafka_spec.spec.kraft.state import DELETIONS, RECREATIONS, UNKNOWN, KRaft
 from kafka_spec.spec.language.domain import NO_BROKERS, NONE, BrokerSet, append, first_brokers, truncate
 from kafka_spec.spec.vocabulary.table import Constants, Rule
@@ -78,8 +78,9 @@ def first_isr(s: KRaft, k: Constants) -> BrokerSet:
 
 
 def a_topic_can_be_created(s: KRaft, k: Constants) -> bool:
-    """There is no topic, and one of the replicas of a new one could be in its ISR: otherwise the request is refused."""
-    return not there_is_a_topic(s) and first_isr(s, k) != 0
+    """There is no topic; all replicas of a new one are registered, and one could be in its ISR. Otherwise it is refused."""
+    replicas = first_brokers(k.brokers - k.spares)
+    return not there_is_a_topic(s) and replicas & ~registered_brokers(s, k) == 0 and first_isr(s, k) != 0
 
 
 def directories_work(s: KRaft, k: Constants) -> bool:

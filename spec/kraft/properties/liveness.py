@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from kafka_spec.spec.decisions.election import members
 from kafka_spec.spec.decisions.partition_change import count_of
+from kafka_spec.spec.kraft.controller import registered_brokers
 from kafka_spec.spec.kraft.machines import LEADER, SETTLED, BrokerState
 from kafka_spec.spec.kraft.properties.records import leads_newest
 from kafka_spec.spec.kraft.settings import least_isr
@@ -17,12 +18,12 @@ from kafka_spec.spec.vocabulary.table import Constants, Property, leads_to, reco
 
 
 def brokers_up(s: KRaft, k: Constants) -> BrokerSet:
-    """Return the brokers that run, do not shut down, and have their log directory."""
+    """Return the brokers that run registered, do not shut down, and have their log directory."""
     up = NO_BROKERS
     for broker in range(k.brokers):
         if s.brokers[broker].life == ProcessLife.UP and s.brokers[broker].directory_failed == 0:
             up = including(up, broker)
-    return up
+    return up & registered_brokers(s, k)
 
 
 def possible_leaders(s: KRaft) -> BrokerSet:
@@ -165,7 +166,8 @@ def no_move_could_end(s: KRaft, k: Constants) -> bool:
 def is_recovered(s: KRaft, k: Constants) -> bool:
     """Every broker that is up is active, follows the newest epochs, and is in the ISR; nothing is pending, all is committed."""
     for broker in range(k.brokers):
-        if s.brokers[broker].life == ProcessLife.UP and s.controller.registrations[broker].state != BrokerState.UNFENCED:
+        state = s.controller.registrations[broker].state
+        if s.brokers[broker].life == ProcessLife.UP and state != BrokerState.UNFENCED and state != BrokerState.UNREGISTERED:
             return False
     if a_leader_is_missing(s, k) or a_replica_is_behind(s, k) or a_replica_is_outside_the_isr(s, k):
         return False
@@ -237,8 +239,8 @@ PROGRESS: tuple[Property, ...] = (
 RECOVERS = recoverable(
     "Recovers",
     is_recovered,
-    "protocol steps alone can reach recovery: every broker that is up is active, in the ISR, and at the newest epochs; nothing is "
-    "pending, and all records are committed, if the ISR is large enough",
+    "protocol steps alone can reach recovery: every broker that is up, and registered, is active, in the ISR, and at the newest "
+    "epochs; nothing is pending, and all records are committed, if the ISR is large enough",
     "KAFKA-13790; KAFKA-13916; KAFKA-14154; KAFKA-14616",
 )
 """A goal that protocol steps must be able to reach from every state."""
