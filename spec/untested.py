@@ -51,7 +51,9 @@ WHILE_ZERO: tuple[Untestable, ...] = (
         ("crashes", "lossy_crashes", "controlled_shutdowns", "re_registrations"),
     ),
     Untestable(
-        "no two replicas lead at once", ("OneLeaderInEachEpoch",), ("fences", "controlled_shutdowns", "reassignments", "deletions")
+        "no two replicas lead at once",
+        ("OneLeaderInEachEpoch",),
+        ("fences", "controlled_shutdowns", "reassignments", "deletions", "unregistrations"),
     ),
 )  # fmt: skip
 """What no check tests while these bounds are 0."""

@@ -359,12 +359,8 @@ def test_pages_in_a_fresh_environment(environments: Environments, project: Path,
             assert "Traceback" not in run.stderr
 
 
-ONLY_IN_THE_CLONE = {
-    "kafka_tests",
-    "kraft_replay",
-    "quorum_replay",
-    "reproductions",
-}  # parts of conformance/ that only prove the project
+ONLY_IN_THE_CLONE = {"kafka_tests", "kraft_replay", "quorum_replay", "reproductions"}
+"""The parts of conformance/ that only prove the project."""
 
 
 def test_wheel(environments: Environments, project: Path) -> None:

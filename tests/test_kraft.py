@@ -47,6 +47,7 @@ AGREED: list[tuple[str, str, dict[str, int]]] = [
     ("era_3_3", "rejoin_lossy", {}),
     ("fixed", "reassign_and_fence", {"fences": 0}),
     ("fixed", "delete_and_reassign", {}),
+    ("fixed", "unregistered_lossy", {}),
     ("fixed", "three_reassign", {"reassignments": 1, "records": 0}),
     ("elr-outside-replicas", "reassign_and_fence", {"reassignments": 1, "records": 0}),
 ]
@@ -67,7 +68,12 @@ def test_engines_agree(model: str, name: str, changes: dict[str, int]) -> None:
 def test_the_tables_refuse_nothing() -> None:
     """In every step of small families each trigger finds its row: rules ask a machine only for what its table allows."""
     fired: Counter[tuple[str, str]] = Counter()
-    for name, changes in (("rejoin_lossy", {}), ("first_look", {"fences": 1}), ("two_shutdowns", {"controlled_shutdowns": 1})):
+    families: tuple[tuple[str, dict[str, int]], ...] = (
+        ("rejoin_lossy", {}),
+        ("first_look", {"fences": 1}),
+        ("two_shutdowns", {"controlled_shutdowns": 1, "unregistrations": 1, "records": 0}),
+    )
+    for name, changes in families:
         world = Interpreter(FIXED, bounds_of(name, **changes))
         left = world.initial()
         known = {world.key(state) for state in left}
@@ -113,6 +119,8 @@ def test_every_rule_fires_and_every_property_is_tested() -> None:
         ("removed_directory", {}),
         ("failed_directory", {}),
         ("moved_replica", {}),
+        ("unregistered", {}),
+        ("shutdown_times_out", {}),
     ]
     for name, changes in families:
         result = embedded.explore(FIXED, bounds_of(name, **changes))

@@ -90,6 +90,14 @@ class KafkasKRaft(KafkasManagers):
                 heartbeats, "maybeUpdateControlledShutdownOffset", self.kafka.boxed(broker), self.kafka.long(self.offset)
             )
 
+    def refused_heartbeat(self, broker: int) -> str:
+        """Receive a heartbeat of a broker that is not registered; return the error's name."""
+        try:
+            self.heartbeat(broker, self.offset, stopping=False)
+        except EXCEPTION as error:
+            return str(self.classes.errors.forException(self.kafka.cause(error)).name())
+        return "NONE"
+
     def assign(self, broker: int) -> str:
         """Receive that a broker's replica lies in its other directory now; return the error's name (AssignReplicasToDirs)."""
         kafka, kind = self.kafka, f"{MESSAGE}.AssignReplicasToDirsRequestData"
@@ -174,6 +182,14 @@ class KafkasKRaft(KafkasManagers):
         reply = self._take(kafka.call(self._partitions, "alterPartitionReassignments", request))
         return self.classes.error_of(reply.responses().get(0).partitions().get(0).errorCode())
 
+    def unregister(self, broker: int) -> str:
+        """Unregister a broker; return the error's name."""
+        try:
+            self._take(self.kafka.call(self._partitions, "unregisterBroker", self.kafka.boxed(broker)))
+        except EXCEPTION as error:
+            return str(self.classes.errors.forException(self.kafka.cause(error)).name())
+        return "NONE"
+
     def listed(self) -> tuple[Any, ...] | None:
         """Return replicas, added and removed ones of the reassignment that is listed, None if none is."""
         kafka = self.kafka
@@ -219,23 +235,29 @@ class KafkasKRaft(KafkasManagers):
     def state(self, broker: int) -> BrokerState:
         """Return the state of a broker's registration."""
         held = self._registration(broker)
+        if held is None:
+            return BrokerState.UNREGISTERED
         if held.fenced():
             return BrokerState.FENCED
         return BrokerState.CONTROLLED_SHUTDOWN if held.inControlledShutdown() else BrokerState.UNFENCED
 
     def view(self) -> KRaftView:
         """Return registrations and partition."""
-        registrations = tuple(
-            (self.state(broker), self._epochs[broker].index(int(self._registration(broker).epoch())))
-            for broker in range(self.brokers)
-        )
+        registrations = tuple((self.state(broker), self._last_epoch(broker)) for broker in range(self.brokers))
         held, offline = self._partition(), tuple(broker for broker in range(self.brokers) if not self._has_directory(broker))
         if held is None:
             return KRaftView(registrations, NO_PARTITION, NONE, offline)
         return KRaftView(registrations, read(self.kafka, held), len(self.topic_ids) - 1, offline)
 
+    def _last_epoch(self, broker: int) -> int:
+        """Return the place of the epoch of a broker's registration, or its last one."""
+        held = self._registration(broker)
+        return len(self._epochs[broker]) - 1 if held is None else self._epochs[broker].index(int(held.epoch()))
+
     def _has_directory(self, broker: int) -> bool:
-        return bool(self._registration(broker).hasOnlineDir(self.directory(broker, self._places[broker])))
+        """Whether the log directory of a broker's replica is not registered as offline."""
+        held = self._registration(broker)
+        return held is None or bool(held.hasOnlineDir(self.directory(broker, self._places[broker])))
 
     def _partition(self) -> Any:
         """Return the partition, None if there is no topic."""

@@ -18,7 +18,12 @@ from kafka_spec.spec.kraft.cases import CASE
 from kafka_spec.spec.kraft.controller import there_is_a_topic
 from kafka_spec.spec.kraft.fixed import FIXED
 from kafka_spec.spec.kraft.machines import IN_ELR, IN_ISR, OUTSIDE, BrokerState
-from kafka_spec.spec.kraft.reassignment import a_reassignment_runs, cancellation_is_accepted, nobody_new_is_eligible
+from kafka_spec.spec.kraft.reassignment import (
+    a_reassignment_runs,
+    cancellation_is_accepted,
+    nobody_new_is_eligible,
+    target_is_registered,
+)
 from kafka_spec.spec.kraft.replica import forget_request
 from kafka_spec.spec.kraft.state import RECREATIONS, UNKNOWN
 from kafka_spec.spec.language.domain import NO_BROKERS, NONE, BrokerSet, OutOfBound, OutOfDomain, append, count_firing, truncate
@@ -54,7 +59,7 @@ TOPICS = 3
 COMMITTING = frozenset(
     (
         *("FenceDead", "FenceAlive", "Unfence", "BeginControlledShutdown", "GrantShutdown", "StartBroker", "ReportDirectory"),
-        *("ElectPreferred", "ElectUnclean", "DeleteTopic", "CreateTopic", "AssignDirectory"),
+        *("ElectPreferred", "ElectUnclean", "DeleteTopic", "CreateTopic", "AssignDirectory", "Unregister"),
     )
 )
 """The rules that commit one batch whenever they fire."""
@@ -213,6 +218,8 @@ class OurKRaft:
         if not replicas:
             return ErrorCode.INVALID_REPLICA_ASSIGNMENT.name
         target = BrokerSet.of(replicas)
+        if not target_is_registered(self.s, self.rules.k, target):
+            return ErrorCode.INVALID_REPLICA_ASSIGNMENT.name
         if not nobody_new_is_eligible(self.s, self.rules.k, target):
             return ErrorCode.UNKNOWN_SERVER_ERROR.name
         self.s.history.target = NO_BROKERS

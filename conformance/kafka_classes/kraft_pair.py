@@ -8,6 +8,7 @@ from typing import Any
 from kafka_spec.conformance.kafka_classes.kraft_kafkas import KafkasKRaft
 from kafka_spec.conformance.kafka_classes.kraft_ours import OurKRaft
 from kafka_spec.conformance.kafka_classes.kraft_promises import Setting
+from kafka_spec.spec.error_codes import ErrorCode
 from kafka_spec.spec.kraft.machines import BrokerState
 from kafka_spec.spec.kraft.state import ProcessLife
 from kafka_spec.spec.language.domain import NONE
@@ -47,6 +48,8 @@ class Pair:
     ours: OurKRaft
     kafkas: KafkasKRaft
     offsets: list[int] = field(default_factory=list)
+    noted: int = 0
+    """The batches of the model whose offsets are noted."""
 
     def __post_init__(self) -> None:
         self.offsets = [self.kafkas.offset]
@@ -59,11 +62,15 @@ class Pair:
 
     def take(self, step: RequestStep) -> tuple[Any, Any]:
         """Take a step on both sides, and return their answers, or None."""
-        before = self.ours.commits
         answers: tuple[Any, Any] = getattr(self, f"_{step.kind}")(step) or (None, None)
-        self.offsets += [self.kafkas.offset] * (self.ours.commits - before)
-        del self.offsets[: len(self.offsets) - self.ours.images()]
+        self._note_offsets()
         return answers
+
+    def _note_offsets(self) -> None:
+        """Note where Kafka's log ends for the images that the model has committed since the last time."""
+        self.offsets += [self.kafkas.offset] * (self.ours.commits - self.noted)
+        self.noted = self.ours.commits
+        del self.offsets[: len(self.offsets) - self.ours.images()]
 
     def _offset(self, broker: int) -> int:
         return self.offsets[int(self.ours.node(broker).image)]
@@ -87,6 +94,10 @@ class Pair:
             self.fire("Exit", broker=step.broker)
             self.kafkas.heartbeat(step.broker, offset, stopping=True)
 
+    def _give_up(self, step: RequestStep) -> None:
+        """The end of a process that waits no longer for its controlled shutdown."""
+        self.fire("ShutdownTimesOut", "ExitUnregistered", broker=step.broker)
+
     def _crash(self, step: RequestStep) -> None:
         if step.numbers[0] % 2:
             self.fire("Crash", broker=step.broker)
@@ -107,15 +118,17 @@ class Pair:
         self.fire("Promote", broker=step.broker)
         return ("NONE",), (self.kafkas.assign(step.broker),)
 
-    def _heartbeat(self, step: RequestStep) -> None:
+    def _heartbeat(self, step: RequestStep) -> tuple[Any, Any] | None:
         """A heartbeat. Before, active brokers tell how far they are: the model knows that without a heartbeat."""
         node = self.ours.node(step.broker)
         if node.life == ProcessLife.DOWN:
-            return
+            return None
         states = self.ours.states()
+        if states[step.broker] == BrokerState.UNREGISTERED:
+            return (ErrorCode.STALE_BROKER_EPOCH.name,), (self.kafkas.refused_heartbeat(step.broker),)
         if node.life == ProcessLife.STOPPING and states[step.broker] == BrokerState.FENCED:
             self._exit(step)
-            return
+            return None
         dead = []
         for other in range(self.setting.brokers):
             if other != step.broker and states[other] == BrokerState.UNFENCED:
@@ -133,11 +146,13 @@ class Pair:
             raise KafkaWaits(DEAD_BROKER)
         if fired and not stopping and not registered:
             raise KafkaWaits(REGISTERED_AGAIN)
+        return None
 
     def _report(self, broker: int) -> None:
         """A heartbeat of an active broker: how far it is, and whether its directory has failed."""
         self.fire("ReportDirectory", broker=broker)
         self.kafkas.heartbeat(broker, self._offset(broker), stopping=False, failed=self.ours.node(broker).directory_failed == 1)
+        self._note_offsets()
 
     def _want_fence(self, step: RequestStep) -> None:
         """A heartbeat that asks to be fenced: of a broker that is active."""
@@ -200,6 +215,11 @@ class Pair:
         """A reassignment to any brokers, seldom to none; the model has its targets in ascending order."""
         target = [broker for broker in range(self.setting.brokers) if step.numbers[0] >> broker & 1]
         return (self.ours.reassign(target),), (self.kafkas.reassign(target),)
+
+    def _unregister(self, step: RequestStep) -> tuple[Any, Any]:
+        known = self.fire("Unregister", broker=step.broker)
+        ours = ErrorCode.NONE if known else ErrorCode.BROKER_ID_NOT_REGISTERED
+        return (ours.name,), (self.kafkas.unregister(step.broker),)
 
     def _cancel(self, _: RequestStep) -> tuple[Any, Any]:
         return (self.ours.cancel(),), (self.kafkas.reassign(None),)

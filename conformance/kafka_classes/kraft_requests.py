@@ -32,6 +32,7 @@ KINDS = (
     *("alter",) * 8,
     *("fence", "start", "apply") * 3,
     *("crash", "stop", "exit") * 2,
+    *("give_up", "unregister"),
     "want_fence",
     "register_again",
     "elect_preferred",

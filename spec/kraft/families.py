@@ -143,6 +143,7 @@ KRAFT = (
         unregistrations=1,
         controlled_shutdowns=1,
         records=1,
+        cannot_test=(NO_UNCLEAN_ELECTION,),
     ),
     kraft_family(
         "unregistered_lossy",
@@ -151,6 +152,7 @@ KRAFT = (
         unregistrations=1,
         lossy_crashes=1,
         records=1,
+        cannot_test=(NO_UNCLEAN_ELECTION,),
     ),
     kraft_family(
         "unregistered_target",
@@ -161,6 +163,7 @@ KRAFT = (
         unregistrations=1,
         reassignments=1,
         records=1,
+        cannot_test=(NO_UNCLEAN_ELECTION, NO_LEADER_MISSING),
     ),
     kraft_family(
         "three_unregistered",
@@ -171,6 +174,7 @@ KRAFT = (
         unregistrations=1,
         crashes=1,
         records=1,
+        cannot_test=(NO_UNCLEAN_ELECTION,),
     ),
     kraft_family(
         "shutdown_times_out",
@@ -179,6 +183,7 @@ KRAFT = (
         controlled_shutdowns=2,
         shutdown_timeouts=1,
         records=1,
+        cannot_test=(NO_UNCLEAN_ELECTION,),
     ),
     kraft_family(
         "proposal_dropped",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from kafka_spec.spec.decisions.election import members
 from kafka_spec.spec.decisions.kraft_variants import NewIncarnation
+from kafka_spec.spec.decisions.partition_change import last_known_is_electable
 from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.kraft.controller import active_brokers, change_partition, commit, election_kind, there_is_a_topic
 from kafka_spec.spec.kraft.machines import REGISTRATION
@@ -39,20 +40,38 @@ def fence(s: KRaft, k: Constants, broker: int) -> None:
     commit(s, k)
 
 
+def last_known_is_elected_twice(s: KRaft, k: Constants, broker: int) -> bool:
+    """A heartbeat that unfences a broker and reports its directory elects a last known leader that need not be active (up to 4.0).
+
+    Both records are computed from the memory before: the second elects it again.
+    """
+    partition, active = s.controller.partition, excluding(active_brokers(s, k), broker)
+    if not there_is_a_topic(s) or contains(members(partition.replicas), broker) == 0 or partition.leader != NONE:
+        return False
+    return last_known_is_electable(
+        partition.isr, partition.elr, partition.last_known_leader, active, k.elr, k.last_known_acceptable
+    )
+
+
 def unfence(s: KRaft, k: Constants, broker: int) -> None:
     """Unfence a broker: a partition without a leader may elect it. Kafka 3.9: ReplicationControlManager.handleBrokerUnfenced.
 
     The same heartbeat may report that the directory of its replica has failed. In `fixed` that counts for the election.
     """
     before = s.controller.partition.leader
+    fails = s.brokers[broker].directory_failed > s.controller.registrations[broker].directory_offline
+    twice = last_known_is_elected_twice(s, k, broker)
     fire(s, k, REGISTRATION, (broker,), "unfence")
     if k.unfencing_reads_directories == Checked.YES:
         s.controller.registrations[broker].directory_offline = s.brokers[broker].directory_failed
     if there_is_a_topic(s) and s.controller.partition.leader == NONE:
         isr = s.controller.partition.isr
         change_partition(s, k, isr, active_brokers(s, k), NO_BROKERS, election_kind(k), s.controller.partition.recovery)
-    if s.brokers[broker].directory_failed == 1 and (before != NONE or s.controller.partition.leader == NONE):
+    if fails and (before != NONE or s.controller.partition.leader == NONE):
         leave_directory(s, k, broker)
+    elif fails and twice:
+        s.controller.partition.leader_epoch += 1
+        s.controller.partition.partition_epoch += 1
     s.controller.registrations[broker].directory_offline = s.brokers[broker].directory_failed
     commit(s, k)
 
