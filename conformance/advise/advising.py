@@ -34,7 +34,7 @@ FAULTS: dict[Name, str] = {"crashes": "kill", "fences": "time-out", "isr_shrinks
 """The faults, in words; the first are the likeliest."""
 RECORDS, LEADER, CANDIDATES, MIN_ISR = (claim.name for claim in WANTED)
 KEEPS: dict[str, Name] = {"records": RECORDS, "leader": LEADER, "candidates": CANDIDATES, "min-isr": MIN_ISR}
-ACTIONS = ("ShutDown", "Reassign", "CancelReassignment", "ChangeMinIsr")
+ACTIONS = ("ShutDown", "Reassign", "CancelReassignment", "ChangeMinIsr", "Unregister")
 AFTER_HARM = 300_000
 """The most states of a search after harm was found, and of one for what does not count as harm."""
 
@@ -286,4 +286,4 @@ def left_open(result: Exploration) -> str:
 
 def plans_a_step(bounds: Mapping[str, int]) -> bool:
     """Whether some step of the model carries out the plan; there is none if it only allows unclean elections, or no more."""
-    return any(bounds[name] for name in ("controlled_shutdowns", "reassignments", "min_isr_changes"))
+    return any(bounds[name] for name in ("controlled_shutdowns", "reassignments", "min_isr_changes", "unregistrations"))

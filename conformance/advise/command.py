@@ -52,6 +52,8 @@ def add_advise(parser: argparse.ArgumentParser) -> None:
     add("--stop", action="append", default=[], type=int, metavar="ID", help="shut this broker down; repeated: all of them at once")
     restart_help = "restart this broker, or all; repeated: one at a time in any order"
     add("--restart", action="append", default=[], type=broker_or_all, metavar="ID|all", help=restart_help)
+    unregister_help = "unregister this broker, running or not; repeated: all of them, as kafka-cluster unregister does one by one"
+    add("--unregister", action="append", default=[], type=int, metavar="ID", help=unregister_help)
     remove_help = "restart this broker without the log directory of this id (directory.id of its meta.properties)"
     add("--remove-directory", type=broker_and_directory, metavar="ID:DIRECTORY", help=remove_help)
     add("--reassign", type=Path, metavar="FILE.json", help="reassign, as kafka-reassign-partitions --execute does")
@@ -90,10 +92,10 @@ def broker_and_directory(text: str) -> tuple[int, str]:
 def run_advise(options: argparse.Namespace) -> int:
     """Judge the plan, write the advice, and return the exit code: 0, 1 or 3."""
     check_what_is_read(options, "the metadata log")
-    plans = (options.stop, options.restart, options.remove_directory, options.reassign, options.cancel, options.set)
-    if sum(map(bool, plans)) != 1:
-        ways = "--stop ID, --restart ID|all, --remove-directory ID:DIRECTORY, --reassign FILE, --cancel FILE or --set NAME=VALUE"
-        raise SpecError(f"advise needs one plan: {ways}")
+    brokers = (options.stop, options.restart, options.unregister, options.remove_directory)
+    if sum(map(bool, (*brokers, options.reassign, options.cancel, options.set))) != 1:
+        ways = "--stop ID, --restart ID|all, --unregister ID, --remove-directory ID:DIRECTORY"
+        raise SpecError(f"advise needs one plan: {ways}, --reassign FILE, --cancel FILE or --set NAME=VALUE")
     if options.topic and not options.set:
         raise SpecError("--topic belongs to --set NAME=VALUE; a reassignment names its partitions in its file")
     wanted = outputs(options)
@@ -127,10 +129,11 @@ def advised_of(options: argparse.Namespace, budget: Budget) -> Advised:
 
 def _kept(options: argparse.Namespace, plan: OperatorPlan) -> list[str]:
     """Return what the plan is judged by."""
-    possible = [name for name in KEEPS if name != CANDIDATES or plan.changes_min_isr]
+    possible = [name for name in KEEPS if name != CANDIDATES or plan.touches_candidates]
     if not (kept := [name for name in possible if not options.keep or name in options.keep]):
         raise SpecError(
-            f"--keep {CANDIDATES} belongs to --set min.insync.replicas=N: another plan is judged by {', '.join(possible)}"
+            f"--keep {CANDIDATES} belongs to --set min.insync.replicas=N and to --unregister ID: "
+            f"another plan is judged by {', '.join(possible)}"
         )
     return kept
 
@@ -144,6 +147,8 @@ def _plan(options: argparse.Namespace, image: Image, wait: int) -> OperatorPlan:
         return plans.stopping(image, options.stop, Wait(wait))
     if options.restart:
         return plans.restarting(image, [] if ALL in options.restart else options.restart, Wait(wait))
+    if options.unregister:
+        return plans.unregistering(image, options.unregister, Wait(wait))
     if options.remove_directory:
         broker, directory = options.remove_directory
         return plans.removing(image, broker, directory, Wait(wait))

@@ -1,6 +1,7 @@
 """What an operator plans.
 
-Brokers are shut down or restarted, one loses a log directory, partitions are reassigned, that is cancelled, settings change.
+Brokers are shut down, restarted or unregistered, one loses a log directory, partitions are reassigned, that is cancelled, settings
+change.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ class OperatorPlan:
     """They are started again, and one is shut down at a time."""
     removes: tuple[int, bytes] | None = None
     """A broker that is started without a log directory, and the id of that."""
+    unregisters: frozenset[int] = frozenset()
+    """The brokers that are to be unregistered."""
     targets: Mapping[PartitionName, tuple[int, ...]] = field(default_factory=dict)
     cancel: frozenset[PartitionName] = frozenset()
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -59,6 +62,11 @@ class OperatorPlan:
         """Whether it changes min.insync.replicas, which empties the ELR."""
         return MIN_ISR in self.settings
 
+    @property
+    def touches_candidates(self) -> bool:
+        """Whether it may leave no replica that can be elected cleanly: it empties the ELR, or gives a broker up."""
+        return self.changes_min_isr or bool(self.unregisters)
+
     def changes(self, name: PartitionName) -> bool:
         """Whether it changes settings of the topic of a partition."""
         return bool(self.settings) and (not self.topics or name[0] in self.topics)
@@ -73,6 +81,17 @@ def stopping(image: Image, brokers: Sequence[int], wait: Wait) -> OperatorPlan:
     _check_brokers(image, brokers)
     several = f"brokers {', '.join(map(str, brokers))}" if len(brokers) > 1 else f"broker {brokers[0]}"
     return OperatorPlan(f"shut down {several}", frozenset(brokers), wait=wait)
+
+
+def unregistering(image: Image, brokers: Sequence[int], wait: Wait) -> OperatorPlan:
+    """Return the plan to unregister brokers, running or not.
+
+    Raises:
+        SpecError: one of them is not registered.
+    """
+    _check_registered(image, brokers)
+    several = f"brokers {', '.join(map(str, brokers))}" if len(brokers) > 1 else f"broker {brokers[0]}"
+    return OperatorPlan(f"unregister {several}", unregisters=frozenset(brokers), wait=wait)
 
 
 def restarting(image: Image, brokers: Sequence[int], wait: Wait) -> OperatorPlan:
@@ -162,9 +181,13 @@ def _find(image: Image, name: PartitionName, file: Path) -> Any:
     return partition
 
 
-def _check_brokers(image: Image, brokers: Sequence[int]) -> None:
+def _check_registered(image: Image, brokers: Sequence[int]) -> None:
     if unknown := [one for one in brokers if one not in image.brokers]:
         raise SpecError(f"broker {unknown[0]} is not registered; {_known(image)}")
+
+
+def _check_brokers(image: Image, brokers: Sequence[int]) -> None:
+    _check_registered(image, brokers)
     if fenced := [one for one in brokers if image.brokers[one].fenced]:
         raise SpecError(f"broker {fenced[0]} is fenced: it does not run, as far as the controller knows; leave it out")
 

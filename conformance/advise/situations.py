@@ -16,7 +16,7 @@ from kafka_spec.conformance.metadata.settings import MIN_ISR, UNCLEAN
 from kafka_spec.conformance.metadata.shapes import FoldedPartition, PartitionShape
 from kafka_spec.spec.kraft.family_base import HAPPENINGS
 from kafka_spec.spec.kraft.planned import MOST_BROKERS, PLAN_BOUNDS
-from kafka_spec.spec.kraft.state import CONTROLLED_SHUTDOWNS
+from kafka_spec.spec.kraft.state import CONTROLLED_SHUTDOWNS, UNREGISTRATIONS
 from kafka_spec.spec.language.domain import NONE, BrokerSet
 
 Bounds: TypeAlias = tuple[tuple[str, int], ...]
@@ -70,9 +70,10 @@ def touched_by(plan: OperatorPlan, cluster: ClusterAtEnd) -> Touched:
         name = (image.names[partition.topic_id], partition.number)
         target = plan.targets.get(name, ())
         ids = brokers_of(partition.shape, target)
-        if not (target or name in plan.cancel or plan.changes(name) or plan.stop & set(partition.shape.replicas)):
+        ended = plan.stop | plan.unregisters
+        if not (target or name in plan.cancel or plan.changes(name) or ended & set(partition.shape.replicas)):
             continue
-        if reason := cluster.not_modelled(partition) or _too_large(len(ids), len(plan.stop & set(ids))):
+        if reason := cluster.not_modelled(partition) or _too_large(len(ids), plan, ids):
             not_modelled[image.name_of(partition)] = reason
             continue
         least = cluster.judge.min_isr(partition.topic_id)
@@ -99,12 +100,15 @@ def brokers_of(shape: PartitionShape, target: Iterable[int] = ()) -> tuple[int, 
     return tuple(dict.fromkeys((*shape.replicas, *shape.isr, *shape.elr, *target)))
 
 
-def _too_large(brokers: int, stopped: int) -> str:
+def _too_large(brokers: int, plan: OperatorPlan, ids: tuple[int, ...]) -> str:
     """Return why the model has no room for a partition, or ""."""
+    stopped, forgotten = len(plan.stop & set(ids)), len(plan.unregisters & set(ids))
     if brokers > MOST_BROKERS:
         return f"{brokers} brokers matter to it, and the model has room for {MOST_BROKERS}"
     if stopped > CONTROLLED_SHUTDOWNS.high:
         return f"{stopped} of its brokers shut down, and the model has room for {CONTROLLED_SHUTDOWNS.high}"
+    if forgotten > UNREGISTRATIONS.high:
+        return f"{forgotten} of its brokers are unregistered, and the model has room for {UNREGISTRATIONS.high}"
     return ""
 
 
@@ -133,6 +137,7 @@ def _before(image: Image, partition: FoldedPartition, ids: tuple[int, ...], leas
         "at_adding": _mask(shape.adding, ids),
         "at_removing": _mask(shape.removing, ids),
         "at_active": _mask((number for number, broker in registered.items() if not broker.fenced), ids),
+        "at_unregistered": _mask((number for number in ids if number not in registered), ids),
         "at_stopping": _mask((number for number, broker in registered.items() if broker.stops and not broker.fenced), ids),
     }
 
@@ -143,6 +148,9 @@ def _planned(plan: OperatorPlan, name: tuple[str, int], ids: tuple[int, ...], ta
     if plan.stop:
         stopped = plan.stop & set(ids)
         changed |= {"plan_stop": _mask(stopped, ids), "controlled_shutdowns": len(stopped), "plan_one_by_one": int(plan.one_by_one)}
+    elif plan.unregisters:
+        forgotten = plan.unregisters & set(ids)
+        changed |= {"plan_unregisters": _mask(forgotten, ids), "unregistrations": len(forgotten)}
     elif target:
         changed |= {"plan_target": _mask(target, ids), "reassignments": 1}
     elif name in plan.cancel:

@@ -40,12 +40,13 @@ OPERATIONS = {
     )
 }
 """The operations of any run."""
-MOVE = "move"
+MOVE, UNREGISTER = "move", "unregister"
 KRAFT_OPERATIONS = {
     **OPERATIONS,
     MOVE: RunOperation(MOVE, "a replica is moved to the other log directory of its broker", 3.0),
+    UNREGISTER: RunOperation(UNREGISTER, "a broker is unregistered; if it runs, it is restarted some time later", 12.0),
 }
-"""Those of a run of KRaft, whose metadata names log directories."""
+"""Those of a run of KRaft, whose metadata registers brokers and names log directories."""
 
 
 def parse_operations(text: str, known: Mapping[str, RunOperation] = OPERATIONS) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from kafka_spec.spec.decisions.partition_change import count_of
 from kafka_spec.spec.kraft.brokers import SHUT_DOWN
 from kafka_spec.spec.kraft.controller import commit, move_replicas
 from kafka_spec.spec.kraft.machines import REGISTRATION, BrokerState
-from kafka_spec.spec.kraft.operators import CHANGE_MIN_ISR
+from kafka_spec.spec.kraft.operators import CHANGE_MIN_ISR, UNREGISTER
 from kafka_spec.spec.kraft.processes import START_BROKER, START_WITHOUT_DIRECTORY
 from kafka_spec.spec.kraft.properties.isr import a_candidate_stays, min_isr_changes_beside_candidates, the_partition_exists
 from kafka_spec.spec.kraft.properties.records import a_replica_leads_newest, leads_newest
@@ -44,18 +44,21 @@ AT_ADDING = Bound("at_adding", 0, SETS, "the replicas that a reassignment adds, 
 AT_REMOVING = Bound("at_removing", 0, SETS, "the replicas that a reassignment removes, as a bit mask")
 AT_ACTIVE = Bound("at_active", 0, SETS, "the brokers that are registered and not fenced, as a bit mask")
 AT_STOPPING = Bound("at_stopping", 0, SETS, "those of them that are in controlled shutdown, as a bit mask")
+AT_UNREGISTERED = Bound("at_unregistered", 0, SETS, "the brokers that are not registered, as a bit mask")
 
 PLAN_STOP = Bound("plan_stop", 0, SETS, "the brokers that are to be shut down, as a bit mask")
 PLAN_ONE_BY_ONE = Bound("plan_one_by_one", 0, 1, "1 if they are started again, and one is shut down at a time")
 PLAN_REMOVES = Bound("plan_removes", 0, 1, "1 if they start without the log directory of the partition")
 PLAN_TARGET = Bound("plan_target", 0, SETS, "the replicas that a reassignment asks for, as a bit mask; 0 if none does")
 PLAN_CANCEL = Bound("plan_cancel", 0, 1, "1 if the reassignment that runs is to be cancelled")
+PLAN_UNREGISTERS = Bound("plan_unregisters", 0, SETS, "the brokers that are to be unregistered, as a bit mask")
 PLAN_WAIT = Bound("plan_wait", 0, 2, "what is waited for before each action: see Wait")
 
 STATE_BOUNDS = (
     AT_REPLICAS, AT_ISR, AT_ELR, AT_LEADER, AT_LAST_KNOWN, AT_RECOVERY, AT_ADDING, AT_REMOVING, AT_ACTIVE, AT_STOPPING,
+    AT_UNREGISTERED,
 )  # fmt: skip
-PLAN_BOUNDS = (PLAN_STOP, PLAN_ONE_BY_ONE, PLAN_REMOVES, PLAN_TARGET, PLAN_CANCEL, PLAN_WAIT)
+PLAN_BOUNDS = (PLAN_STOP, PLAN_ONE_BY_ONE, PLAN_REMOVES, PLAN_TARGET, PLAN_CANCEL, PLAN_UNREGISTERS, PLAN_WAIT)
 
 
 class Wait(enum.IntEnum):
@@ -73,8 +76,8 @@ class Wait(enum.IntEnum):
 
 
 def only_fenced_ones_ended(k: Constants, orderly: BrokerSet) -> bool:
-    """The brokers that ended in order are fenced."""
-    return orderly & k.at_active == 0
+    """The brokers that ended in order are fenced; whether one did that is not registered makes no difference."""
+    return orderly & (k.at_active | k.at_unregistered) == 0
 
 
 def set_partition(s: KRaft, k: Constants) -> None:
@@ -104,7 +107,10 @@ def set_memberships(s: KRaft, k: Constants) -> None:
 
 
 def set_registration(s: KRaft, k: Constants, broker: int, orderly: BrokerSet) -> None:
-    """Register a broker, in the state that the metadata has, and let its process run unless it is fenced."""
+    """Register a broker, in the state that the metadata has, and let its process run unless it is fenced.
+
+    A broker that is not registered is one that was unregistered.
+    """
     fire(s, k, REGISTRATION, (broker,), "register")
     s.controller.registrations[broker].epoch = 0
     s.brokers[broker].clean_epoch = UNKNOWN
@@ -118,6 +124,8 @@ def set_registration(s: KRaft, k: Constants, broker: int, orderly: BrokerSet) ->
         s.brokers[broker].life = ProcessLife.DOWN
         if contains(orderly, broker) == 1:
             s.brokers[broker].clean_epoch = 0
+        if contains(k.at_unregistered, broker) == 1:
+            fire(s, k, REGISTRATION, (broker,), "unregister")
 
 
 def set_log(s: KRaft, k: Constants, broker: int) -> None:
@@ -201,10 +209,10 @@ def directory_is_there(s: KRaft, k: Constants, broker: int) -> bool:
 
 
 def replicas_are_in_sync(s: KRaft, k: Constants) -> bool:
-    """With `Wait.IN_SYNC`, every replica is in the ISR, but for those that have been shut down for good."""
+    """With `Wait.IN_SYNC`, every replica is in the ISR, but for those that are to go for good."""
     if k.plan_wait != Wait.IN_SYNC:
         return True
-    awaited = members(s.controller.partition.replicas)
+    awaited = members(s.controller.partition.replicas) & ~k.plan_unregisters
     for broker in range(k.brokers):
         gone = s.brokers[broker].life != ProcessLife.UP and contains(k.plan_stop, broker) == 1
         if gone and k.plan_one_by_one == 0:
@@ -222,12 +230,18 @@ def cancellation_is_planned(k: Constants) -> bool:
     return k.plan_cancel == 1
 
 
+def unregistration_is_planned(s: KRaft, k: Constants, broker: int) -> bool:
+    """The broker is one of those that are to be unregistered, and was not yet: each is once."""
+    return contains(k.plan_unregisters, broker) == 1 and s.controller.registrations[broker].epoch == 0
+
+
 PLANNED_RULES = (
     replace(SHUT_DOWN, guards=(stops_have_their_turn, replicas_are_in_sync, stop_is_planned, *SHUT_DOWN.guards)),
     replace(START_BROKER, guards=(directory_is_there, *START_BROKER.guards)),
     replace(START_WITHOUT_DIRECTORY, guards=(removal_is_planned, *START_WITHOUT_DIRECTORY.guards)),
     replace(REASSIGN, guards=(replicas_are_in_sync, *REASSIGN.guards, target_is_planned)),
     replace(CHANGE_MIN_ISR, guards=(replicas_are_in_sync, *CHANGE_MIN_ISR.guards)),
+    replace(UNREGISTER, guards=(replicas_are_in_sync, unregistration_is_planned, *UNREGISTER.guards)),
     replace(CANCEL_REASSIGNMENT, guards=(cancellation_is_planned, replicas_are_in_sync, *CANCEL_REASSIGNMENT.guards)),
 )
 
@@ -257,6 +271,19 @@ def isr_is_large_enough(s: KRaft, k: Constants) -> bool:
     return count_of(partition.replicas, partition.isr) >= least
 
 
+def plans_touch_candidates(before: KRaft, after: KRaft) -> bool:
+    """The ISR or the ELR had a member, and min.insync.replicas changes, or a broker registers that was unregistered."""
+    partition = before.controller.partition
+    return min_isr_changes_beside_candidates(before, after) or (
+        partition.isr | partition.elr != 0
+        and any(
+            before.controller.registrations[broker].state == BrokerState.UNREGISTERED
+            and after.controller.registrations[broker].state != BrokerState.UNREGISTERED
+            for broker in range(len(before.brokers))
+        )
+    )
+
+
 WANTED: tuple[Property, ...] = (
     invariant(
         "KeepsRecords",
@@ -275,9 +302,10 @@ WANTED: tuple[Property, ...] = (
     step_invariant(
         "KeepsCandidates",
         a_candidate_stays,
-        "a change of min.insync.replicas leaves a replica that may be elected cleanly, as soon as its broker is active",
-        "Kafka 4.3 ReplicationControlManager.removeTopicElrs",
-        when=min_isr_changes_beside_candidates,
+        "a change of min.insync.replicas, or a broker that registers after it was unregistered, leaves a replica that may be "
+        "elected cleanly, as soon as its broker is active",
+        "Kafka 4.3 ReplicationControlManager.removeTopicElrs; Kafka 4.3 ClusterControlManager.registerBroker",
+        when=plans_touch_candidates,
     ),
     invariant(
         "KeepsMinIsr",

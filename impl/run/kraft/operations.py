@@ -15,10 +15,13 @@ from kafka_spec.impl.protocol.errors import KafkaError
 from kafka_spec.impl.protocol.topic_ids import text_of
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.kraft.world import KRaftWorld
-from kafka_spec.impl.run.operations import KRAFT_OPERATIONS, LARGEST, MOVE, NAMES, PATIENCE, RECORDS, record_of
+from kafka_spec.impl.run.operations import KRAFT_OPERATIONS, LARGEST, MOVE, NAMES, PATIENCE, RECORDS, UNREGISTER, record_of
 from kafka_spec.impl.run.options import TOPIC, Options
 from kafka_spec.impl.run.tasks import RemoteCall, Sleep, Task
 from kafka_spec.spec.language.domain import NONE
+
+UNREGISTERED = 4.0
+"""The longest time, in seconds, for which a broker runs that was unregistered."""
 
 
 class KRaftOperators:
@@ -38,6 +41,7 @@ class KRaftOperators:
             "delete": self._delete,
             "grow": self._grow,
             MOVE: self._move,
+            UNREGISTER: self._unregister,
         }
 
     def begin(self) -> None:
@@ -127,6 +131,15 @@ class KRaftOperators:
         if moves:
             self._tell(f"broker {number} moves {partition} to its other log directory")
         return moves
+
+    def _unregister(self) -> bool:
+        """Unregister a broker, running or not, if it is registered."""
+        number = self._random.choice(self._world.numbers)
+        if number not in self._world.cluster.controller.image.brokers:
+            return False
+        self._tell(f"broker {number} is unregistered")
+        self._world.unregister(number, self._random.uniform(0.5, UNREGISTERED))
+        return True
 
     def _fill(self, name: str, generation: int, count: int) -> Task:
         """Write a few records to a new topic, as long as it is of this generation."""

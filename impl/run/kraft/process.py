@@ -26,6 +26,8 @@ from kafka_spec.spec.language.domain import NONE
 RETRY = 0.1
 HEARTBEAT = 0.5
 """The seconds between two heartbeats (broker.heartbeat.interval.ms; shorter here)."""
+SHUTDOWN = 20.0
+"""The longest wait, in seconds, for the controller to let a broker go (BrokerServer.shutdown: 5 minutes; shorter here)."""
 ANSWER = 2.0
 """The longest wait for an answer, in seconds."""
 COPIED_BYTES = 2_000
@@ -62,7 +64,7 @@ class RunningKRaftBroker:
         return answer
 
     def live(self, started: Callable[[], object], ended: Callable[[], object]) -> Task:
-        """Register, and send heartbeats until the controller lets the broker go; then call `ended`."""
+        """Register, and send heartbeats until the controller lets the broker go, or it waits no longer; then call `ended`."""
         broker = self.broker
         while not self.is_registered:
             answer = yield from self._ask(broker.registration())
@@ -70,9 +72,13 @@ class RunningKRaftBroker:
             if not self.is_registered:
                 yield Sleep(RETRY)
         started()
+        waits_until = 0.0
         while True:
             answer = yield from self._ask(broker.heartbeat())
-            if isinstance(answer, BrokerHeartbeatResponse) and answer.should_shut_down:
+            if broker.is_stopping and not waits_until:
+                waits_until = broker.now + SHUTDOWN * 1000
+            goes = isinstance(answer, BrokerHeartbeatResponse) and answer.should_shut_down
+            if goes or (waits_until and broker.now >= waits_until):
                 ended()
                 return
             yield Sleep(HEARTBEAT if broker.metadata_end > broker.epoch and not broker.is_stopping else RETRY)

@@ -143,6 +143,13 @@ class KRaftWorld(VirtualTime):
         before = self.cluster.controller.image.partitions[partition]
         self.controllers.act(lambda controller: controller.reassign(partition, target), then)
 
+    def unregister(self, number: int, seconds: float) -> None:
+        """Let an operator unregister a broker; if it runs, it is shut down so many seconds later, and starts again."""
+        self.controllers.act(lambda controller: controller.unregister(number))
+        node = self.nodes.get(number)
+        if node is not None:
+            self.after(seconds, lambda: self.shut_down(number) if self.nodes.get(number) is node else None)
+
     def _fence_stale(self) -> Task:
         while True:
             with suppress(KafkaError):
