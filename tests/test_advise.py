@@ -198,6 +198,35 @@ def test_a_changed_min_isr_takes_the_candidates_of_an_offline_partition(cluster:
     assert safe.returncode == 0 and "no replica may be elected any more     not without a fault" in safe.stdout
 
 
+def test_a_broker_is_unregistered(cluster: Cluster, inside: Command) -> None:
+    """A fenced replica of a partition with an ISR may be unregistered; the last candidate of one without may not.
+
+    A running broker whose leadership moves may be, too.
+    """
+    online = cluster(([0, 1, 2], [0, 1]), fenced=[2], least=2)
+    for broker in ("1", "2"):
+        assert inside("advise", online, "--unregister", broker, "--faults", "0", "--keep", "leader").returncode == 0
+    offline = cluster(([0, 1], []), fenced=[0, 1], elr=[0], least=2)
+    refused = inside("advise", offline, "--unregister", "0", "--faults", "0")
+    assert refused.returncode == 1 and "how no replica may be elected any more, without a fault" in refused.stdout
+    assert "1. an operator unregisters broker 0" in refused.stdout
+    assert inside("advise", offline, "--unregister", "1", "--faults", "0", "--keep", "candidates").returncode == 0
+
+
+@pytest.mark.parametrize(("known", "said"), [(1, "without a fault              the same"), (2, "not without a fault")])
+def test_a_broker_that_is_not_registered_counts_as_crashed(known: int, said: str, tmp_path: Path, inside: Command) -> None:
+    """The only ELR member leaves it when it starts if it is not registered, whatever is planned; if it is, nobody was given up."""
+    with (tmp_path / f"{0:020}.log").open("wb") as file:
+        log = Writer(file)
+        log.write(log.record(keys.FEATURE, name=keys.METADATA_VERSION, feature_level=33))
+        log.write(log.record(keys.FEATURE, name=keys.ELR_FEATURE, feature_level=1))
+        for number in range(known):
+            log.write(registration(log, number, fenced=True))
+        log.write(*topic(log, 0, [0, 1], [], 2, [1]))
+    advised = inside("advise", str(tmp_path), "--unregister", "0", "--faults", "0", "--keep", "candidates")
+    assert f"no replica may be elected any more     {said}" in advised.stdout, advised.stdout
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # What is not decided
 
@@ -274,6 +303,7 @@ MISTAKES = {
     "no plan": ((), "advise needs one plan"),
     "two plans": (("--stop", "0", "--restart", "all"), "advise needs one plan"),
     "another broker": (("--stop", "9"), "broker 9 is not registered; there are brokers 0, 1, 2, 3, 4"),
+    "an unknown broker": (("--unregister", "9"), "broker 9 is not registered; there are brokers 0, 1, 2, 3, 4"),
     "a fenced broker": (("--restart", "4"), "broker 4 is fenced: it does not run"),
     "a setting": (("--set", "min.insync.replicas=0"), "it is min.insync.replicas=NUMBER"),
     "candidates of another plan": (

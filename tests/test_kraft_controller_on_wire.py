@@ -37,10 +37,11 @@ from kafka_spec.impl.run.eras import find_era
 FETCH, FETCH_SNAPSHOT, VOTE, DESCRIBE_QUORUM, REGISTER, HEARTBEAT, ENVELOPE = 1, 59, 52, 55, 62, 63, 58
 ALTER_PARTITION, PRODUCER_IDS, ASSIGN_DIRECTORIES = 56, 67, 73
 CREATE_TOPICS, DELETE_TOPICS, CREATE_PARTITIONS, ELECT, CONFIGURE, REASSIGN, LIST_REASSIGNMENTS = 19, 20, 37, 43, 44, 45, 46
+UNREGISTER = 64
 NEWEST = {
     FETCH: 17, FETCH_SNAPSHOT: 1, VOTE: 1, DESCRIBE_QUORUM: 2, REGISTER: 4, HEARTBEAT: 2, ENVELOPE: 0, ALTER_PARTITION: 3,
     PRODUCER_IDS: 0, ASSIGN_DIRECTORIES: 0, CREATE_TOPICS: 7, DELETE_TOPICS: 6, CREATE_PARTITIONS: 3, ELECT: 2, CONFIGURE: 1,
-    REASSIGN: 1, LIST_REASSIGNMENTS: 0,
+    REASSIGN: 1, LIST_REASSIGNMENTS: 0, UNREGISTER: 0,
 }  # fmt: skip
 METADATA_TOPIC = UUID(int=1)
 FEATURES = {"metadata.version": 33, "eligible.leader.replicas.version": 1}
@@ -496,6 +497,26 @@ def test_operators_through_a_broker(tmp_path: Path) -> None:
             (None, ErrorCode.UNKNOWN_TOPIC_ID),
         ]
         assert not controller.image.partitions
+
+    with_controller(tmp_path, play)
+
+
+def test_a_broker_is_unregistered(tmp_path: Path) -> None:
+    """It leaves the ISR, and its heartbeats are refused. When it registers again it counts as crashed, and leaves the ELR."""
+
+    async def play(controller: OurController, client: WireClient) -> None:
+        epochs = {broker: await client.unfenced(broker) for broker in (1, 2)}
+        await client.create("orders", [1, 2])
+        for asked, code in ((1, ErrorCode.NONE), (1, ErrorCode.BROKER_ID_NOT_REGISTERED)):
+            answer = await client.forward(UNREGISTER, {"broker_id": asked})
+            assert (answer.error_code, answer.error_message is None) == (code, code == ErrorCode.NONE)
+        held = controller.image.partitions[TopicPartition("orders", 0)]
+        assert (held.leader, held.isr, held.elr, set(controller.image.brokers)) == (2, (2,), (1,), {2})
+        assert (await client.beat(1, epochs[1], epochs[1])).error_code == ErrorCode.STALE_BROKER_EPOCH
+        registered = await client.register(1, 9, previous=epochs[1])
+        assert registered.broker_epoch > epochs[2]
+        assert controller.image.partitions[TopicPartition("orders", 0)].elr == ()
+        assert not (await client.beat(1, registered.broker_epoch, controller.image.end)).is_fenced
 
     with_controller(tmp_path, play)
 

@@ -26,7 +26,7 @@ from kafka_spec.impl.run.faults import parse_faults
 from kafka_spec.impl.run.kraft.faults import KRAFT_FAULTS
 from kafka_spec.impl.run.kraft.simulation import simulate_kraft
 from kafka_spec.impl.run.kraft.watcher import KRaftWatcher
-from kafka_spec.impl.run.operations import KRAFT_OPERATIONS, MOVE, OPERATIONS
+from kafka_spec.impl.run.operations import KRAFT_OPERATIONS, MOVE, OPERATIONS, UNREGISTER
 from kafka_spec.impl.run.options import Options
 from kafka_spec.impl.run.outcome import RunOutcome
 from kafka_spec.impl.run.report import text_of
@@ -67,6 +67,14 @@ def test_fixed_keeps_its_promises_while_replicas_move(tmp_path: Path, seed: int)
     outcome = run(tmp_path, seed=seed, seconds=15, partitions=3, operations=(MOVE,))
     assert (outcome.kept, outcome.rested, outcome.errors) == (True, True, ()), text_of(outcome)
     assert outcome.operations[MOVE] > 1
+
+
+@pytest.mark.parametrize("seed", [7, 8])
+def test_fixed_keeps_its_promises_while_brokers_are_unregistered(tmp_path: Path, seed: int) -> None:
+    """`kraft_fixed` satisfies every property while brokers are unregistered, running or not, and registered again."""
+    outcome = run(tmp_path, seed=seed, seconds=30, partitions=3, operations=(UNREGISTER,))
+    assert (outcome.kept, outcome.rested, outcome.errors) == (True, True, ()), text_of(outcome)
+    assert outcome.operations[UNREGISTER]
 
 
 def test_a_lagging_copy_replaces_a_log_in_an_era(tmp_path: Path) -> None:

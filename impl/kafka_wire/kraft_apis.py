@@ -27,6 +27,7 @@ from kafka_spec.impl.protocol.operator_requests import (
     CreatePartitionsRequest,
     CreateTopicsRequest,
     DeleteTopicsRequest,
+    UnregisterBrokerRequest,
 )
 from kafka_spec.impl.protocol.quorum_requests import DescribeQuorumRequest, FetchLogRequest, FetchSnapshotRequest, VoteRequest
 
@@ -46,6 +47,7 @@ KRAFT_CONTROLLER = ServedApis(
         Api(19, CreateTopicsRequest, 2, 7, operators.create_topics_of, operators.created_topics_fields),
         Api(20, DeleteTopicsRequest, 1, 6, operators.delete_topics_of, operators.deleted_topics_fields),
         Api(37, CreatePartitionsRequest, 0, 3, operators.create_partitions_of, operators.created_partitions_fields),
+        Api(64, UnregisterBrokerRequest, 0, 0, operators.unregister_broker_of, operators.unregistered_broker_fields),
         Api(43, ElectLeadersRequest, 0, 2, operators.elect_leaders_of, operators.elected_leaders_fields),
         Api(44, AlterConfigsRequest, 0, 1, operators.alter_configs_of, operators.altered_configs_fields),
         Api(

@@ -32,6 +32,8 @@ from kafka_spec.impl.protocol.operator_requests import (
     MorePartitions,
     NewTopic,
     OperationResult,
+    UnregisterBrokerRequest,
+    UnregisterBrokerResponse,
 )
 from kafka_spec.impl.protocol.responses import (
     AlterPartitionReassignmentsResponse,
@@ -107,6 +109,19 @@ def _new_replicas(assignments: Any) -> tuple[tuple[int, ...], ...] | None:
 def created_partitions_fields(answer: CreatePartitionsResponse, _: object) -> Fields:
     """Return the fields of the answer to CreatePartitions."""
     return {"throttle_time": 0, "results": [{"name": name, **_said(one)} for name, one in answer.topics.items()]}
+
+
+# Brokers
+
+
+def unregister_broker_of(entity: Any) -> UnregisterBrokerRequest:
+    """Return the UnregisterBroker request of an entity."""
+    return UnregisterBrokerRequest(entity.broker_id)
+
+
+def unregistered_broker_fields(answer: UnregisterBrokerResponse, _: object) -> Fields:
+    """Return the fields of the answer to UnregisterBroker."""
+    return {"throttle_time": 0, **_said(answer.result)}
 
 
 # Settings

@@ -35,6 +35,7 @@ from kafka_spec.impl.protocol.operator_requests import (
     CreatePartitionsRequest,
     CreateTopicsRequest,
     DeleteTopicsRequest,
+    UnregisterBrokerRequest,
 )
 from kafka_spec.impl.protocol.quorum_requests import DescribeQuorumRequest, FetchLogRequest, FetchSnapshotRequest, VoteRequest
 from kafka_spec.impl.protocol.topic_ids import names_found, text_of
@@ -93,6 +94,8 @@ class ControllerApis:
                 return operators.create_partitions(message)
             case AlterConfigsRequest():
                 return operators.alter_configs(message)
+            case UnregisterBrokerRequest():
+                return operators.unregister(message)
             case ElectLeadersRequest():
                 return operators.elect_leaders(message)
             case AlterPartitionReassignmentsRequest():

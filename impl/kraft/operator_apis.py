@@ -37,6 +37,8 @@ from kafka_spec.impl.protocol.operator_requests import (
     MorePartitions,
     NewTopic,
     OperationResult,
+    UnregisterBrokerRequest,
+    UnregisterBrokerResponse,
 )
 from kafka_spec.impl.protocol.responses import (
     AlterPartitionReassignmentsResponse,
@@ -149,6 +151,12 @@ class OperatorApis:
             added_partitions(controller.image, more.topic, assignment, controller.k)
         else:
             controller.add_partitions(more.topic, assignment)
+
+    # Brokers
+
+    def unregister(self, request: UnregisterBrokerRequest) -> UnregisterBrokerResponse:
+        """Forget a broker, whether it runs or not."""
+        return UnregisterBrokerResponse(_tried(lambda: self._controller.unregister(request.broker)))
 
     # Settings
 

@@ -131,3 +131,17 @@ class AlterConfigsResponse:
     """The result for each resource."""
 
     resources: Mapping[ConfigResource, OperationResult]
+
+
+@dataclass(frozen=True)
+class UnregisterBrokerRequest:
+    """Forget a broker."""
+
+    broker: int
+
+
+@dataclass(frozen=True)
+class UnregisterBrokerResponse:
+    """The result."""
+
+    result: OperationResult
