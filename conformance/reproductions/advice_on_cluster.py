@@ -1,8 +1,9 @@
 """Advice, judged by a real KRaft cluster: what `advise` calls safe is done, with a fault or without, and records are counted.
 
 Each run creates topics, writes records with acks=all, and brings the cluster into a random state: a broker is shut down or killed.
-Then a random plan is judged by the metadata log of the running controller: a shutdown, or a reassignment. It is carried out, and in
-half of the runs another broker is killed meanwhile. At last all brokers run again, and each partition is compared with the advice.
+Then a random plan is judged by the metadata log of the running controller: a shutdown, a reassignment, or that a broker is
+unregistered. It is carried out, and in half of the runs another broker is killed meanwhile. At last all brokers run again, those
+that were unregistered too, and each partition is compared with the advice.
 Advice is wrong if acknowledged records are missing that no fault was said to lose; or if, without a fault, no broker leads or the
 ISR is below min.insync.replicas, and the advice does not say so. How often the advice says so and it is seen is counted.
 
@@ -26,7 +27,7 @@ from functools import partial
 from random import Random
 from typing import Any, TypeAlias
 
-from kafka_spec.conformance.advise.advising import LEADER, MIN_ISR, RECORDS
+from kafka_spec.conformance.advise.advising import CANDIDATES, LEADER, MIN_ISR, RECORDS
 from kafka_spec.conformance.advise.plans import OperatorPlan
 from kafka_spec.conformance.kafka_classes.jars import NEWEST
 from kafka_spec.conformance.kafka_clusters.java_clients import AdminClient
@@ -144,17 +145,21 @@ class AdvisedCluster:
     # Plans
 
     def plan(self, topics: Sequence[JudgedTopic]) -> OperatorPlan:
-        """Return a random plan: to shut down a running broker, or to reassign a topic."""
-        if self.random.random() < 0.6:
+        """Return a random plan: to shut down a running broker, to unregister any, or to reassign a topic."""
+        kind = self.random.choice(("stop", "stop", "unregister", "reassign", "reassign"))
+        if kind == "stop":
             broker = self.random.choice([one for one in BROKERS[:-1] if one not in self.down])
             return OperatorPlan(f"shut down broker {broker}", stop=frozenset({broker}))
+        if kind == "unregister":
+            broker = self.random.choice(BROKERS[:-1])
+            return OperatorPlan(f"unregister broker {broker}", unregisters=frozenset({broker}))
         topic = self.random.choice(topics)
         target = tuple(self.random.sample(BROKERS, self.random.randint(1, 3)))
         return OperatorPlan(f"reassign {topic.name} to {list(target)}", targets={(topic.name, 0): target})
 
     def advices(self, plan: OperatorPlan) -> dict[str, Situation]:
         """Return what `kafka-spec advise` says, by partition: it reads the metadata log of the running controller."""
-        action = [f"--stop={broker}" for broker in plan.stop]
+        action = [*(f"--stop={one}" for one in plan.stop), *(f"--unregister={one}" for one in plan.unregisters)]
         if plan.targets:
             file = self.cluster.folder / "plan.json"
             moves = [{"topic": name, "partition": number, "replicas": target} for (name, number), target in plan.targets.items()]
@@ -167,11 +172,13 @@ class AdvisedCluster:
         return {name: situation for situation in advised["situations"] for name in situation["partitions"]}
 
     def carry_out(self, plan: OperatorPlan, topics: Sequence[JudgedTopic], fault: bool) -> None:
-        """Do what is planned, with a kill meanwhile or without, and watch the partitions."""
+        """Do what is planned, with a kill meanwhile or without, and watch the partitions; what was unregistered is killed then."""
         others = [one for one in BROKERS[:-1] if one not in self.down and one not in plan.stop]
         for broker in plan.stop:
             self.cluster.signal(broker, signal.SIGTERM)
             self.down.add(broker)
+        for broker in plan.unregisters:
+            self.admin.unregister(broker)
         for (topic, _), target in plan.targets.items():
             self.admin.reassign(topic, target)
         until = time.monotonic() + WATCHED
@@ -185,6 +192,9 @@ class AdvisedCluster:
             self.watch(topics)
         for broker in plan.stop:
             self.cluster.wait(f"broker {broker} has ended", partial(self.cluster.has_ended, broker))
+        for broker in plan.unregisters - self.down:
+            self.cluster.signal(broker, signal.SIGKILL)
+            self.down.add(broker)
 
     def watch(self, topics: Sequence[JudgedTopic]) -> None:
         """Note which properties are violated now."""
@@ -210,6 +220,7 @@ class AdvisedCluster:
             advice = advices.get(f"{topic.name}-0")
             if advice is None:
                 continue
+            elected = self.elect_if_nobody_can_be(topic, advice)
             self.cluster.wait(f"{topic.name} has a leader", partial(self.has_leader, topic.name))
             read = set(self.cluster.clients.read_all(self.addresses(), topic.name, seconds=3))
             lost = [value for value in topic.acknowledged if value not in read]
@@ -217,15 +228,28 @@ class AdvisedCluster:
             self.counts[advice["verdict"]] += 1
             self.counts["with a kill" if fault else "without a fault"] += 1
             where = f"{plan.text}, {topic.name} {topic.replicas} least {topic.least}, fault {fault}: {advice['verdict']}"
-            if lost and advice["verdict"] != "undecided" and RECORDS not in violated_of(advice):
+            if lost and not elected and advice["verdict"] != "undecided" and RECORDS not in violated_of(advice):
                 self.differences.append(f"{where}: {len(lost)} of {len(topic.acknowledged)} are lost")
             if not fault and advice["verdict"] != "undecided":
                 self.differences += [f"{where}: {text}" for text in self.unlike(topic, advice)]
 
+    def elect_if_nobody_can_be(self, topic: JudgedTopic, advice: Situation) -> bool:
+        """Where the advice says that no replica may be left to elect, and nobody is elected for long, elect uncleanly."""
+        if CANDIDATES not in violated_of(advice):
+            return False
+        until = time.monotonic() + WATCHED
+        while time.monotonic() < until:
+            if self.has_leader(topic.name):
+                self.counts[f"{CANDIDATES} is said, and not seen"] += 1
+                return False
+        self.counts[f"{CANDIDATES} is said, and seen"] += 1
+        self.admin.elect_unclean(topic.name)
+        return True
+
     def unlike(self, topic: JudgedTopic, advice: Situation) -> list[str]:
         """Return what was seen without a fault that the advice does not say; count what it says."""
         for name, harm in advice["harm"].items():
-            if not harm["faults"]:
+            if not harm["faults"] and name != CANDIDATES:
                 self.counts[f"{name} is said, and {'seen' if name in topic.seen else 'not seen'}"] += 1
         return [f"{name} is violated" for name in sorted(topic.seen) if [] not in violated_of(advice).get(name, [])]
 

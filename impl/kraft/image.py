@@ -114,6 +114,21 @@ class RegisteredPartition:
         )
 
 
+def registered_by(record: RegisterBrokerRecord) -> RegisteredBroker:
+    """Return the broker that a record registers."""
+    return RegisteredBroker(
+        record.broker_id,
+        record.broker_epoch,
+        record.incarnation_id,
+        record.fenced,
+        record.in_controlled_shutdown,
+        record.log_dirs,
+        record.rack,
+        record.end_points,
+        record.features,
+    )
+
+
 def partition_of(record: PartitionRecord) -> RegisteredPartition:
     """Return the partition that a record describes."""
     return RegisteredPartition(
@@ -229,20 +244,9 @@ class _Delta:
         self._end += 1
         match record:
             case RegisterBrokerRecord():
-                self._brokers[record.broker_id] = RegisteredBroker(
-                    record.broker_id,
-                    record.broker_epoch,
-                    record.incarnation_id,
-                    record.fenced,
-                    record.in_controlled_shutdown,
-                    record.log_dirs,
-                    record.rack,
-                    record.end_points,
-                    record.features,
-                )
+                self._brokers[record.broker_id] = registered_by(record)
             case UnregisterBrokerRecord():
-                self._registered(record)
-                del self._brokers[record.broker_id]
+                del self._brokers[self._registered(record).broker]
             case RegisterControllerRecord():
                 self._controllers[record.controller_id] = record
             case BrokerRegistrationChangeRecord():

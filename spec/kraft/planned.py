@@ -107,10 +107,7 @@ def set_memberships(s: KRaft, k: Constants) -> None:
 
 
 def set_registration(s: KRaft, k: Constants, broker: int, orderly: BrokerSet) -> None:
-    """Register a broker, in the state that the metadata has, and let its process run unless it is fenced.
-
-    A broker that is not registered is one that was unregistered.
-    """
+    """Register a broker, in the state that the metadata has, and let its process run if it is registered and not fenced."""
     fire(s, k, REGISTRATION, (broker,), "register")
     s.controller.registrations[broker].epoch = 0
     s.brokers[broker].clean_epoch = UNKNOWN

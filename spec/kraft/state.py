@@ -38,11 +38,8 @@ from kafka_spec.spec.language.domain import (
 BROKERS = Bound("brokers", 1, 4, "brokers")
 RECORDS = Bound("records", 0, 3, "records that clients write")
 LAG = Bound("lag", 1, 20, "batches of the metadata log that the slowest running broker has not applied")
-
 RECREATIONS = Bound("recreations", 0, 2, "topics of the same name that are created after a deletion")
-
 MIN_ISR_CHANGES = Bound("min_isr_changes", 0, 2, "changes of min.insync.replicas: to another value, and back")
-
 FAILED_DIRECTORIES = Bound("failed_directories", 0, 2, "log directories that fail while their brokers run")
 
 IS_OFFLINE = Range(0, FAILED_DIRECTORIES)
@@ -295,7 +292,6 @@ UNREGISTRATIONS = Bound("unregistrations", 0, 2, "brokers that operators unregis
 SHUTDOWN_TIMEOUTS = Bound("shutdown_timeouts", 0, 2, "brokers that wait no longer for their controlled shutdown, and stop in order")
 REASSIGNMENTS = Bound("reassignments", 0, 3, "reassignments that operators request or cancel")
 DELETIONS = Bound("deletions", 0, 2, "deletions of the topic")
-
 MOVES = Bound("moves", 0, 2, "replicas that operators move to another log directory of their broker")
 REMOVED_DIRECTORIES = Bound("removed_directories", 0, 2, "log directories that operators take away from a broker which is down")
 
