@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from kafka_spec.conformance.kafka_clusters.course import MOVES, ORDERS, Course
+from kafka_spec.conformance.kafka_clusters.course import MOVES, ORDERS, WORK, Course
 from kafka_spec.conformance.kafka_clusters.java_clients import AdminClient, Clients
 from kafka_spec.conformance.kafka_clusters.kafka_processes import NotSeen
 from kafka_spec.conformance.kafka_clusters.kraft_processes import KRaftProcesses
@@ -61,6 +61,7 @@ class KRaftCourse(Course):
         await self.scene("cancelled reassignment", self._cancel)
         await self.scene("min.insync.replicas", self._configure)
         await self.scene("deletion", self.delete)
+        await self.scene("unregistered leader", self._unregister)
         await self.scene("fail-over of our controller", self._fail_over)
         await self.scene("kill -9 of a leader", self.kill_a_leader)
         await self.scene("a broker starts from our snapshot", self._start_from_snapshot)
@@ -163,6 +164,19 @@ class KRaftCourse(Course):
             await asyncio.to_thread(self.admin.configure, "TOPIC", ORDERS, {MIN_ISR: value})
             known = partial(self.controller.image.configs.get, (ORDERS, MIN_ISR))
             await self.until(f"{MIN_ISR} of {ORDERS} is {value}", lambda known=known, value=value: known() == value)  # type: ignore[misc]
+
+    async def _unregister(self) -> None:
+        """Unregister a leader that runs: another leads, and it is back once its process was killed and started again."""
+        partition = TopicPartition(ORDERS, 0)
+        leader = self.leader(partition)
+        await asyncio.to_thread(self.admin.unregister, leader)
+        self.tell(f"{self.named(leader)}, the leader of {partition}, is unregistered while it runs")
+        await self._until_another_leads(partition, leader)
+        if leader in self.controller.image.brokers:
+            raise NotSeen(f"{self.named(leader)} is registered")
+        await self.kill(leader)
+        await asyncio.sleep(WORK)
+        await self._start_again(leader)
 
     async def _fail_over(self) -> None:
         """Kill our controller; the next one begins another epoch on its log."""
