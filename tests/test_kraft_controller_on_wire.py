@@ -33,6 +33,7 @@ from kafka_spec.impl.log.log import PartitionLog
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.eras import find_era
+from kafka_spec.spec.language.domain import NONE
 
 FETCH, FETCH_SNAPSHOT, VOTE, DESCRIBE_QUORUM, REGISTER, HEARTBEAT, ENVELOPE = 1, 59, 52, 55, 62, 63, 58
 ALTER_PARTITION, PRODUCER_IDS, ASSIGN_DIRECTORIES = 56, 67, 73
@@ -431,21 +432,23 @@ def test_ids_of_producers(tmp_path: Path) -> None:
 
 
 def test_directories_are_assigned(tmp_path: Path) -> None:
-    """A broker that tells another directory of its replica changes the partition; what does not exist has an error."""
+    """A replica lies in the directory that its broker names; in one that is offline, it leaves the ISR. The rest has an error."""
 
     async def play(controller: OurController, client: WireClient) -> None:
         epoch = await client.unfenced(1)
         topic_id = (await client.create("orders", [1])).topic_id
-        moved = UUID(int=77)
+        online, offline = UUID(int=1001), UUID(int=77)
         topics = [
             {"topic_id": topic_id, "partitions": [{"partition_index": 0}, {"partition_index": 4}]},
             {"topic_id": UUID(int=5), "partitions": [{"partition_index": 0}]},
         ]
-        directories = [{"id_": moved, "topics": topics}]
-        answer = await client.ask(ASSIGN_DIRECTORIES, {"broker_id": 1, "broker_epoch": epoch, "directories": directories})
-        codes = [[one.error_code for one in topic.partitions] for topic in answer.directories[0].topics]
-        assert codes == [[ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION], [ErrorCode.UNKNOWN_TOPIC_ID]]
-        assert controller.image.partitions[TopicPartition("orders", 0)].directories == (moved,)
+        for directory, leader, isr in ((online, 1, (1,)), (offline, NONE, ())):
+            directories = [{"id_": directory, "topics": topics}]
+            answer = await client.ask(ASSIGN_DIRECTORIES, {"broker_id": 1, "broker_epoch": epoch, "directories": directories})
+            codes = [[one.error_code for one in topic.partitions] for topic in answer.directories[0].topics]
+            assert codes == [[ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION], [ErrorCode.UNKNOWN_TOPIC_ID]]
+            held = controller.image.partitions[TopicPartition("orders", 0)]
+            assert (held.directories, held.leader, held.isr) == ((directory,), leader, isr)
 
     with_controller(tmp_path, play)
 

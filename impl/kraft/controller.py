@@ -102,11 +102,15 @@ class KRaftController(BrokerRegistrations):
         return AllocateProducerIdsResponse(ErrorCode.NONE, first, PRODUCER_IDS)
 
     def assign_directories(self, request: AssignReplicasToDirsRequest) -> AssignReplicasToDirsResponse:
-        """Write in which log directories a broker's replicas lie (handleAssignReplicasToDirs)."""
+        """Write in which log directories a broker's replicas lie; from one that is offline, they leave the ISR.
+
+        Kafka 3.9: ReplicationControlManager.handleAssignReplicasToDirs.
+        """
         if self.image.epoch_of(request.broker) != request.broker_epoch:
             return AssignReplicasToDirsResponse(ErrorCode.STALE_BROKER_EPOCH)
         codes: dict[tuple[UUID, int], ErrorCode] = {}
         records: list[MetadataRecord] = []
+        offline: set[TopicPartition] = set()
         for (topic_id, number), directory in request.directories.items():
             partition = TopicPartition(self.image.topics.get(topic_id, ""), number)
             known = self.image.partitions.get(partition)
@@ -120,7 +124,9 @@ class KRaftController(BrokerRegistrations):
                 codes[topic_id, number] = ErrorCode.NONE
                 change = self._change(partition, AskedChange(known.isr, self.image.may_lead(known)), self.k.assignment_keeps_elr)
                 records += moved_replica(partition, known, request.broker, directory, change)
-        self._commit(records)
+                if not self.image.is_online(request.broker, directory):
+                    offline.add(partition)
+        self._commit([*records, *self._without(request.broker, lambda name, _: name in offline)])
         return AssignReplicasToDirsResponse(ErrorCode.NONE, codes)
 
     # Operators

@@ -94,15 +94,15 @@ class ControllerMemory:
 
     def _remove(self, broker: int) -> list[MetadataRecord]:
         """Take a broker out of every ISR, and out of leadership (generateLeaderAndIsrUpdates)."""
-        return self._without(broker, lambda known: broker in known.isr)
+        return self._without(broker, lambda _, held: broker in held.isr)
 
-    def _without(self, broker: int, concerns: Callable[[RegisteredPartition], bool]) -> list[MetadataRecord]:
+    def _without(self, broker: int, concerns: Callable[[TopicPartition, RegisteredPartition], bool]) -> list[MetadataRecord]:
         """Change these partitions to what they are without a broker in the ISR, which cannot be elected, either."""
         records: list[MetadataRecord] = []
-        for partition, known in self.image.partitions.items():
-            if concerns(known):
-                left = tuple(member for member in known.isr if member != broker)
-                acceptable = excluding(self.image.may_lead(known), broker)
+        for partition, held in self.image.partitions.items():
+            if concerns(partition, held):
+                left = tuple(member for member in held.isr if member != broker)
+                acceptable = excluding(self.image.may_lead(held), broker)
                 records += self._change(partition, AskedChange(left, acceptable, self._election(partition)))
         return records
 
@@ -115,7 +115,7 @@ class ControllerMemory:
         failed = [directory for directory in known.log_dirs if directory in offline]
         if not failed:
             return []
-        records = self._without(broker, lambda held: held.directory_of(broker) in failed)
+        records = self._without(broker, lambda _, held: held.directory_of(broker) in failed)
         online = tuple(directory for directory in known.log_dirs if directory not in failed)
         return [*records, BrokerRegistrationChangeRecord(broker, known.epoch, log_dirs=online)]
 

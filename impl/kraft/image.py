@@ -169,10 +169,14 @@ class ClusterImage:
         return BrokerSet.of(broker for broker, known in self.brokers.items() if known.state == UNFENCED)
 
     def has_directory(self, held: RegisteredPartition, broker: int) -> bool:
-        """Whether the log directory of a broker's replica is online, or is not known (BrokerRegistration.hasOnlineDir)."""
-        online = self.brokers[broker].log_dirs if broker in self.brokers else ()
+        """Whether the log directory of a broker's replica is online, or is not known."""
         directory = held.directory_of(broker)
-        return not online or directory is None or directory in (MIGRATING, UNASSIGNED, *online)
+        return directory is None or self.is_online(broker, directory)
+
+    def is_online(self, broker: int, directory: UUID) -> bool:
+        """Whether a log directory of a broker is online, or is not known (BrokerRegistration.hasOnlineDir)."""
+        online = self.brokers[broker].log_dirs if broker in self.brokers else ()
+        return not online or directory in (MIGRATING, UNASSIGNED, *online)
 
     def without_directories(self, broker: int, offline: Iterable[UUID]) -> ClusterImage:
         """Return the image in which these log directories of a registered broker are offline."""

@@ -157,6 +157,6 @@ class BrokerRegistrations(ControllerMemory):
         known = self.image.brokers.get(broker)
         if known is None:
             raise KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, f"broker {broker} is not registered")
-        changes = self._without(broker, lambda held: broker in (*held.isr, *held.elr))
+        changes = self._without(broker, lambda _, held: broker in (*held.isr, *held.elr))
         self._commit([*changes, UnregisterBrokerRecord(broker, known.epoch)])
         self.heartbeats.forget(broker)
