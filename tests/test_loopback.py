@@ -193,7 +193,7 @@ def test_a_cluster_on_sockets(tmp_path: Path) -> None:
     lines: list[str] = []
 
     async def main() -> Any:
-        options = Options(seed=1, seconds=0.5, faults=(), partitions=4, real=True)
+        options = Options(seed=1, seconds=1.5, faults=(), partitions=4, real=True)
         outcome = await run_on_loopback(options, tmp_path, Ensemble(), lines.append)
         return outcome, asyncio.all_tasks() - {asyncio.current_task()}
 
