@@ -220,6 +220,8 @@ class AdvisedCluster:
             advice = advices.get(f"{topic.name}-0")
             if advice is None:
                 continue
+            if not self.has_leader(topic.name):
+                self.cluster.say(f"{topic.name} {topic.replicas} least {topic.least}: {self.admin.partition(topic.name)}")
             elected = self.elect_if_nobody_can_be(topic, advice)
             self.cluster.wait(f"{topic.name} has a leader", partial(self.has_leader, topic.name))
             read = set(self.cluster.clients.read_all(self.addresses(), topic.name, seconds=3))

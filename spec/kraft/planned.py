@@ -227,9 +227,9 @@ def cancellation_is_planned(k: Constants) -> bool:
     return k.plan_cancel == 1
 
 
-def unregistration_is_planned(s: KRaft, k: Constants, broker: int) -> bool:
-    """The broker is one of those that are to be unregistered, and was not yet: each is once."""
-    return contains(k.plan_unregisters, broker) == 1 and s.controller.registrations[broker].epoch == 0
+def unregistration_is_planned(k: Constants, broker: int) -> bool:
+    """The broker is one of those that are to be unregistered; the bound on that counts them."""
+    return contains(k.plan_unregisters, broker) == 1
 
 
 PLANNED_RULES = (
