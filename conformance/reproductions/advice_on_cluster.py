@@ -222,7 +222,7 @@ class AdvisedCluster:
                 continue
             if not self.has_leader(topic.name):
                 self.cluster.say(f"{topic.name} {topic.replicas} least {topic.least}: {self.admin.partition(topic.name)}")
-            elected = self.elect_if_nobody_can_be(topic, advice)
+            elected = self.elect_if_nobody_is(topic, advice)
             self.cluster.wait(f"{topic.name} has a leader", partial(self.has_leader, topic.name))
             read = set(self.cluster.clients.read_all(self.addresses(), topic.name, seconds=3))
             lost = [value for value in topic.acknowledged if value not in read]
@@ -235,16 +235,17 @@ class AdvisedCluster:
             if not fault and advice["verdict"] != "undecided":
                 self.differences += [f"{where}: {text}" for text in self.unlike(topic, advice)]
 
-    def elect_if_nobody_can_be(self, topic: JudgedTopic, advice: Situation) -> bool:
-        """Where the advice says that no replica may be left to elect, and nobody is elected for long, elect uncleanly."""
-        if CANDIDATES not in violated_of(advice):
-            return False
+    def elect_if_nobody_is(self, topic: JudgedTopic, advice: Situation) -> bool:
+        """Where the advice says that nobody may lead, and nobody does although all brokers are back, elect uncleanly."""
+        said = [name for name in (CANDIDATES, LEADER) if name in violated_of(advice)]
         until = time.monotonic() + WATCHED
-        while time.monotonic() < until:
-            if self.has_leader(topic.name):
-                self.counts[f"{CANDIDATES} is said, and not seen"] += 1
-                return False
-        self.counts[f"{CANDIDATES} is said, and seen"] += 1
+        while not (led := self.has_leader(topic.name)) and said and time.monotonic() < until:
+            time.sleep(0.5)
+        if CANDIDATES in said:
+            self.counts[f"{CANDIDATES} is said, and {'not ' if led else ''}seen"] += 1
+        if led or not said:
+            return False
+        self.counts["nobody leads for good"] += 1
         self.admin.elect_unclean(topic.name)
         return True
 
