@@ -95,7 +95,7 @@ def test_names_of_operations() -> None:
     """Operations are named like faults; an unknown one is refused."""
     assert parse_operations("delete, reassign") == ("reassign", "delete")
     assert (parse_operations("none"), parse_operations("all")) == ((), tuple(OPERATIONS))
-    assert parse_operations("all", KRAFT_OPERATIONS) == (*OPERATIONS, "move")
+    assert parse_operations("all", KRAFT_OPERATIONS) == (*OPERATIONS, "move", "unregister")
     with pytest.raises(SpecError, match="operation 'move' is only for KRaft; known are reassign, cancel"):
         parse_operations("move")
     with pytest.raises(SpecError, match="operation 'moves' is unknown; known are reassign, cancel"):
