@@ -74,7 +74,8 @@ def _epoch(s: KRaft, broker: int, epoch: int) -> str:
 def start_broker(s: KRaft, binding: Binding) -> Lines:
     """Register a new process of a broker, which reports whether the process before ended in order."""
     (broker,) = binding
-    in_order = s.brokers[broker].clean_epoch == s.controller.registrations[broker].epoch
+    known = s.controller.registrations[broker]
+    in_order = known.state != BrokerState.UNREGISTERED and s.brokers[broker].clean_epoch == known.epoch
     return [f"ctx.handleBrokersShutdown({str(in_order).lower()}, {broker});", f"ctx.registerBrokers({broker});"]
 
 
@@ -99,6 +100,11 @@ def shut_down(_: KRaft, binding: Binding) -> Lines:
     ]
 
 
+def unregister(_: KRaft, binding: Binding) -> Lines:
+    """Unregister a broker."""
+    return [f"ctx.replay(ctx.replicationControl.unregisterBroker({numbers(binding)}).records());"]
+
+
 def electing(kind: str) -> Lines:
     """Return the lines that request an election of the partition."""
     return [
@@ -117,6 +123,7 @@ REQUESTS: Mapping[str, Callable[[KRaft, Binding], Lines]] = {
     "StartBroker": start_broker,
     "BeginControlledShutdown": shut_down,
     "GrantShutdown": shut_down,
+    "Unregister": unregister,
     "ElectPreferred": lambda _, __: electing("PREFERRED"),
     "ElectUnclean": lambda _, __: electing("UNCLEAN"),
 }

@@ -8,7 +8,7 @@ Source: Kafka 3.9 to 4.4 QuorumController.java, which calls the managers in the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kafka_spec.conformance.kafka_classes.java import EXCEPTION
@@ -92,8 +92,12 @@ class KafkasKRaft(KafkasManagers):
 
     def refused_heartbeat(self, broker: int) -> str:
         """Receive a heartbeat of a broker that is not registered; return the error's name."""
+        return self._error_of(lambda: self.heartbeat(broker, self.offset, stopping=False))
+
+    def _error_of(self, act: Callable[[], object]) -> str:
+        """Do something; return the name of the error that it ends with."""
         try:
-            self.heartbeat(broker, self.offset, stopping=False)
+            act()
         except EXCEPTION as error:
             return str(self.classes.errors.forException(self.kafka.cause(error)).name())
         return "NONE"
@@ -184,11 +188,7 @@ class KafkasKRaft(KafkasManagers):
 
     def unregister(self, broker: int) -> str:
         """Unregister a broker; return the error's name."""
-        try:
-            self._take(self.kafka.call(self._partitions, "unregisterBroker", self.kafka.boxed(broker)))
-        except EXCEPTION as error:
-            return str(self.classes.errors.forException(self.kafka.cause(error)).name())
-        return "NONE"
+        return self._error_of(lambda: self._take(self.kafka.call(self._partitions, "unregisterBroker", self.kafka.boxed(broker))))
 
     def listed(self) -> tuple[Any, ...] | None:
         """Return replicas, added and removed ones of the reassignment that is listed, None if none is."""

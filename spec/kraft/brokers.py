@@ -210,7 +210,7 @@ def stop_without_answer(s: KRaft, k: Constants, broker: int) -> None:
     s.brokers[broker].clean_epoch = epoch
 
 
-TIME_OUT = Rule(
+SHUTDOWN_TIMES_OUT = Rule(
     "ShutdownTimesOut",
     actor="{broker}",
     kind="fault",
@@ -228,7 +228,7 @@ def is_unregistered(s: KRaft, broker: int) -> bool:
     return not is_registered(s, broker)
 
 
-GIVE_UP = Rule(
+EXIT_UNREGISTERED = Rule(
     "ExitUnregistered",
     actor="{broker}",
     params=ANY_BROKER,
@@ -258,6 +258,6 @@ RULES = (
     FAIL_DIRECTORY,
     REPORT_DIRECTORY,
     UNREGISTER,
-    TIME_OUT,
-    GIVE_UP,
+    SHUTDOWN_TIMES_OUT,
+    EXIT_UNREGISTERED,
 )

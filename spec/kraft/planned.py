@@ -76,7 +76,7 @@ class Wait(enum.IntEnum):
 
 
 def only_fenced_ones_ended(k: Constants, orderly: BrokerSet) -> bool:
-    """The brokers that ended in order are fenced; whether one did that is not registered makes no difference."""
+    """The brokers that ended in order are fenced. For one that is not registered it does not matter how it ended."""
     return orderly & (k.at_active | k.at_unregistered) == 0
 
 
@@ -206,7 +206,7 @@ def directory_is_there(s: KRaft, k: Constants, broker: int) -> bool:
 
 
 def replicas_are_in_sync(s: KRaft, k: Constants) -> bool:
-    """With `Wait.IN_SYNC`, every replica is in the ISR, but for those that are to go for good."""
+    """With `Wait.IN_SYNC`, every replica is in the ISR, but for those that leave for good."""
     if k.plan_wait != Wait.IN_SYNC:
         return True
     awaited = members(s.controller.partition.replicas) & ~k.plan_unregisters
