@@ -294,7 +294,10 @@ def test_what_the_model_lacks_is_not_decided(partition: Any, reason: str, tmp_pa
 
 
 def test_a_restart_names_brokers_or_all(cluster: Cluster, inside: Command) -> None:
-    """What is neither a broker id nor `all` is refused, with what to give."""
+    """What is neither a broker id nor `all` is refused, with what to give; so is what is no id where one is asked for."""
+    for option in ("--stop", "--unregister"):
+        named = inside("advise", cluster(([0, 1], [0, 1])), option, "x")
+        assert named.returncode == 2 and f"{option}: 'x' is not a broker id; give the id of a broker" in named.stderr
     advised = inside("advise", cluster(([0, 1], [0, 1])), "--restart", "every")
     assert advised.returncode == 2 and "'every' is not a broker id; give the id of a broker, or all" in advised.stderr
 

@@ -49,11 +49,18 @@ def add_advise(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("paths", nargs="*", type=Path, metavar="PATH", help="the metadata log, or folders that hold it")
     add_bootstrap(parser)
-    add("--stop", action="append", default=[], type=int, metavar="ID", help="shut this broker down; repeated: all of them at once")
+    add(
+        "--stop",
+        action="append",
+        default=[],
+        type=broker_id,
+        metavar="ID",
+        help="shut this broker down; repeated: all of them at once",
+    )
     restart_help = "restart this broker, or all; repeated: one at a time in any order"
     add("--restart", action="append", default=[], type=broker_or_all, metavar="ID|all", help=restart_help)
     unregister_help = "unregister this broker, running or not; repeated: all of them, as kafka-cluster unregister does one by one"
-    add("--unregister", action="append", default=[], type=int, metavar="ID", help=unregister_help)
+    add("--unregister", action="append", default=[], type=broker_id, metavar="ID", help=unregister_help)
     remove_help = "restart this broker without the log directory of this id (directory.id of its meta.properties)"
     add("--remove-directory", type=broker_and_directory, metavar="ID:DIRECTORY", help=remove_help)
     add("--reassign", type=Path, metavar="FILE.json", help="reassign, as kafka-reassign-partitions --execute does")
@@ -72,6 +79,13 @@ def add_advise(parser: argparse.ArgumentParser) -> None:
     add("--threads", type=threads, default=cores(), metavar="N", help="threads (default: one per core)")
     add_output_options(parser, ("text", "json"))
     parser.set_defaults(run=run_advise)
+
+
+def broker_id(text: str) -> int:
+    """Return the broker that an option names."""
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a broker id; give the id of a broker")
+    return int(text)
 
 
 def broker_or_all(text: str) -> int | str:

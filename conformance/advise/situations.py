@@ -70,10 +70,10 @@ def touched_by(plan: OperatorPlan, cluster: ClusterAtEnd) -> Touched:
         name = (image.names[partition.topic_id], partition.number)
         target = plan.targets.get(name, ())
         ids = brokers_of(partition.shape, target)
-        ended = plan.stop | plan.unregisters
-        if not (target or name in plan.cancel or plan.changes(name) or ended & set(partition.shape.replicas)):
+        leaves = plan.stop & set(partition.shape.replicas) or plan.unregisters & set(ids)
+        if not (target or name in plan.cancel or plan.changes(name) or leaves):
             continue
-        if reason := cluster.not_modelled(partition) or _too_large(len(ids), plan, ids):
+        if reason := cluster.not_modelled(partition) or _too_large(plan, ids):
             not_modelled[image.name_of(partition)] = reason
             continue
         least = cluster.judge.min_isr(partition.topic_id)
@@ -100,8 +100,9 @@ def brokers_of(shape: PartitionShape, target: Iterable[int] = ()) -> tuple[int, 
     return tuple(dict.fromkeys((*shape.replicas, *shape.isr, *shape.elr, *target)))
 
 
-def _too_large(brokers: int, plan: OperatorPlan, ids: tuple[int, ...]) -> str:
+def _too_large(plan: OperatorPlan, ids: tuple[int, ...]) -> str:
     """Return why the model has no room for a partition, or ""."""
+    brokers = len(ids)
     stopped, forgotten = len(plan.stop & set(ids)), len(plan.unregisters & set(ids))
     if brokers > MOST_BROKERS:
         return f"{brokers} brokers matter to it, and the model has room for {MOST_BROKERS}"

@@ -40,15 +40,15 @@ class BrokerRegistrations(ControllerMemory):
         """Register a broker's process: fenced, under a new broker epoch (registerBroker).
 
         DUPLICATE_BROKER_REGISTRATION while the session of another process lasts. A process that registers again keeps its
-        registration, or is fenced under another broker epoch, as the era decides (KAFKA-16952). A broker that was unregistered may
-        be in an ELR: whatever its process before says of its end, it counts as a crash.
+        registration, or is fenced under another broker epoch, as the era decides (KAFKA-16952). A broker that was unregistered
+        counts as crashed, whatever it says of its former process: it may be in an ELR.
         """
         broker, known = request.broker, self.image.brokers.get(request.broker)
         if known is not None and known.incarnation == request.incarnation:
             if self.k.same_incarnation_keeps_epoch == Checked.YES:
                 return BrokerRegistrationResponse(ErrorCode.NONE, known.epoch)
             return self._registered(request, [], now)
-        if self.heartbeats.has_session(broker, now):
+        if known is not None and self.heartbeats.has_session(broker, now):
             return BrokerRegistrationResponse(ErrorCode.DUPLICATE_BROKER_REGISTRATION)
         named = known is not None and request.previous_epoch == known.epoch
         clean = named and self.k.clean_shutdown_detected == Checked.YES

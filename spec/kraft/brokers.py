@@ -178,18 +178,23 @@ GRANT_SHUTDOWN = Rule(
 )
 
 
-def exit_in_order(s: KRaft, k: Constants, broker: int) -> None:
-    """End the process in order: the log is flushed, and a file records the broker epoch under which it was complete.
-
-    With the answer that lets it go, the controller fences it once more: up to 3.9 a fenced broker may still be in the ISR.
-    """
+def end_in_order(s: KRaft, k: Constants, broker: int) -> None:
+    """End the process in order: the log is flushed, and a file records the broker epoch under which it was complete."""
     epoch = s.brokers[broker].epoch
+    end_process(s, k, broker)
+    s.brokers[broker].clean_epoch = epoch
+
+
+def exit_with_answer(s: KRaft, k: Constants, broker: int) -> None:
+    """End the process in order, after the answer that lets it go.
+
+    With that, the controller fences it once more: up to 3.9 a fenced broker may still be in the ISR.
+    """
     before = s.controller.partition.partition_epoch
     remove_from_partition(s, k, broker)
     if s.controller.partition.partition_epoch != before:
         commit(s, k)
-    end_process(s, k, broker)
-    s.brokers[broker].clean_epoch = epoch
+    end_in_order(s, k, broker)
 
 
 EXIT = Rule(
@@ -197,17 +202,10 @@ EXIT = Rule(
     actor="{broker}",
     params=ANY_BROKER,
     guards=(broker_is_stopping, is_fenced),
-    effects=(exit_in_order,),
+    effects=(exit_with_answer,),
     summary="{broker} may go, and its process ends in order",
     reference="Kafka 3.9 BrokerHeartbeatManager, BrokerServer.shutdown, LogManager.shutdown (KIP-966: CleanShutdownFileHandler)",
 )
-
-
-def stop_without_answer(s: KRaft, k: Constants, broker: int) -> None:
-    """End the process in order, while the controller has it as active, or does not know it: nothing is written."""
-    epoch = s.brokers[broker].epoch
-    end_process(s, k, broker)
-    s.brokers[broker].clean_epoch = epoch
 
 
 SHUTDOWN_TIMES_OUT = Rule(
@@ -217,8 +215,8 @@ SHUTDOWN_TIMES_OUT = Rule(
     params=ANY_BROKER,
     guards=(broker_is_stopping, is_not_fenced),
     at_most=SHUTDOWN_TIMEOUTS,
-    effects=(stop_without_answer,),
-    summary="{broker} waits no longer for the controller to let it go, and its process ends in order",
+    effects=(end_in_order,),
+    summary="{broker} stops waiting for the controller to let it go, and its process ends in order",
     reference="Kafka 3.9 BrokerServer.shutdown: controlledShutdownFuture",
 )
 
@@ -233,8 +231,8 @@ EXIT_UNREGISTERED = Rule(
     actor="{broker}",
     params=ANY_BROKER,
     guards=(broker_is_stopping, is_unregistered),
-    effects=(stop_without_answer,),
-    summary="{broker}, which is not registered any more, waits in vain to be let go, and its process ends in order",
+    effects=(end_in_order,),
+    summary="{broker}, which the controller no longer knows, stops waiting for it, and its process ends in order",
     reference="Kafka 3.9 BrokerServer.shutdown: controlledShutdownFuture",
 )
 

@@ -19,7 +19,7 @@ from kafka_spec.spec.decisions.partition_change import count_of
 from kafka_spec.spec.kraft.brokers import SHUT_DOWN
 from kafka_spec.spec.kraft.controller import commit, move_replicas
 from kafka_spec.spec.kraft.machines import REGISTRATION, BrokerState
-from kafka_spec.spec.kraft.operators import CHANGE_MIN_ISR, UNREGISTER
+from kafka_spec.spec.kraft.operators import CHANGE_MIN_ISR, UNREGISTER, is_registered
 from kafka_spec.spec.kraft.processes import START_BROKER, START_WITHOUT_DIRECTORY
 from kafka_spec.spec.kraft.properties.isr import a_candidate_stays, min_isr_changes_beside_candidates, the_partition_exists
 from kafka_spec.spec.kraft.properties.records import a_replica_leads_newest, leads_newest
@@ -273,11 +273,7 @@ def plans_touch_candidates(before: KRaft, after: KRaft) -> bool:
     partition = before.controller.partition
     return min_isr_changes_beside_candidates(before, after) or (
         partition.isr | partition.elr != 0
-        and any(
-            before.controller.registrations[broker].state == BrokerState.UNREGISTERED
-            and after.controller.registrations[broker].state != BrokerState.UNREGISTERED
-            for broker in range(len(before.brokers))
-        )
+        and any(not is_registered(before, broker) and is_registered(after, broker) for broker in range(len(before.brokers)))
     )
 
 
