@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from kafka_spec.conformance.quorum_replay.stage import RECORD, QuorumStage
+from kafka_spec.conformance.quorum_replay.stage import RECORD, QuorumStage, on_disk, packed
 from kafka_spec.conformance.replay.core import Steps, expect
 from kafka_spec.impl.kraft.quorum.leader_state import FetchAtLeader
 from kafka_spec.impl.protocol.quorum_requests import FetchLogRequest, FetchLogResponse
 
 STEPS = Steps("the replay of the quorum", "conformance/quorum_replay/rules.py")
 """The steps by the names of rules."""
+FIRST_PART = 100
+"""Bytes of the first part of a snapshot."""
 
 
 def ignored(_: FetchLogResponse) -> None:
@@ -121,6 +123,7 @@ def configure(stage: QuorumStage, node: int) -> None:
 def format_alone(stage: QuorumStage, node: int) -> None:
     """An operator formats a node that is new."""
     stage.nodes[node].log.formatted = frozenset({node})
+    stage.nodes[node].log.read_anew()
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -197,3 +200,33 @@ def remove_voter(stage: QuorumStage, node: int, voter: int) -> None:
 def leave_as_removed(stage: QuorumStage, node: int) -> None:
     """The leader looks whether its removal is committed."""
     expect(stage.nodes[node].leave_as_removed(), "it stays")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Snapshots
+
+
+@STEPS.of("WriteSnapshot")
+def write_snapshot(stage: QuorumStage, node: int, end: int) -> None:
+    """The controller writes a snapshot; of each batch that it stands for it has a record."""
+    records = map(packed, on_disk(stage.nodes[node].log)[1][:end])
+    expect(stage.nodes[node].write_snapshot(end, records), "it is not committed, or not new")
+
+
+@STEPS.of("CutLog")
+def cut_log(stage: QuorumStage, node: int) -> None:
+    """The cleaner runs."""
+    expect(stage.nodes[node].cut_log(), "there is nothing to delete")
+
+
+@STEPS.of("LoadSnapshot")
+def load_snapshot(stage: QuorumStage, node: int) -> None:
+    """A fetch is answered with a snapshot, which the follower fetches in two parts."""
+    fetching = stage.nodes[node]
+    leading, request, answers = stage.nodes[fetching.leader], next_fetch(stage, node), list[FetchLogResponse]()
+    leading.fetch(request, answers.append)
+    expect(len(answers) == 1 and fetching.take_fetch(request, answers[0]), "it takes no answer")
+    asked = fetching.next_snapshot_fetch(FIRST_PART)
+    while asked is not None:
+        expect(fetching.take_snapshot(asked, leading.fetch_snapshot(asked)), "it takes no part of the snapshot")
+        asked = fetching.next_snapshot_fetch()

@@ -7,6 +7,7 @@ before it, by which the model distinguishes batches that were written twice at o
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -17,16 +18,19 @@ from kafka_spec.impl.kraft.quorum.election_state import ElectionState
 from kafka_spec.impl.kraft.quorum.leader_state import LeaderState
 from kafka_spec.impl.kraft.quorum.log import QuorumLog
 from kafka_spec.impl.kraft.quorum.node import QuorumNode
+from kafka_spec.impl.kraft.quorum.snapshots import records_of_snapshot
 from kafka_spec.impl.log import batches
-from kafka_spec.impl.protocol.quorum_requests import FetchLogRequest
+from kafka_spec.impl.log.checkpoint import LOG_STARTS
+from kafka_spec.impl.protocol.quorum_requests import FetchLogRequest, SnapshotId
 from kafka_spec.spec.language.domain import BrokerSet
 from kafka_spec.spec.quorum import state
 from kafka_spec.spec.quorum.machines import LEADER, QuorumRole
-from kafka_spec.spec.quorum.state import UNKNOWN, FetchUnderWay, MetadataQuorum, StoredBatch
+from kafka_spec.spec.quorum.state import FORMATTED_AT, UNKNOWN, FetchUnderWay, LogBatch, MetadataQuorum, VotersAt
 from kafka_spec.spec.vocabulary.table import Spec
 
 Entry = tuple[int, int, int]
 """A batch: its epoch, the voters that it sets, the lossy crashes before it."""
+ENTRY = struct.Struct(">iii")
 RECORD = b"record"
 """A record of the controller."""
 
@@ -93,7 +97,7 @@ class QuorumStage:
     def _node(self, node: QuorumNode) -> state.QuorumNode:
         log, leading = node.log, node.leading
         bases, entries = on_disk(log)
-        read, ends = dict(log.changes), {} if leading is None else leading.ends
+        ends = {} if leading is None else leading.ends
 
         def count(offset: int) -> int:
             return bases.index(offset) if offset in bases else offset - log.end + len(entries)
@@ -104,8 +108,14 @@ class QuorumStage:
             leader=node.leader,
             voted=node.voted,
             formatted=int(BrokerSet.of(log.formatted)),
-            log=[StoredBatch(*entry, int(base in read)) for base, entry in zip(bases, entries, strict=False)],
+            log=[LogBatch(*entry) for entry in entries],
             flushed=count(log.flushed) if self.k.lossy_crashes else len(entries),
+            log_start=count(log.snapshots.log_start),
+            snapshot=count(log.snapshots.end),
+            snapshot_voters=int(BrokerSet.of(log.snapshots.voters)),
+            changes=[
+                VotersAt(FORMATTED_AT if at < 0 else count(at), int(BrokerSet.of(voters))) for at, voters in log.changes
+            ],
             read_up_to=count(log.read_up_to),
             high_watermark=count(node.high_watermark),
             granted=int(BrokerSet.of(node.granted)),
@@ -136,7 +146,7 @@ class QuorumStage:
         log = node.log
         log.formatted = frozenset(BrokerSet(wanted.formatted))
         self._load_log(log, wanted)
-        log.changes = [(at, frozenset(BrokerSet(batch.voters))) for at, batch in enumerate(wanted.log) if batch.is_read]
+        log.changes = [(change.offset, frozenset(BrokerSet(change.voters))) for change in wanted.changes]
         log.read_up_to = wanted.read_up_to
         node.load(ElectionState(wanted.epoch, wanted.leader, wanted.voted), QuorumRole(wanted.role))
         node.high_watermark = wanted.high_watermark
@@ -145,8 +155,10 @@ class QuorumStage:
 
     def _load_log(self, log: QuorumLog, wanted: state.QuorumNode) -> None:
         """Bring the files to the batches of the model, flushed as far as they are there."""
+        if wanted.snapshot > 0 or log.snapshots.newest is not None:
+            self._load_snapshots(log, wanted)
         bases, found = on_disk(log)
-        entries = [(batch.epoch, batch.voters, batch.losses) for batch in wanted.log]
+        entries = [as_entry(batch) for batch in wanted.log]
         kept = 0
         while kept < min(len(found), len(entries)) and found[kept] == entries[kept] and bases[kept + 1] == kept + 1:
             kept += 1
@@ -157,6 +169,22 @@ class QuorumStage:
             log.store.append_as_follower(stamped(offset, entries[offset]))
         if wanted.flushed == log.end:
             log.flush()
+
+    def _load_snapshots(self, log: QuorumLog, wanted: state.QuorumNode) -> None:
+        """Bring the snapshots to those of the model, and let an empty log begin where the model's does."""
+        for path in log.store.folder.glob("*.checkpoint"):
+            path.unlink()
+        log.snapshots.newest, log.snapshots.voters = None, frozenset()
+        for end in sorted({wanted.log_start, wanted.snapshot} - {0}):
+            records = [packed(as_entry(batch)) for batch in wanted.log[:end]]
+            voters = frozenset(BrokerSet(wanted.snapshot_voters))
+            log.snapshots.write(SnapshotId(end, wanted.log[end - 1].epoch), self.losses, voters, records)
+            if end == wanted.log_start:
+                log.snapshots.begin_log()
+        if wanted.log_start == 0:
+            log.snapshots.log_start = 0
+            (log.store.folder.parent / LOG_STARTS).unlink(missing_ok=True)
+        log.store.truncate_fully(wanted.log_start)
 
     def forget(self, edge: Edge[MetadataQuorum], found: MetadataQuorum | None) -> None:
         """Mark as unknown what the step may have changed."""
@@ -177,14 +205,27 @@ def fetch_of(leader: int, request: FetchLogRequest) -> FetchUnderWay:
     return FetchUnderWay(request.replica, leader, request.epoch, request.offset, request.last_epoch)
 
 
+def as_entry(batch: LogBatch) -> Entry:
+    """Return a batch of the model."""
+    return batch.epoch, batch.voters, batch.losses
+
+
+def packed(entry: Entry) -> bytes:
+    """Return a batch as the record of a snapshot that stands for it."""
+    return ENTRY.pack(*entry)
+
+
 def on_disk(log: QuorumLog) -> tuple[tuple[int, ...], tuple[Entry, ...]]:
-    """Return where each batch of a log begins, with the end of the log, and the batches."""
-    return _decoded(log.store.read(0, 1 << 20)) if log.end else ((0,), ())
+    """Return where each batch of a log begins, with the end of the log, and the batches; the first ones a snapshot stands for."""
+    start, known = log.snapshots.log_start, log.snapshots
+    stands_for = records_of_snapshot(known.read(known.newest))[:start] if known.newest is not None else []
+    bases, entries = _decoded(start, log.store.read(start, 1 << 20) if log.end > start else b"")
+    return (*range(len(stands_for)), *bases), (*map(ENTRY.unpack, stands_for), *entries)
 
 
 @lru_cache(maxsize=4096)
-def _decoded(data: bytes) -> tuple[tuple[int, ...], tuple[Entry, ...]]:
-    bases, entries = [0], []
+def _decoded(start: int, data: bytes) -> tuple[tuple[int, ...], tuple[Entry, ...]]:
+    bases, entries = [start], []
     for batch, one in batches.split(data):
         bases.append(batch.last + 1)
         entries.append((batch.epoch, int(BrokerSet.of(voters_in(one))), batch.timestamp))

@@ -70,10 +70,12 @@ def start_of_epoch(when: int, leader: int, voters: Iterable[int], granting: Iter
         voters=tuple(map(NamedVoter, voters)),
         granting_voters=tuple(map(NamedVoter, sorted(granting))),
     )
-    records = [(LEADER_CHANGE, change)]
-    if names_voters:
-        records += [(QUORUM_VERSION, CONTROL[QUORUM_VERSION].plain(kraft_version=RECORDED_VOTERS)), _voters(voters)]
-    return control_batch(when, records)
+    return control_batch(when, [(LEADER_CHANGE, change), *(version_and_voters(voters) if names_voters else ())])
+
+
+def version_and_voters(voters: Iterable[int]) -> list[tuple[int, Any]]:
+    """Return the records of kraft.version and of the voters, each with its type."""
+    return [(QUORUM_VERSION, CONTROL[QUORUM_VERSION].plain(kraft_version=RECORDED_VOTERS)), _voters(sorted(voters))]
 
 
 def voters_change(when: int, voters: Iterable[int]) -> bytearray:
@@ -105,10 +107,7 @@ def read_control(record: batches.LogRecord) -> LeaderChange | QuorumVersion | Vo
 
 
 def voters_in(batch: bytes) -> tuple[int, ...]:
-    """Return the voters that a batch sets; none if it sets none.
-
-    Raises:
-        UnreadableRecord: it has a control record of a type that no log has.
-    """
-    records = map(read_control, batches.records(batch)) if batches.is_control(batch) else ()
-    return next((one.voters for one in records if isinstance(one, VotersChange)), ())
+    """Return the voters that a batch of a log, or of a snapshot, sets; none if it sets none."""
+    records = batches.records(batch) if batches.is_control(batch) else ()
+    found = (read_control(one) for one in records if CONTROL_KEY.unpack(one.key or b"")[1] == VOTERS)
+    return next((one.voters for one in found if isinstance(one, VotersChange)), ())

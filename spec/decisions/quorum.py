@@ -40,6 +40,32 @@ class OwnFlush(enum.IntEnum):
     """Once they are appended (3.0 to 4.4)."""
 
 
+class HistoryCut(enum.IntEnum):
+    """Which voters a node forgets when it has written a snapshot."""
+
+    BELOW_END = 0
+    """Those before the last below the snapshot's end: the voters in the snapshot stay."""
+    UP_TO_END = 1
+    """Those before the last at the snapshot's end, too, which is not in the snapshot (3.9 to 4.4)."""
+
+
+class SnapshotReader(enum.IntEnum):
+    """When the reader of control records reads a snapshot that has replaced the log."""
+
+    ALWAYS = 0
+    IF_BEHIND = 1
+    """If it was before the snapshot's end: the voters of a longer log, which is lost, stay in force (3.9 to 4.4)."""
+
+
+class FullTruncation(enum.IntEnum):
+    """When a snapshot that a follower has fetched replaces its log."""
+
+    UNLESS_HELD = 0
+    """If the log does not have the last batch of the snapshot."""
+    IF_NEWER = 1
+    """If the snapshot's epoch, and then its end, is beyond the log's; else the process ends (2.8 to 4.4)."""
+
+
 def is_majority(count: int, voters: int) -> bool:
     """Whether some of so many voters are a majority."""
     return count > voters // 2
@@ -55,6 +81,28 @@ def vote_is_granted(candidate: int, voted: int, leader: int, up_to_date: bool) -
     if voted != NONE:
         return voted == candidate
     return leader == NONE and up_to_date
+
+
+def snapshot_is_sent(end: int, last_epoch: int, log_start: int, earliest_epoch: int, snapshot: int) -> bool:
+    """Whether a leader answers a fetch with its newest snapshot, which ends at `snapshot`; 0 if it has none.
+
+    The fetch is at an end of a log whose last batch has an epoch. The leader's log begins at its earliest snapshot, of an epoch.
+    Kafka 4.3: KafkaRaftClient.tryCompleteFetchRequest, RaftLog.validateOffsetAndEpoch.
+    """
+    if snapshot == 0:
+        return False
+    at_start_of_other_log = end == log_start and last_epoch != earliest_epoch
+    return end == 0 or end < log_start or at_start_of_other_log or last_epoch < earliest_epoch
+
+
+def snapshot_replaces(snapshot: int, epoch: int, end: int, last_epoch: int, is_held: bool, full_truncation: int) -> bool:
+    """Whether a snapshot, by its end and epoch, replaces a log with another end and last epoch.
+
+    `is_held` says that the log has the last batch of the snapshot. Kafka 4.3: KafkaRaftLog.truncateToLatestSnapshot.
+    """
+    if full_truncation == FullTruncation.UNLESS_HELD:
+        return not is_held
+    return epoch > last_epoch or (epoch == last_epoch and snapshot > end)
 
 
 def change_is_allowed(last_change: int, high_watermark: int, epoch_start: int, awaits_own_epoch: int, awaits_change: int) -> bool:

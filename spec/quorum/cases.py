@@ -6,7 +6,7 @@ To add a case, add its card: `fixed` takes the decision from it, and eras, model
 from __future__ import annotations
 
 from kafka_spec.spec.case import Case, Shown
-from kafka_spec.spec.decisions.quorum import ControlReader, OwnFlush, RestartedLeader
+from kafka_spec.spec.decisions.quorum import ControlReader, FullTruncation, HistoryCut, OwnFlush, RestartedLeader, SnapshotReader
 from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.quorum.configuration import CONFIGURE
 from kafka_spec.spec.quorum.formatting import FORMAT_ALONE
@@ -44,6 +44,39 @@ CASES: tuple[Case, ...] = (
         releases=("3.0", LAST),
         decides={Decision("own_flush", OwnFlush.BEFORE_COMMIT, "when a leader counts its own batches"): OwnFlush.AFTER_COMMIT},
         shows=(Shown("one", BEFORE_FLUSH),),
+    ),
+    Case(
+        "voters-dropped-by-snapshot",
+        "a snapshot makes a controller forget its voters if the next batch has others; once that is truncated, it has none",
+        releases=("3.9", LAST),
+        decides={
+            Decision(
+                "history_cut", HistoryCut.BELOW_END, "which voters a node forgets when it has written a snapshot"
+            ): HistoryCut.UP_TO_END
+        },
+        shows=(Shown("snapshot_and_remove", {"VotersFollowLog": 14}),),
+    ),
+    Case(
+        "voters-of-lost-log-stay",
+        "a controller whose log a shorter snapshot replaces keeps the voters of its lost log in force",
+        releases=("3.9", LAST),
+        decides={
+            Decision(
+                "snapshot_reader", SnapshotReader.ALWAYS, "when the reader of control records reads a snapshot that replaces the log"
+            ): SnapshotReader.IF_BEHIND
+        },
+        shows=(Shown("snapshot_and_remove", {"VotersFollowLog": 17}),),
+    ),
+    Case(
+        "snapshot-does-not-replace-log",
+        "a controller ends, at each start, when its leader's snapshot is of an earlier epoch than its own log, which is behind it",
+        releases=("3.0", LAST),
+        decides={
+            Decision(
+                "full_truncation", FullTruncation.UNLESS_HELD, "when a snapshot that a follower has fetched replaces its log"
+            ): FullTruncation.IF_NEWER
+        },
+        shows=(Shown("snapshots", {"SnapshotsAreLoaded": 18}),),
     ),
     Case(
         "removed-voter-ends-leader",

@@ -39,8 +39,12 @@ def start_again(s: MetadataQuorum, k: Constants, node: int) -> None:
 
 
 def lose_unflushed(s: MetadataQuorum, node: int) -> None:
-    """Lose the end of the log that is not flushed."""
-    truncate(s.nodes[node].log, s.nodes[node].flushed)
+    """Lose the end of the log that is not flushed; a snapshot beyond it, which is, replaces the log."""
+    mine = s.nodes[node]
+    truncate(mine.log, max(mine.flushed, mine.snapshot))
+    if mine.flushed < mine.snapshot:
+        mine.flushed = mine.snapshot
+        mine.log_start = mine.snapshot
 
 
 CRASH = Rule(

@@ -11,10 +11,11 @@ from kafka_spec.spec.vocabulary.table import Untestable
 NO_CHANGE = Untestable("the voters are not changed", ("VotersFollowLog", "OneChangeAtATime"), ("additions", "removals"))
 ONE_EPOCH = Untestable("there is one epoch", ("LeaderCanBeElected",))
 ALONE = Untestable("there is one node", ("LogsMatch", "NoTruncationOfCommitted"))
-CANNOT_TEST = (NO_CHANGE,)
+NO_SNAPSHOT = Untestable("no node writes a snapshot", ("SnapshotsHaveVoters", "SnapshotsAreLoaded"), ("snapshots",))
+CANNOT_TEST = (NO_CHANGE, NO_SNAPSHOT)
 """What no check of the quorum can test while these bounds are 0."""
 
-FAULTS = ("resignations", "crashes", "lossy_crashes", "lost_answers", "delayed_fetches")
+FAULTS = ("snapshots", "resignations", "crashes", "lossy_crashes", "lost_answers", "delayed_fetches")
 """The bounds on what goes wrong."""
 
 
@@ -51,6 +52,13 @@ QUORUM_FAMILIES = (
     ),
     quorum("replace", "a voter is added and one removed", first_voters=2, additions=1, removals=1, crashes=1),
     quorum("two_removals", "two of three voters are removed, three epochs", epochs=3, removals=2),
+    quorum("snapshots", "three voters, three epochs, a snapshot", epochs=3, records=0, snapshots=1),
+    quorum(
+        "two_snapshots", "two voters, two snapshots, a crash, a lossy crash",
+        nodes=2, first_voters=2, snapshots=2, crashes=1, lossy_crashes=1,
+    ),
+    quorum("snapshot_and_add", "a third node becomes a voter, and a snapshot", first_voters=2, additions=1, snapshots=1),
+    quorum("snapshot_and_remove", "a voter is removed, and a snapshot", removals=1, snapshots=1),
     quorum(
         "four_voters",
         "two of four voters are removed, three epochs; fixed has too many states for CI",

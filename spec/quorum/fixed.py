@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from kafka_spec.spec.case import decisions_of
 from kafka_spec.spec.language.domain import first_brokers
-from kafka_spec.spec.quorum import crashes, elections, epochs, replication, voters
+from kafka_spec.spec.quorum import crashes, elections, epochs, replication, snapshots, voters
 from kafka_spec.spec.quorum.abstractions import ABSTRACTIONS
 from kafka_spec.spec.quorum.cases import CASES
 from kafka_spec.spec.quorum.families import QUORUM_FAMILIES
+from kafka_spec.spec.quorum.logs import read_whole_log
 from kafka_spec.spec.quorum.machines import QUORUM
 from kafka_spec.spec.quorum.one_list import IS_ONE_LIST
 from kafka_spec.spec.quorum.properties import PROPERTIES
@@ -24,6 +25,7 @@ def begin(s: MetadataQuorum, k: Constants) -> None:
     """Format all nodes with the same voters; no log has a batch."""
     for node in range(k.nodes):
         s.nodes[node].formatted = first_brokers(k.first_voters)
+        read_whole_log(s, node)
 
 
 START = Rule("Start", "world", "all nodes are formatted with the same voters", "", (begin,), guards=(voters_are_nodes,))
@@ -32,7 +34,7 @@ FIXED = Spec(
     "quorum/fixed",
     "the quorum of controllers of Kafka 4.3, and a fix for each bug that is a case",
     MetadataQuorum,
-    rules=(*epochs.RULES, *elections.RULES, *replication.RULES, *voters.RULES, *crashes.RULES),
+    rules=(*epochs.RULES, *elections.RULES, *replication.RULES, *voters.RULES, *crashes.RULES, *snapshots.RULES),
     properties=PROPERTIES,
     refines=(IS_ONE_LIST,),
     start=START,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kafka_spec.spec.language.domain import singleton
 from kafka_spec.spec.quorum.epochs import NODE
+from kafka_spec.spec.quorum.logs import read_whole_log
 from kafka_spec.spec.quorum.state import MetadataQuorum
 from kafka_spec.spec.vocabulary.table import Rule
 
@@ -21,6 +22,7 @@ def is_formatted_with_others(s: MetadataQuorum, node: int) -> bool:
 def format_alone(s: MetadataQuorum, node: int) -> None:
     """Format it with itself as the only voter."""
     s.nodes[node].formatted = singleton(node)
+    read_whole_log(s, node)
 
 
 FORMAT_ALONE = Rule(

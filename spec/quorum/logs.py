@@ -8,8 +8,11 @@ from __future__ import annotations
 from kafka_spec.spec.decisions.quorum import ControlReader, OwnFlush, is_majority, is_up_to_date
 from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.language.domain import append, contains, size, truncate
-from kafka_spec.spec.quorum.state import MetadataQuorum
+from kafka_spec.spec.quorum.state import FORMATTED_AT, MetadataQuorum
 from kafka_spec.spec.vocabulary.table import Constants
+
+NO_NODES = 0
+"""No voters."""
 
 
 def last_epoch(s: MetadataQuorum, node: int) -> int:
@@ -24,18 +27,15 @@ def is_newer_or_equal(s: MetadataQuorum, candidate: int, node: int) -> bool:
 
 
 def last_change(s: MetadataQuorum, node: int) -> int:
-    """Return the offset of the last voters that a node has read, -1 if it has read none."""
-    found = -1
-    for offset in range(len(s.nodes[node].log)):
-        if s.nodes[node].log[offset].is_read == 1:
-            found = offset
-    return found
+    """Return the offset of the last voters that a node has read in its log, -1 if it has read none there."""
+    changes = s.nodes[node].changes
+    return changes[len(changes) - 1].offset if len(changes) > 0 else FORMATTED_AT
 
 
 def voters_of(s: MetadataQuorum, node: int) -> int:
-    """Return the voters in force at a node: those that it has read last, else those with which it was formatted."""
-    change = last_change(s, node)
-    return s.nodes[node].log[max(change, 0)].voters if change >= 0 else s.nodes[node].formatted
+    """Return the voters in force at a node: those that it has read last. Kafka 4.3: VoterSetHistory.lastValue."""
+    changes = s.nodes[node].changes
+    return changes[len(changes) - 1].voters if len(changes) > 0 else NO_NODES
 
 
 def may_be_voter_still(s: MetadataQuorum, node: int) -> bool:
@@ -46,11 +46,7 @@ def may_be_voter_still(s: MetadataQuorum, node: int) -> bool:
     mine, change = s.nodes[node], last_change(s, node)
     if change < mine.high_watermark or contains(voters_of(s, node), node) == 1:
         return False
-    before = mine.formatted
-    for offset in range(change):
-        if mine.log[offset].is_read == 1:
-            before = mine.log[offset].voters
-    return contains(before, node) == 1
+    return len(mine.changes) > 1 and contains(mine.changes[len(mine.changes) - 2].voters, node) == 1
 
 
 def has_majority_of(s: MetadataQuorum, node: int, granted: int) -> bool:
@@ -63,11 +59,17 @@ def append_batch(s: MetadataQuorum, k: Constants, node: int, epoch: int, voters:
     """Append a batch, and read its voters if the reader has not passed its offset."""
     mine = s.nodes[node]
     end = len(mine.log)
-    is_read = 1 if voters != 0 and end >= mine.read_up_to else 0
-    append(mine.log, epoch=epoch, voters=voters, losses=losses, is_read=is_read)
+    append(mine.log, epoch=epoch, voters=voters, losses=losses)
+    if voters != NO_NODES and end >= mine.read_up_to:
+        append(mine.changes, offset=end, voters=voters)
     mine.read_up_to = max(mine.read_up_to, end + 1)
     if k.lossy_crashes == 0:
         mine.flushed = end + 1
+
+
+def entries_below(s: MetadataQuorum, node: int, end: int) -> int:
+    """Return how many entries of the history of voters are below an offset."""
+    return sum(change.offset < end for change in s.nodes[node].changes)
 
 
 def truncate_log(s: MetadataQuorum, k: Constants, node: int, end: int) -> None:
@@ -77,16 +79,30 @@ def truncate_log(s: MetadataQuorum, k: Constants, node: int, end: int) -> None:
     """
     mine = s.nodes[node]
     truncate(mine.log, end)
+    truncate(mine.changes, entries_below(s, node, end))
     mine.flushed = min(mine.flushed, end)
     if k.control_reader == ControlReader.MOVES_BACK:
         mine.read_up_to = min(mine.read_up_to, end)
 
 
-def read_whole_log(s: MetadataQuorum, node: int) -> None:
-    """Read all control records, as a process does that starts."""
+def read_snapshot(s: MetadataQuorum, node: int) -> None:
+    """Begin the history with the voters of the newest snapshot, that of the formatting if there is no other."""
     mine = s.nodes[node]
-    for offset in range(len(mine.log)):
-        mine.log[offset].is_read = 1 if mine.log[offset].voters != 0 else 0
+    truncate(mine.changes, 0)
+    if mine.snapshot == 0:
+        append(mine.changes, offset=FORMATTED_AT, voters=mine.formatted)
+    elif mine.snapshot_voters != NO_NODES:
+        append(mine.changes, offset=mine.snapshot - 1, voters=mine.snapshot_voters)
+    mine.read_up_to = mine.snapshot
+
+
+def read_whole_log(s: MetadataQuorum, node: int) -> None:
+    """Read all control records, as a process does that starts. Kafka 4.3: KRaftControlRecordStateMachine.maybeLoadSnapshot, maybeLoadLog."""
+    mine = s.nodes[node]
+    read_snapshot(s, node)
+    for offset in range(mine.snapshot, len(mine.log)):
+        if mine.log[offset].voters != NO_NODES:
+            append(mine.changes, offset=offset, voters=mine.log[offset].voters)
     mine.read_up_to = len(mine.log)
 
 

@@ -8,6 +8,7 @@ Source: Kafka 4.3 KafkaRaftClient.java, KafkaRaftLog.validateOffsetAndEpoch, tru
 from __future__ import annotations
 
 from kafka_spec.spec.decisions.log import end_of_epoch, end_shows_divergence
+from kafka_spec.spec.decisions.quorum import snapshot_is_sent
 from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.language.domain import append, contains, pop_first
 from kafka_spec.spec.quorum.epochs import NODE, leads
@@ -83,15 +84,30 @@ def follows_leader_of_epoch(s: MetadataQuorum, node: int) -> bool:
     return leading.role == LEADER and leading.epoch == mine.epoch
 
 
-def end_where_logs_part(s: MetadataQuorum, leader: int, end: int, epoch: int) -> tuple[int, int]:
-    """Return what a leader answers to a fetch at an end of a log whose last batch has an epoch: its own end of that epoch.
+def is_sent_snapshot(s: MetadataQuorum, leader: int, end: int, epoch: int) -> bool:
+    """A leader answers a fetch, at an end of a log whose last batch has an epoch, with its snapshot."""
+    leading = s.nodes[leader]
+    earliest = leading.log[max(leading.log_start - 1, 0)].epoch if leading.log_start > 0 else 0
+    return snapshot_is_sent(end, epoch, leading.log_start, earliest, leading.snapshot)
 
-    The first is -1 if the fetch is valid.
+
+def end_where_logs_part(s: MetadataQuorum, leader: int, end: int, epoch: int) -> tuple[int, int]:
+    """Return where a leader has a follower truncate, whose log has an end and a last epoch: its own end of that epoch.
+
+    The first is -1 if the leader answers with batches, or with a snapshot.
     """
+    if end == 0 or is_sent_snapshot(s, leader, end, epoch):
+        return -1, 0
     found, found_end = end_of_epoch(s.nodes[leader].log, epoch)
-    if end == 0 or not end_shows_divergence(found, found_end, epoch, end):
+    if not end_shows_divergence(found, found_end, epoch, end):
         return -1, 0
     return found, found_end
+
+
+def is_valid_fetch(s: MetadataQuorum, leader: int, end: int, epoch: int) -> bool:
+    """A leader answers a fetch, at an end of a log whose last batch has an epoch, with what comes next."""
+    diverging, _ = end_where_logs_part(s, leader, end, epoch)
+    return diverging < 0 and not is_sent_snapshot(s, leader, end, epoch)
 
 
 def note_fetch(s: MetadataQuorum, k: Constants, leader: int, node: int, end: int) -> None:
@@ -121,13 +137,15 @@ def take_batch(s: MetadataQuorum, k: Constants, node: int, leader: int) -> None:
 
 
 def fetch_brings_something(s: MetadataQuorum, node: int) -> bool:
-    """The leader lacks the end of its log, or has a batch or a high watermark for it.
+    """The leader lacks the end of its log, or has a batch or a high watermark for it, and no snapshot.
 
     What a leader has not flushed goes only to fetches that wait.
     """
     mine = s.nodes[node]
     leader = max(mine.leader, 0)
     leading = s.nodes[leader]
+    if is_sent_snapshot(s, leader, len(mine.log), last_epoch(s, node)):
+        return False
     waits = leading.ends[node] == len(mine.log)
     if leading.flushed < len(leading.log):
         return waits and len(mine.log) < len(leading.log)
@@ -173,8 +191,7 @@ def fetch_says_something(s: MetadataQuorum, node: int) -> bool:
     leading = s.nodes[leader]
     if leading.flushed < len(leading.log) or leading.ends[node] == len(s.nodes[node].log):
         return False
-    epoch, _ = end_where_logs_part(s, leader, len(s.nodes[node].log), last_epoch(s, node))
-    return epoch < 0
+    return is_valid_fetch(s, leader, len(s.nodes[node].log), last_epoch(s, node))
 
 
 def fetch_unanswered(s: MetadataQuorum, k: Constants, node: int) -> None:
@@ -227,8 +244,7 @@ def receive_fetch(s: MetadataQuorum, k: Constants) -> None:
     request = s.fetches[0]
     leading = s.nodes[request.leader]
     if leading.role == LEADER and leading.epoch == request.epoch and leading.flushed == len(leading.log):
-        epoch, _ = end_where_logs_part(s, request.leader, request.end, request.last_epoch)
-        if epoch < 0:
+        if is_valid_fetch(s, request.leader, request.end, request.last_epoch):
             note_fetch(s, k, request.leader, request.sender, request.end)
     pop_first(s.fetches)
 

@@ -44,6 +44,7 @@ RESIGNATIONS = Bound("resignations", 0, 2, "leaders that resign: they shut down,
 CRASHES = Bound("crashes", 0, 3, "processes that end and start again")
 LOSSY_CRASHES = Bound("lossy_crashes", 0, 2, "machines that crash, lose what is not flushed, and start again")
 LOST_ANSWERS = Bound("lost_answers", 0, 2, "answers to fetches that are lost")
+SNAPSHOTS = Bound("snapshots", 0, 3, "snapshots that nodes write of what is committed")
 DELAYED_FETCHES = Bound("delayed_fetches", 0, 1, "fetch requests that are delayed on the network")
 
 A_NODE = Member(NODES, "node")
@@ -51,10 +52,12 @@ EPOCH = Range(0, EPOCHS)
 OFFSET = Range(0, LOG_SIZE)
 UNKNOWN = -1
 """The end of a log that a leader does not know."""
+FORMATTED_AT = -1
+"""Where the history has the voters with which a node was formatted, or is configured."""
 
 
 @dataclass
-class CommittedBatch:
+class LogBatch:
     """A batch of the metadata log."""
 
     epoch: int = field(EPOCH)
@@ -65,14 +68,12 @@ class CommittedBatch:
 
 
 @dataclass
-class StoredBatch:
-    """A batch in the log of a node."""
+class VotersAt:
+    """An entry of the history of voters, which a node holds in memory (VoterSetHistory)."""
 
-    epoch: int = field(EPOCH)
+    offset: int = field(Range(FORMATTED_AT, LOG_SIZE))
+    """The offset of the batch that sets them; of those in a snapshot, of its last batch."""
     voters: int = field(SetOf(NODES))
-    losses: int = field(Range(0, LOSSY_CRASHES))
-    is_read: int = field(Flag())
-    """The reader of control records has seen its voters."""
 
 
 @dataclass
@@ -85,9 +86,18 @@ class QuorumNode:
     voted: int = field(MemberOrNone(NODES, "node"))
     formatted: int = field(SetOf(NODES))
     """The voters with which it was formatted, or is configured: those in force until its log has others."""
-    log: list[StoredBatch] = field(SequenceOf(StoredBatch, LOG_SIZE, "offset"))
+    log: list[LogBatch] = field(SequenceOf(LogBatch, LOG_SIZE, "offset"))
+    """Its batches; those below `log_start` are only what its snapshot stands for."""
     flushed: int = field(OFFSET)
     """The end of what a lossy crash leaves; while there is none it is the end of the log."""
+    log_start: int = field(OFFSET)
+    """Where its log begins: at a snapshot, the earliest that it has; 0 if it has all batches."""
+    snapshot: int = field(OFFSET)
+    """The end of its newest snapshot, 0 if it has none but the one of its formatting."""
+    snapshot_voters: int = field(SetOf(NODES))
+    """The voters in that snapshot."""
+    changes: list[VotersAt] = field(SequenceOf(VotersAt, LOG_SIZE + 1, "entry"))
+    """The voters that it has read, in order; the last are in force."""
     read_up_to: int = field(OFFSET)
     """Where the reader of control records continues (KRaftControlRecordStateMachine.nextOffset)."""
     high_watermark: int = field(OFFSET)
@@ -120,7 +130,7 @@ class FetchUnderWay:
 class PastCommits:
     """What the properties need and no part of Kafka keeps."""
 
-    committed: list[CommittedBatch] = field(SequenceOf(CommittedBatch, LOG_SIZE, "offset"))
+    committed: list[CommittedBatch] = field(SequenceOf(LogBatch, LOG_SIZE, "offset"))
     """Every batch that was below a high watermark, of whichever node first."""
     leaders: list[int] = field(ArrayOf(MemberOrNone(NODES, "node"), EPOCHS + 1, "epoch"))
     """The first leader of each epoch."""

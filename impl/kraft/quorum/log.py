@@ -9,17 +9,21 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from kafka_spec.impl.kraft.control_records import start_of_epoch, voters_change, voters_in
+from kafka_spec.impl.kraft.quorum.snapshots import QuorumSnapshots, Voters
 from kafka_spec.impl.log import batches
 from kafka_spec.impl.log.log import PartitionLog
 from kafka_spec.impl.log.log_config import LogConfig
-from kafka_spec.impl.protocol.quorum_requests import TOPIC
+from kafka_spec.impl.protocol.quorum_requests import TOPIC, SnapshotId
 from kafka_spec.spec.decisions.log import end_shows_divergence
-from kafka_spec.spec.decisions.quorum import ControlReader
+from kafka_spec.spec.decisions.quorum import (
+    ControlReader,
+    HistoryCut,
+    SnapshotReader,
+    snapshot_is_sent,
+    snapshot_replaces,
+)
+from kafka_spec.spec.quorum.state import FORMATTED_AT
 from kafka_spec.spec.vocabulary.table import Constants
-
-Voters = frozenset[int]
-NO_CHANGE = -1
-"""The offset of the last change of the voters in a log without one."""
 
 
 class QuorumLog:
@@ -45,13 +49,16 @@ class QuorumLog:
         """
         self.formatted: Voters = frozenset(formatted)
         self.store = PartitionLog(folder / str(TOPIC), config, flushed)
+        self.snapshots = QuorumSnapshots(self.store.folder)
         self.changes: list[tuple[int, Voters]] = []
-        """The changes of the voters that the reader has seen, each with the offset of its batch."""
+        """The voters that the reader has seen, each with the offset of its batch, of a snapshot's last, or FORMATTED_AT."""
         self.read_up_to = 0
         """Where the reader continues (KRaftControlRecordStateMachine.nextOffset)."""
         self._k = k
         self._clock = clock
-        self._read_control()
+        if self.snapshots.newest is not None and self._is_replaced_by(self.snapshots.newest):
+            self._begin_at_snapshot()
+        self.read_anew()
 
     # Reading
 
@@ -67,38 +74,50 @@ class QuorumLog:
 
     @property
     def last_epoch(self) -> int:
-        """The epoch of the last batch, 0 if there is none."""
-        return max(self.store.latest_epoch, 0)
+        """The epoch of the last batch, which may be in the snapshot; 0 if there is none."""
+        return self.store.latest_epoch if self.store.latest_epoch >= 0 else self.snapshots.earliest_epoch
 
     @property
     def last_change(self) -> int:
-        """The offset of the newest voters that the reader has seen, NO_CHANGE if the log has none."""
-        return self.changes[-1][0] if self.changes else NO_CHANGE
+        """The offset of the newest voters that the reader has seen; -1 if neither the log nor a snapshot has any."""
+        return self.changes[-1][0] if self.changes else FORMATTED_AT
 
     @property
     def voters(self) -> Voters:
-        """The voters in force: the newest that the reader has seen, else those with which the node was formatted."""
-        return self.changes[-1][1] if self.changes else self.formatted
+        """The voters in force: the newest that the reader has seen."""
+        return self.changes[-1][1] if self.changes else frozenset()
 
     @property
     def voters_before(self) -> Voters:
-        """The voters before the newest that the reader has seen."""
-        return self.changes[-2][1] if len(self.changes) > 1 else self.formatted
+        """The voters before the newest that the reader has seen, none if it has forgotten them."""
+        return self.changes[-2][1] if len(self.changes) > 1 else frozenset()
+
+    def snapshot_for(self, end: int, epoch: int) -> SnapshotId | None:
+        """Return the snapshot that a follower needs, None if it needs none; its log has this end, and its last batch this epoch."""
+        known = self.snapshots
+        is_sent = snapshot_is_sent(end, epoch, known.log_start, known.earliest_epoch, known.end)
+        return known.newest if is_sent else None
 
     def divergence(self, end: int, epoch: int) -> tuple[int, int] | None:
         """Return where the log of a follower leaves this one: an epoch and its end here; None if it does not.
 
         The follower's log has this end, and its last batch this epoch (KafkaRaftLog.validateOffsetAndEpoch).
         """
+        if end == 0 or self.snapshot_for(end, epoch) is not None:
+            return None
         found, found_end = self._end_of_epoch(epoch)
-        return (found, found_end) if end > 0 and end_shows_divergence(found, found_end, epoch, end) else None
+        return (found, found_end) if end_shows_divergence(found, found_end, epoch, end) else None
 
     def _end_of_epoch(self, epoch: int) -> tuple[int, int]:
-        """Return the largest epoch up to this one, and where it ends; the epoch itself and 0 if all are larger."""
+        """Return the largest epoch up to this one, and where it ends; the epoch itself and 0 if all are larger.
+
+        Of an epoch that ends where the log begins only the snapshot there knows (KafkaRaftLog.endOffsetForEpoch).
+        """
         found, end = self.store.end_offset_for_epoch(epoch)
         if found >= 0:
-            return found, end
-        return (self.last_epoch, self.end) if 0 < self.last_epoch < epoch else (epoch, 0)
+            start = self.snapshots.log_start
+            return (self.snapshots.earliest_epoch, end) if 0 < start == end and found == epoch else (found, end)
+        return (self.last_epoch, self.end) if 0 < self.last_epoch <= epoch else (epoch, 0)
 
     # Writing
 
@@ -145,6 +164,64 @@ class QuorumLog:
     def flush(self) -> None:
         """Flush everything appended."""
         self.store.flush()
+
+    # Snapshots
+
+    def write_snapshot(self, end: int, records: Iterable[bytes]) -> SnapshotId:
+        """Write a snapshot of what is before `end`, which is committed: these records, and the voters there; return its id.
+
+        The voters before are forgotten. Whose are the last that stay is the fix of voters-dropped-by-snapshot
+        (KafkaRaftClient.createSnapshot, KRaftControlRecordStateMachine.truncateOldEntries).
+        """
+        voters = next((held for offset, held in reversed(self.changes) if offset < end), frozenset[int]())
+        snapshot = SnapshotId(end, self._epoch_before(end))
+        self.snapshots.write(snapshot, self._clock(), voters, records)
+        limit = end + 1 if self._k.history_cut == HistoryCut.UP_TO_END else end
+        known = sum(offset < limit for offset, _ in self.changes)
+        self.changes = self.changes[max(known - 1, 0) :]
+        return snapshot
+
+    def _epoch_before(self, end: int) -> int:
+        return self.snapshots.earliest_epoch if end == self.snapshots.log_start else self.store.epoch_of(end - 1)
+
+    def cut(self) -> None:
+        """Delete what is before the newest snapshot (KafkaRaftLog.deleteBeforeSnapshot)."""
+        self.snapshots.begin_log()
+        self.store.delete_before(self.snapshots.log_start)
+
+    def _is_replaced_by(self, snapshot: SnapshotId) -> bool:
+        """Whether a snapshot replaces the log, which does not reach it (KafkaRaftLog.truncateToLatestSnapshot)."""
+        epoch, end = self._end_of_epoch(snapshot.epoch)
+        is_held = epoch == snapshot.epoch and end >= snapshot.end
+        return snapshot_replaces(snapshot.end, snapshot.epoch, self.end, self.last_epoch, is_held, self._k.full_truncation)
+
+    def load_snapshot(self, snapshot: SnapshotId, data: bytes) -> bool:
+        """Store a snapshot of the leader, and let it replace the log; return whether it does.
+
+        That its voters are read in any case is the fix of voters-of-lost-log-stay (KafkaRaftClient.handleFetchSnapshotResponse).
+        """
+        is_replaced = self._is_replaced_by(snapshot)
+        self.snapshots.take(snapshot, data)
+        if is_replaced:
+            self._begin_at_snapshot()
+            if self._k.snapshot_reader == SnapshotReader.ALWAYS or self.read_up_to < self.snapshots.log_start:
+                self.read_anew()
+        return is_replaced
+
+    def _begin_at_snapshot(self) -> None:
+        self.snapshots.begin_log()
+        self.store.truncate_fully(self.snapshots.log_start)
+
+    # Voters
+
+    def read_anew(self) -> None:
+        """Read all voters, as a process does that starts: those of the newest snapshot, or of the formatting; then the log."""
+        if self.snapshots.newest is None:
+            self.changes = [(FORMATTED_AT, self.formatted)]
+        else:
+            self.changes = [(self.snapshots.end - 1, self.snapshots.voters)] if self.snapshots.voters else []
+        self.read_up_to = self.snapshots.end
+        self._read_control()
 
     def _read_control(self) -> None:
         """Let the reader of control records read on to the end of the log."""

@@ -12,6 +12,7 @@ from kafka_spec.impl.fire_log import OnlyTheTable
 from kafka_spec.impl.kraft.quorum.election_state import QUORUM_STATE, ElectionState, read_election_state, write_election_state
 from kafka_spec.impl.kraft.quorum.leader_state import LeaderState
 from kafka_spec.impl.kraft.quorum.log import QuorumLog
+from kafka_spec.impl.kraft.quorum.snapshots import SnapshotDownload
 from kafka_spec.impl.machine import build
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.quorum_requests import BeginQuorumEpochRequest, FetchLogResponse, QuorumAnswer, QuorumLeader
@@ -52,6 +53,8 @@ class QuorumMember:
         """Whether a follower has fetched from this leader; kept only where there are pre-votes."""
         self.leading: LeaderState | None = None
         """What it knows while it leads."""
+        self.fetching: SnapshotDownload | None = None
+        """The snapshot that a follower fetches, None if it fetches none."""
         self._path = folder / QUORUM_STATE
         self._election = read_election_state(self._path)
         self._machine = build(self, {QUORUM: ("node",)}, OnlyTheTable())[QUORUM.name]
@@ -121,7 +124,7 @@ class QuorumMember:
 
     def _forget_role(self) -> None:
         """Forget what belongs to a role; a leader's fetches that wait are answered."""
-        self.granted, self.has_fetched = set(), False
+        self.granted, self.has_fetched, self.fetching = set(), False, None
         left, self.leading = self.leading, None
         for fetch in [] if left is None else [*left.waiting, *left.arrived]:
             fetch.reply(FetchLogResponse(ErrorCode.NOT_LEADER_OR_FOLLOWER, self.standing))

@@ -14,9 +14,15 @@ from collections.abc import Iterable
 from kafka_spec.impl.kraft.quorum.election_state import ElectionState
 from kafka_spec.impl.kraft.quorum.elections import Elections
 from kafka_spec.impl.kraft.quorum.leader_state import FetchAtLeader, LeaderState, Reply
+from kafka_spec.impl.kraft.quorum.snapshots import SnapshotDownload
 from kafka_spec.impl.protocol.data_requests import EpochEnd
 from kafka_spec.impl.protocol.errors import ErrorCode
-from kafka_spec.impl.protocol.quorum_requests import FetchLogRequest, FetchLogResponse
+from kafka_spec.impl.protocol.quorum_requests import (
+    FetchLogRequest,
+    FetchLogResponse,
+    FetchSnapshotRequest,
+    FetchSnapshotResponse,
+)
 from kafka_spec.spec.decisions.quorum import OwnFlush, change_is_allowed
 from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.language.domain import NONE
@@ -28,6 +34,10 @@ MOST_BYTES = 8 << 20
 
 class CommittedLogTruncated(Exception):  # noqa: N818 - what it says ends the process
     """A leader asks a follower to truncate below its high watermark, which ends the process of Kafka too."""
+
+
+class SnapshotNotLoaded(Exception):  # noqa: N818 - what it says ends the process
+    """A snapshot of the leader does not replace the log of the follower that needs it, which ends the process of Kafka too."""
 
 
 class QuorumNode(Elections):
@@ -55,7 +65,7 @@ class QuorumNode(Elections):
         self.high_watermark = 0
         self.leading = LeaderState(self.log.end)
         self._fire("win")
-        names_voters = self.k.kraft_version == 1 and not self.log.changes
+        names_voters = self.k.kraft_version == 1 and self.log.last_change < 0
         self.log.start_epoch(self.node, self.epoch, granting, names_voters)
         self._raise_high_watermark()
         return True
@@ -112,11 +122,16 @@ class QuorumNode(Elections):
         if self.log.flushed < self.log.end:
             leading.arrived.append(fetch)
             return
-        if self.log.divergence(request.offset, request.last_epoch) is None:
+        if self._is_valid(request):
             leading.ends[request.replica] = request.offset
             self._raise_high_watermark()
         leading.waiting.append(fetch)
         self.answer_waiting()
+
+    def _is_valid(self, request: FetchLogRequest) -> bool:
+        """Whether a fetch is answered with what comes next."""
+        asked = request.offset, request.last_epoch
+        return self.log.snapshot_for(*asked) is None and self.log.divergence(*asked) is None
 
     def _refusal(self, epoch: int) -> ErrorCode:
         if epoch < self.epoch:
@@ -129,7 +144,8 @@ class QuorumNode(Elections):
         waiting, leading.waiting = leading.waiting, []
         for fetch in waiting:
             answer = self._answer(fetch.request)
-            if answer.diverging is None and not answer.records and not self._brings_high_watermark(fetch.request):
+            has_something = answer.diverging is not None or answer.snapshot is not None or answer.records
+            if not has_something and not self._brings_high_watermark(fetch.request):
                 leading.waiting.append(fetch)
             else:
                 fetch.reply(answer)
@@ -147,11 +163,25 @@ class QuorumNode(Elections):
                 one.reply(self._answer(fetch, with_records=False))
 
     def _answer(self, request: FetchLogRequest, with_records: bool = True) -> FetchLogResponse:
+        snapshot = self.log.snapshot_for(request.offset, request.last_epoch)
+        if snapshot is not None:
+            return FetchLogResponse(ErrorCode.NONE, self.standing, snapshot=snapshot)
         diverging = self.log.divergence(request.offset, request.last_epoch)
         if diverging is not None:
             return FetchLogResponse(ErrorCode.NONE, self.standing, diverging=EpochEnd(ErrorCode.NONE, *diverging))
         records = self.log.store.read(request.offset, request.max_bytes) if with_records else b""
         return FetchLogResponse(ErrorCode.NONE, self.standing, self.known_high_watermark, records=records)
+
+    def fetch_snapshot(self, request: FetchSnapshotRequest) -> FetchSnapshotResponse:
+        """Return a part of a snapshot (handleFetchSnapshotRequest)."""
+        if self.role != LEADER or request.epoch != self.epoch:
+            return FetchSnapshotResponse(self._refusal(request.epoch), self.standing, request.snapshot)
+        try:
+            data = self.log.snapshots.read(request.snapshot)
+        except FileNotFoundError:
+            return FetchSnapshotResponse(ErrorCode.SNAPSHOT_NOT_FOUND, self.standing, request.snapshot)
+        part = data[request.position : request.position + request.max_bytes]
+        return FetchSnapshotResponse(ErrorCode.NONE, self.standing, request.snapshot, len(data), request.position, part)
 
     # Following
 
@@ -169,7 +199,8 @@ class QuorumNode(Elections):
     def take_fetch(self, request: FetchLogRequest, answer: FetchLogResponse) -> bool:
         """Take an answer: truncate where the logs part, or append, and commit what the leader has (handleFetchResponse).
 
-        Return whether the answer counts: it does not if the node has gone on since its request.
+        If it names a snapshot, the node fetches that next. Return whether the answer counts: it does not if the node has gone on
+        since its request.
 
         Raises:
             CommittedLogTruncated: the logs part below the high watermark.
@@ -185,6 +216,8 @@ class QuorumNode(Elections):
                     f"{answer.diverging.end_offset}"
                 )
             self.log.truncate(answer.diverging.leader_epoch, answer.diverging.end_offset)
+        elif answer.snapshot is not None:
+            self.fetching = SnapshotDownload(answer.snapshot)
         elif answer.records:
             self.log.append_fetched(answer.records)
             if self.k.observers_flush == Checked.YES or self.node in self.log.voters:
@@ -194,11 +227,57 @@ class QuorumNode(Elections):
             self._raise_to(min(answer.high_watermark, self.log.end))
         return True
 
+    def next_snapshot_fetch(self, max_bytes: int = MOST_BYTES) -> FetchSnapshotRequest | None:
+        """Return the request for the next part of the snapshot that it fetches, None if it fetches none."""
+        if self.fetching is None:
+            return None
+        return FetchSnapshotRequest(self.epoch, self.fetching.snapshot, len(self.fetching.data), max_bytes)
+
+    def take_snapshot(self, request: FetchSnapshotRequest, answer: FetchSnapshotResponse) -> bool:
+        """Take a part of a snapshot; once it is whole, it replaces the log (handleFetchSnapshotResponse).
+
+        Return whether the answer counts.
+
+        Raises:
+            SnapshotNotLoaded: it does not replace the log.
+        """
+        fetching = self.fetching
+        if self.learn(answer.leader) or fetching is None or request != self.next_snapshot_fetch(request.max_bytes):
+            return False
+        if answer.error != ErrorCode.NONE:
+            self.fetching = None
+            return False
+        fetching.data += answer.part
+        if len(fetching.data) == answer.size:
+            self.fetching = None
+            if not self.log.load_snapshot(fetching.snapshot, bytes(fetching.data)):
+                raise SnapshotNotLoaded(
+                    f"node {self.node} has a log up to {self.log.end} of epoch {self.log.last_epoch}, which the snapshot "
+                    f"{fetching.snapshot.file} of {self.leader} does not replace"
+                )
+            if fetching.snapshot.end > self.high_watermark:
+                self._raise_to(fetching.snapshot.end)
+        return True
+
+    def write_snapshot(self, end: int, records: Iterable[bytes]) -> bool:
+        """Write a snapshot of what is before `end`, if that is committed and new: the records that it stands for (createSnapshot)."""
+        if not self.log.snapshots.end < end <= self.high_watermark:
+            return False
+        self.log.write_snapshot(end, records)
+        return True
+
+    def cut_log(self) -> bool:
+        """Delete what is before the newest snapshot (KafkaRaftLog.maybeClean)."""
+        if not self.log.snapshots.log_start < self.log.snapshots.end <= self.high_watermark:
+            return False
+        self.log.cut()
+        return True
+
     # Voters
 
     def _may_change_voters(self) -> bool:
         """Whether no other change is open, and a batch of its own epoch is committed; the log has the voters to change."""
-        if self.leading is None or not self.log.changes:
+        if self.leading is None or self.log.last_change < 0:
             return False
         awaited = self.k.change_awaits_own_epoch, self.k.change_awaits_change
         return change_is_allowed(self.log.last_change, self.high_watermark, self.leading.epoch_start, *awaited)
