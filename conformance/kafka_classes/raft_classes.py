@@ -43,6 +43,7 @@ class RaftClasses:
         self.control_type = named(f"{records}.ControlRecordType")
         self.control_records = named(f"{records}.ControlRecordUtils")
         self.memory_records = named(f"{records}.MemoryRecords")
+        self.unaligned_records = named(f"{records}.UnalignedMemoryRecords")
         self.uncommitted = named(f"{RAFT}.Isolation").UNCOMMITTED
         self.util = named(f"{RAFT}.RaftUtil")
         self.keys = named(f"{RAFT}.ReplicaKey")

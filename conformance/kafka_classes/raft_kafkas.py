@@ -41,6 +41,8 @@ class RaftNode:
         self.answers: list[tuple[Any, Any]] = []
         """Answers that it has not received, each with the request that it answers."""
         self.configured: tuple[int, ...] = ()
+        self.below: list[tuple[QuorumBatch, int]] = []
+        """The batches before the start of its log, each with the offset behind it."""
         kafka, timer = self.kafka, self.kafka.constructor("org.apache.kafka.common.utils.Timer", 2)
         self.time = kafka.implementing(
             "org.apache.kafka.common.utils.Time",
@@ -182,6 +184,37 @@ class RaftNode:
             self.messages.add(answer)
         self.poll()
 
+    # Snapshots
+
+    def write_snapshot(self, end: int) -> None:
+        """Write a snapshot of so many batches."""
+        batch, offset = self.batches()[end - 1]
+        snapshot = self.kafka.first_of(f"{RAFT}.OffsetAndEpoch", "org.apache.kafka.server.common.OffsetAndEpoch")
+        writer = self.client.createSnapshot(snapshot(offset, batch.epoch), self.now).get()
+        writer.freeze()
+        writer.close()
+
+    def cut_log(self) -> bool:
+        """Delete what is before the newest snapshot; return whether anything was deleted."""
+        below = self.stands_for_newest()
+        is_cut = bool(self.log.deleteBeforeSnapshot(self.log.latestSnapshotId().get()))
+        self.below = below
+        return is_cut
+
+    def stands_for_newest(self) -> list[tuple[QuorumBatch, int]]:
+        """Return the batches for which the newest snapshot stands, each with the offset behind it."""
+        end = int(self.log.latestSnapshotId().get().offset())
+        return [(batch, behind) for batch, behind in self.batches() if behind <= end]
+
+    def put_snapshot_in_memory(self, answer: Any) -> None:
+        """Put the bytes of a snapshot into an answer, as its receiver reads them, in place of a part of a file."""
+        part = answer.topics().get(0).partitions().get(0)
+        snapshot = self.log.latestSnapshotId().get()
+        file = self.folder / f"{int(snapshot.offset()):020}-{int(snapshot.epoch()):010}.checkpoint"
+        data = file.read_bytes()[int(part.position()) :]
+        buffer = self.kafka.named("java.nio.ByteBuffer").wrap(data)
+        part.setUnalignedRecords(self.classes.unaligned_records(buffer))
+
     # What is seen of it
 
     def role(self) -> QuorumRole:
@@ -196,8 +229,9 @@ class RaftNode:
         return next(role for role, is_in in asked.items() if is_in())
 
     def batches(self) -> list[tuple[QuorumBatch, int]]:
-        """Return the batches of its log, each with the offset behind it."""
-        found, at = [], 0
+        """Return the batches of its log, and those before its start, each with the offset behind it."""
+        at = int(self.log.startOffset())
+        found = [(batch, behind) for batch, behind in self.below if behind <= at]
         end = int(self.log.endOffset().offset())
         while at < end:
             size = (ONE_BATCH,) if self.reads_with_size() else ()

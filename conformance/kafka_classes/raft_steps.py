@@ -310,3 +310,36 @@ def remove_voter(stage: RaftStage, node: int, voter: int) -> None:
 def leave_as_removed(stage: RaftStage, node: int) -> None:
     """The leader has seen that its removal is committed."""
     stage.nodes[node].poll()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Snapshots
+
+
+@STEPS.of("WriteSnapshot")
+def write_snapshot(stage: RaftStage, node: int, end: int) -> None:
+    """The controller writes a snapshot."""
+    stage.nodes[node].write_snapshot(end)
+
+
+@STEPS.of("CutLog")
+def cut_log(stage: RaftStage, node: int) -> None:
+    """The cleaner runs."""
+    expect(stage.nodes[node].cut_log(), f"node {node} deletes nothing")
+
+
+@STEPS.of("LoadSnapshot")
+def load_snapshot(stage: RaftStage, node: int) -> None:
+    """A fetch is answered with a snapshot, and so is the fetch of that."""
+    fetching = stage.nodes[node]
+    sent = stage.fetch_of(fetching)
+    leader = int(sent.request.destination().id())
+    fetching.receive(sent, stage.nodes[leader].handle(sent.request.data()))
+    asked = fetching.sent.get((leader, "FetchSnapshot"))
+    expect(asked is not None, f"node {node} fetches no snapshot")
+    assert asked is not None
+    below = stage.nodes[leader].stands_for_newest()
+    answer = stage.nodes[leader].handle(asked.request.data())
+    stage.nodes[leader].put_snapshot_in_memory(answer)
+    fetching.receive(asked, answer)
+    fetching.below = below

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from kafka_spec.conformance.kafka_classes.comparison import Comparison, SequenceOutcome, Subject, compare_sequence
 from kafka_spec.conformance.kafka_classes.raft_classes import RaftClasses
+from kafka_spec.conformance.kafka_classes.raft_paths import PATHS
 from kafka_spec.conformance.kafka_classes.raft_steps import RaftStage
 from kafka_spec.conformance.kafka_classes.raft_views import NodeView, view_of
 from kafka_spec.conformance.replay.core import NotEnabled
@@ -34,7 +35,7 @@ ERAS = {"3.9.1": "quorum/era_3_9", "4.1.2": "quorum/era_4_3", "4.3.1": "quorum/e
 """The model of each version that is compared."""
 BOUNDS = {
     "nodes": 3, "epochs": 5, "log_size": 9, "records": 3, "additions": 1, "removals": 2,
-    "resignations": 2, "crashes": 2, "lossy_crashes": 0, "lost_answers": 1, "delayed_fetches": 1,
+    "snapshots": 2, "resignations": 2, "crashes": 2, "lossy_crashes": 0, "lost_answers": 1, "delayed_fetches": 1,
 }  # fmt: skip
 LONGEST = 60
 """Steps of a walk."""
@@ -43,16 +44,6 @@ OFTEN = ("Fetch", "Append", "Vote", "Win", "AddVoter", "RemoveVoter", "RefuseVot
 
 CUT = "ends where batches have other sizes"
 """What a walk is counted as that is not compared to its end."""
-TWO_HISTORIES = {
-    0: "Stand(0); Vote(0, 1); Stand(1); Vote(1, 2); Win(0); Win(1); Append(0); LearnEpoch(0, 1); Fetch(0); Fetch(0); Fetch(0); "
-    "RemoveVoter(1, 2); Fetch(0); Fetch(0); Stand(0); Vote(0, 2); Win(0); LearnEpoch(2, 0); Fetch(2); Fetch(2); Fetch(2); "
-    "Fetch(2); RemoveVoter(1, 0)",
-    1: "AskForPreVotes(0); GrantPreVote(0, 1); Stand(0); Vote(0, 1); AskForPreVotes(1); GrantPreVote(1, 0); Stand(1); Vote(1, 2); "
-    "Win(0); Win(1); Append(0); LearnEpoch(0, 1); Fetch(0); Fetch(0); Fetch(0); RemoveVoter(1, 2); Fetch(0); Fetch(0); "
-    "AskForPreVotes(0); GrantPreVote(0, 2); Stand(0); Vote(0, 2); Win(0); LearnEpoch(2, 0); Fetch(2); Fetch(2); Fetch(2); "
-    "Fetch(2); RemoveVoter(1, 0)",
-}
-"""The shortest paths to two committed histories (voters-skipped-after-truncation), without pre-votes and with them."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +57,7 @@ class WalkSetting:
 
     def interpreter(self) -> Interpreter:
         """Return the model within these bounds."""
-        changes = {} if self.kraft_version else {"additions": 0, "removals": 0}
+        changes = {} if self.kraft_version else {"additions": 0, "removals": 0, "snapshots": 0}
         asked = {"first_voters": self.first_voters, "kraft_version": self.kraft_version, "pre_votes": self.pre_votes}
         spec = next(spec for spec in SPECS if spec.name == self.model)
         return Interpreter(spec, spec.bound_values({**BOUNDS, **asked, **changes}))
@@ -247,14 +238,34 @@ def compared(stage: RaftStage, walk: ModelWalk, steps: Sequence[WalkStep], seen:
     return SequenceOutcome(len(steps))
 
 
+def end_of(classes: RaftClasses, setting: WalkSetting, steps: Sequence[WalkStep], last: WalkStep) -> str:
+    """Return how the process of a client ends in the last step, which no other follows."""
+    with tempfile.TemporaryDirectory() as folder:
+        stage = RaftStage(classes, Path(folder), BOUNDS["nodes"], range(setting.first_voters), setting.kraft_version)
+        try:
+            for step in (*steps, last):
+                stage.do(step.rule.name, step.parameters)
+        except NotEnabled as reason:
+            _, _, said = str(reason).partition("IllegalStateException: ")
+            return said.partition(".")[0] or str(reason)
+        finally:
+            stage.close()
+    return "it goes on"
+
+
 def compare(kafka: Kafka, comparison: Comparison, random: Random, cases: int) -> None:
-    """Compare the path to two histories, and random walks, one for twenty cases that are asked for; a case is a step."""
+    """Compare the recorded paths, and random walks, one for twenty cases that are asked for; a case is a step."""
     classes, model = RaftClasses(kafka), ERAS[kafka.version]
     setting = WalkSetting(model, 3, 1, classes.pre_votes)
-    path = recorded(TWO_HISTORIES[setting.pre_votes], setting.interpreter())
-    compare_sequence(comparison, path, partial(run, classes, setting), setting)
-    if comparison.seen[CUT]:
-        comparison.compare("the path to two histories", "goes to its end", "batches have other sizes")
+    for path in PATHS:
+        cut = comparison.seen[CUT]
+        steps = recorded(path.steps(setting.pre_votes), setting.interpreter())
+        compare_sequence(comparison, steps, partial(run, classes, setting), setting)
+        if comparison.seen[CUT] > cut:
+            comparison.compare(f"the path of {path.case}", "goes to its end", "batches have other sizes")
+        if path.last:
+            (last,) = recorded(path.last, setting.interpreter())
+            comparison.compare(f"after the path of {path.case}, {last}", path.ends_with, end_of(classes, setting, steps, last))
     for _ in range(max(1, cases // 20)):
         setting = WalkSetting(model, random.choice((1, 2, 3, 3)), random.choice((0, 1, 1)), classes.pre_votes)
         steps = at_random(setting.interpreter(), random)

@@ -18,9 +18,8 @@ from kafka_spec.impl.kraft.quorum.election_state import ElectionState
 from kafka_spec.impl.kraft.quorum.leader_state import LeaderState
 from kafka_spec.impl.kraft.quorum.log import QuorumLog
 from kafka_spec.impl.kraft.quorum.node import QuorumNode
-from kafka_spec.impl.kraft.quorum.snapshots import records_of_snapshot
+from kafka_spec.impl.kraft.quorum.snapshots import QuorumSnapshots, records_of_snapshot
 from kafka_spec.impl.log import batches
-from kafka_spec.impl.log.checkpoint import LOG_STARTS
 from kafka_spec.impl.protocol.quorum_requests import FetchLogRequest, SnapshotId
 from kafka_spec.spec.language.domain import BrokerSet
 from kafka_spec.spec.quorum import state
@@ -110,7 +109,9 @@ class QuorumStage:
             formatted=int(BrokerSet.of(log.formatted)),
             log=[LogBatch(*entry) for entry in entries],
             flushed=count(log.flushed) if self.k.lossy_crashes else len(entries),
-            log_start=count(log.snapshots.log_start),
+            segment_start=count(log.store.start_offset),
+            log_start=count(log.log_start),
+            earliest=count(log.snapshots.earliest.end),
             snapshot=count(log.snapshots.end),
             snapshot_voters=int(BrokerSet.of(log.snapshots.voters)),
             changes=[
@@ -155,7 +156,7 @@ class QuorumStage:
 
     def _load_log(self, log: QuorumLog, wanted: state.QuorumNode) -> None:
         """Bring the files to the batches of the model, flushed as far as they are there."""
-        if wanted.snapshot > 0 or log.snapshots.newest is not None:
+        if wanted.snapshot > 0 or log.snapshots.end > 0:
             self._load_snapshots(log, wanted)
         bases, found = on_disk(log)
         entries = [as_entry(batch) for batch in wanted.log]
@@ -174,17 +175,13 @@ class QuorumStage:
         """Bring the snapshots to those of the model, and let an empty log begin where the model's does."""
         for path in log.store.folder.glob("*.checkpoint"):
             path.unlink()
-        log.snapshots.newest, log.snapshots.voters = None, frozenset()
-        for end in sorted({wanted.log_start, wanted.snapshot} - {0}):
+        log.snapshots = QuorumSnapshots(log.store.folder)
+        for end in sorted({wanted.earliest, wanted.snapshot}):
             records = [packed(as_entry(batch)) for batch in wanted.log[:end]]
             voters = frozenset(BrokerSet(wanted.snapshot_voters))
-            log.snapshots.write(SnapshotId(end, wanted.log[end - 1].epoch), self.losses, voters, records)
-            if end == wanted.log_start:
-                log.snapshots.begin_log()
-        if wanted.log_start == 0:
-            log.snapshots.log_start = 0
-            (log.store.folder.parent / LOG_STARTS).unlink(missing_ok=True)
-        log.store.truncate_fully(wanted.log_start)
+            log.snapshots.write(SnapshotId(end, wanted.log[end - 1].epoch if end else 0), self.losses, voters, records)
+        log.store.truncate_fully(wanted.segment_start)
+        log.log_start = wanted.log_start
 
     def forget(self, edge: Edge[MetadataQuorum], found: MetadataQuorum | None) -> None:
         """Mark as unknown what the step may have changed."""
@@ -217,8 +214,8 @@ def packed(entry: Entry) -> bytes:
 
 def on_disk(log: QuorumLog) -> tuple[tuple[int, ...], tuple[Entry, ...]]:
     """Return where each batch of a log begins, with the end of the log, and the batches; the first ones a snapshot stands for."""
-    start, known = log.snapshots.log_start, log.snapshots
-    stands_for = records_of_snapshot(known.read(known.newest))[:start] if known.newest is not None else []
+    start, known = log.store.start_offset, log.snapshots
+    stands_for = records_of_snapshot(known.read(known.newest))[:start] if start else []
     bases, entries = _decoded(start, log.store.read(start, 1 << 20) if log.end > start else b"")
     return (*range(len(stands_for)), *bases), (*map(ENTRY.unpack, stands_for), *entries)
 

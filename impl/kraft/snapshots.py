@@ -136,8 +136,13 @@ def _partition(number: int, held: RegisteredPartition) -> PartitionRecord:
 
 def newest_snapshot(folder: Path) -> SnapshotId | None:
     """Return the newest snapshot in the folder of a metadata log, None if there is none."""
+    return max(snapshots_in(folder), default=None)
+
+
+def snapshots_in(folder: Path) -> list[SnapshotId]:
+    """Return the snapshots in the folder of a metadata log."""
     found = [NAME.fullmatch(path.name) for path in folder.glob("*.checkpoint")]
-    return max((SnapshotId(int(one[1]), int(one[2])) for one in found if one is not None), default=None)
+    return [SnapshotId(int(one[1]), int(one[2])) for one in found if one is not None]
 
 
 def write_snapshot(folder: Path, snapshot: SnapshotId, data: bytes) -> None:

@@ -18,7 +18,6 @@ from kafka_spec.impl.protocol.topic_partition import TopicPartition
 VERSION = 0
 REPLICATION_OFFSETS = "replication-offset-checkpoint"
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"
-LOG_STARTS = "log-start-offset-checkpoint"
 LEADER_EPOCHS = "leader-epoch-checkpoint"
 PARTITION_METADATA = "partition.metadata"
 TOPIC_ID = re.compile(r"version: 0\ntopic_id: ([-\w]{22})\n?")

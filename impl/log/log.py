@@ -224,6 +224,10 @@ class PartitionLog(LogReader):
         """Delete the segments with records before an offset alone; at the end of the log a new segment begins first."""
         if offset >= self.end_offset and self._segments[-1].size > 0:
             self._roll()
+        self.delete_segments_before(offset)
+
+    def delete_segments_before(self, offset: int) -> None:
+        """Delete the segments with records before an offset alone, but for the one that is written."""
         while len(self._segments) > 1 and self._segments[1].base <= offset:
             self._segments.pop(0).delete()
         checkpoint.sync_folder(self.folder)

@@ -86,7 +86,7 @@ def vote_is_granted(candidate: int, voted: int, leader: int, up_to_date: bool) -
 def snapshot_is_sent(end: int, last_epoch: int, log_start: int, earliest_epoch: int, snapshot: int) -> bool:
     """Whether a leader answers a fetch with its newest snapshot, which ends at `snapshot`; 0 if it has none.
 
-    The fetch is at an end of a log whose last batch has an epoch. The leader's log begins at its earliest snapshot, of an epoch.
+    The fetch is at an end of a log whose last batch has an epoch; the leader's earliest snapshot has one, too.
     Kafka 4.3: KafkaRaftClient.tryCompleteFetchRequest, RaftLog.validateOffsetAndEpoch.
     """
     if snapshot == 0:

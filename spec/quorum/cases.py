@@ -62,7 +62,9 @@ CASES: tuple[Case, ...] = (
         releases=("3.9", LAST),
         decides={
             Decision(
-                "snapshot_reader", SnapshotReader.ALWAYS, "when the reader of control records reads a snapshot that replaces the log"
+                "snapshot_reader",
+                SnapshotReader.ALWAYS,
+                "when the reader of control records reads a snapshot that replaces the log",
             ): SnapshotReader.IF_BEHIND
         },
         shows=(Shown("snapshot_and_remove", {"VotersFollowLog": 17}),),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from kafka_spec.spec.decisions.quorum import RestartedLeader
 from kafka_spec.spec.language.domain import NONE, contains, singleton, truncate
 from kafka_spec.spec.quorum.epochs import NODE, forget_role
-from kafka_spec.spec.quorum.logs import read_whole_log, voters_of
+from kafka_spec.spec.quorum.logs import begin_at_snapshot, read_whole_log, voters_of
 from kafka_spec.spec.quorum.machines import QUORUM
 from kafka_spec.spec.quorum.replication import has_unflushed
 from kafka_spec.spec.quorum.state import CRASHES, LOSSY_CRASHES, MetadataQuorum
@@ -23,6 +23,7 @@ def start_again(s: MetadataQuorum, k: Constants, node: int) -> None:
     mine = s.nodes[node]
     forget_role(s, k, node)
     mine.high_watermark = 0
+    mine.log_start = mine.segment_start
     read_whole_log(s, node)
     if mine.leader == node and k.restarted_leader == RestartedLeader.LEADER:
         mine.epoch_start = len(mine.log)
@@ -43,8 +44,7 @@ def lose_unflushed(s: MetadataQuorum, node: int) -> None:
     mine = s.nodes[node]
     truncate(mine.log, max(mine.flushed, mine.snapshot))
     if mine.flushed < mine.snapshot:
-        mine.flushed = mine.snapshot
-        mine.log_start = mine.snapshot
+        begin_at_snapshot(s, node)
 
 
 CRASH = Rule(

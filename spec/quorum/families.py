@@ -54,8 +54,8 @@ QUORUM_FAMILIES = (
     quorum("two_removals", "two of three voters are removed, three epochs", epochs=3, removals=2),
     quorum("snapshots", "three voters, three epochs, a snapshot", epochs=3, records=0, snapshots=1),
     quorum(
-        "two_snapshots", "two voters, two snapshots, a crash, a lossy crash",
-        nodes=2, first_voters=2, snapshots=2, crashes=1, lossy_crashes=1,
+        "two_snapshots", "two voters and an observer, two snapshots, a crash, a lossy crash",
+        first_voters=2, snapshots=2, crashes=1, lossy_crashes=1,
     ),
     quorum("snapshot_and_add", "a third node becomes a voter, and a snapshot", first_voters=2, additions=1, snapshots=1),
     quorum("snapshot_and_remove", "a voter is removed, and a snapshot", removals=1, snapshots=1),

@@ -96,6 +96,15 @@ def read_snapshot(s: MetadataQuorum, node: int) -> None:
     mine.read_up_to = mine.snapshot
 
 
+def begin_at_snapshot(s: MetadataQuorum, node: int) -> None:
+    """Let the log begin, in a new segment, at the newest snapshot, which has replaced it."""
+    mine = s.nodes[node]
+    mine.segment_start = mine.snapshot
+    mine.log_start = mine.snapshot
+    mine.earliest = mine.snapshot
+    mine.flushed = mine.snapshot
+
+
 def read_whole_log(s: MetadataQuorum, node: int) -> None:
     """Read all control records, as a process does that starts. Kafka 4.3: KRaftControlRecordStateMachine.maybeLoadSnapshot, maybeLoadLog."""
     mine = s.nodes[node]

@@ -14,6 +14,7 @@ from kafka_spec.spec.vocabulary.table import Constants, Property, invariant, rea
 
 RAFT = "Ongaro and Ousterhout 2014: "
 
+
 class BatchFields(Protocol):
     """What batches are compared by, in the log of a node or in the history."""
 

@@ -87,8 +87,8 @@ def follows_leader_of_epoch(s: MetadataQuorum, node: int) -> bool:
 def is_sent_snapshot(s: MetadataQuorum, leader: int, end: int, epoch: int) -> bool:
     """A leader answers a fetch, at an end of a log whose last batch has an epoch, with its snapshot."""
     leading = s.nodes[leader]
-    earliest = leading.log[max(leading.log_start - 1, 0)].epoch if leading.log_start > 0 else 0
-    return snapshot_is_sent(end, epoch, leading.log_start, earliest, leading.snapshot)
+    earliest_epoch = leading.log[max(leading.earliest - 1, 0)].epoch if leading.earliest > 0 else 0
+    return snapshot_is_sent(end, epoch, leading.log_start, earliest_epoch, leading.snapshot)
 
 
 def end_where_logs_part(s: MetadataQuorum, leader: int, end: int, epoch: int) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from kafka_spec.spec.decisions.quorum import HistoryCut, SnapshotReader, snapshot_replaces
 from kafka_spec.spec.language.domain import append, pop_first, truncate
 from kafka_spec.spec.quorum.epochs import NODE
-from kafka_spec.spec.quorum.logs import NO_NODES, entries_below, hand_over, last_epoch, read_snapshot
+from kafka_spec.spec.quorum.logs import NO_NODES, begin_at_snapshot, entries_below, hand_over, last_epoch, read_snapshot
 from kafka_spec.spec.quorum.replication import follows_leader_of_epoch, is_sent_snapshot
 from kafka_spec.spec.quorum.state import A_NODE, OFFSET, SNAPSHOTS, MetadataQuorum
 from kafka_spec.spec.vocabulary.table import Constants, Rule
@@ -49,24 +49,26 @@ WRITE_SNAPSHOT = Rule(
 )
 
 
-def has_snapshot_in_log(s: MetadataQuorum, node: int) -> bool:
-    """Its newest snapshot is committed, as far as it knows, and beyond the start of its log."""
+def has_older_snapshot(s: MetadataQuorum, node: int) -> bool:
+    """Its newest snapshot is committed, as far as it knows, and not its earliest."""
     mine = s.nodes[node]
-    return mine.log_start < mine.snapshot <= mine.high_watermark
+    return mine.earliest < mine.snapshot <= mine.high_watermark
 
 
 def cut_log(s: MetadataQuorum, node: int) -> None:
-    """Delete what is before the snapshot."""
-    s.nodes[node].log_start = s.nodes[node].snapshot
+    """Let the log begin at the newest snapshot, and delete the others; a segment with batches after it stays."""
+    mine = s.nodes[node]
+    mine.log_start = mine.snapshot
+    mine.earliest = mine.snapshot
 
 
 CUT_LOG = Rule(
     "CutLog",
     actor="{node}",
     params=NODE,
-    guards=(has_snapshot_in_log,),
+    guards=(has_older_snapshot,),
     effects=(cut_log,),
-    summary="{node} deletes what is before its snapshot",
+    summary="{node} lets its log begin at its newest snapshot",
     reference="Kafka 4.3 KafkaRaftLog.maybeClean, deleteBeforeSnapshot",
 )
 
@@ -96,10 +98,9 @@ def load_snapshot(s: MetadataQuorum, k: Constants, node: int) -> None:
     truncate(mine.log, 0)
     for offset in range(leading.snapshot):
         append(mine.log, leading.log[offset])
-    mine.flushed = leading.snapshot
-    mine.log_start = leading.snapshot
     mine.snapshot = leading.snapshot
     mine.snapshot_voters = leading.snapshot_voters
+    begin_at_snapshot(s, node)
     if k.snapshot_reader == SnapshotReader.ALWAYS or mine.read_up_to < mine.log_start:
         read_snapshot(s, node)
     if k.pre_votes == 1:

@@ -87,15 +87,19 @@ class QuorumNode:
     formatted: int = field(SetOf(NODES))
     """The voters with which it was formatted, or is configured: those in force until its log has others."""
     log: list[LogBatch] = field(SequenceOf(LogBatch, LOG_SIZE, "offset"))
-    """Its batches; those below `log_start` are only what its snapshot stands for."""
+    """Its batches; those below `segment_start` are only what a snapshot stands for."""
     flushed: int = field(OFFSET)
     """The end of what a lossy crash leaves; while there is none it is the end of the log."""
+    segment_start: int = field(OFFSET)
+    """Where its first segment begins: at the last snapshot that replaced its log."""
     log_start: int = field(OFFSET)
-    """Where its log begins: at a snapshot, the earliest that it has; 0 if it has all batches."""
+    """Where its log begins, for this process; the next one finds it at the start of the first segment."""
+    earliest: int = field(OFFSET)
+    """The end of its earliest snapshot; 0 while it has that of its formatting."""
     snapshot: int = field(OFFSET)
-    """The end of its newest snapshot, 0 if it has none but the one of its formatting."""
+    """The end of its newest snapshot."""
     snapshot_voters: int = field(SetOf(NODES))
-    """The voters in that snapshot."""
+    """The voters in its newest snapshot; none if that is of its formatting."""
     changes: list[VotersAt] = field(SequenceOf(VotersAt, LOG_SIZE + 1, "entry"))
     """The voters that it has read, in order; the last are in force."""
     read_up_to: int = field(OFFSET)

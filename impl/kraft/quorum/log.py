@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from kafka_spec.impl.kraft.control_records import start_of_epoch, voters_change, voters_in
-from kafka_spec.impl.kraft.quorum.snapshots import QuorumSnapshots, Voters
+from kafka_spec.impl.kraft.quorum.snapshots import FORMATTED, QuorumSnapshots, Voters
 from kafka_spec.impl.log import batches
 from kafka_spec.impl.log.log import PartitionLog
 from kafka_spec.impl.log.log_config import LogConfig
@@ -50,13 +50,17 @@ class QuorumLog:
         self.formatted: Voters = frozenset(formatted)
         self.store = PartitionLog(folder / str(TOPIC), config, flushed)
         self.snapshots = QuorumSnapshots(self.store.folder)
+        self.log_start = self.store.start_offset
+        """Where the log begins, for this process: a cut is not noted on disk, where whole segments go."""
         self.changes: list[tuple[int, Voters]] = []
         """The voters that the reader has seen, each with the offset of its batch, of a snapshot's last, or FORMATTED_AT."""
         self.read_up_to = 0
         """Where the reader continues (KRaftControlRecordStateMachine.nextOffset)."""
         self._k = k
         self._clock = clock
-        if self.snapshots.newest is not None and self._is_replaced_by(self.snapshots.newest):
+        if not self.snapshots.end and not self.end:
+            self.snapshots.write(FORMATTED, clock(), self.formatted)
+        if self.snapshots.end and self._is_replaced_by(self.snapshots.newest):
             self._begin_at_snapshot()
         self.read_anew()
 
@@ -75,7 +79,7 @@ class QuorumLog:
     @property
     def last_epoch(self) -> int:
         """The epoch of the last batch, which may be in the snapshot; 0 if there is none."""
-        return self.store.latest_epoch if self.store.latest_epoch >= 0 else self.snapshots.earliest_epoch
+        return self.store.latest_epoch if self.store.latest_epoch >= 0 else self.snapshots.newest.epoch
 
     @property
     def last_change(self) -> int:
@@ -95,8 +99,7 @@ class QuorumLog:
     def snapshot_for(self, end: int, epoch: int) -> SnapshotId | None:
         """Return the snapshot that a follower needs, None if it needs none; its log has this end, and its last batch this epoch."""
         known = self.snapshots
-        is_sent = snapshot_is_sent(end, epoch, known.log_start, known.earliest_epoch, known.end)
-        return known.newest if is_sent else None
+        return known.newest if snapshot_is_sent(end, epoch, self.log_start, known.earliest.epoch, known.end) else None
 
     def divergence(self, end: int, epoch: int) -> tuple[int, int] | None:
         """Return where the log of a follower leaves this one: an epoch and its end here; None if it does not.
@@ -111,12 +114,12 @@ class QuorumLog:
     def _end_of_epoch(self, epoch: int) -> tuple[int, int]:
         """Return the largest epoch up to this one, and where it ends; the epoch itself and 0 if all are larger.
 
-        Of an epoch that ends where the log begins only the snapshot there knows (KafkaRaftLog.endOffsetForEpoch).
+        Of an epoch that ends at the earliest snapshot only that knows (KafkaRaftLog.endOffsetForEpoch).
         """
         found, end = self.store.end_offset_for_epoch(epoch)
         if found >= 0:
-            start = self.snapshots.log_start
-            return (self.snapshots.earliest_epoch, end) if 0 < start == end and found == epoch else (found, end)
+            earliest = self.snapshots.earliest
+            return (earliest.epoch, end) if 0 < earliest.end == end and found == epoch else (found, end)
         return (self.last_epoch, self.end) if 0 < self.last_epoch <= epoch else (epoch, 0)
 
     # Writing
@@ -174,20 +177,18 @@ class QuorumLog:
         (KafkaRaftClient.createSnapshot, KRaftControlRecordStateMachine.truncateOldEntries).
         """
         voters = next((held for offset, held in reversed(self.changes) if offset < end), frozenset[int]())
-        snapshot = SnapshotId(end, self._epoch_before(end))
+        snapshot = SnapshotId(end, self.store.epoch_of(end - 1))
         self.snapshots.write(snapshot, self._clock(), voters, records)
         limit = end + 1 if self._k.history_cut == HistoryCut.UP_TO_END else end
         known = sum(offset < limit for offset, _ in self.changes)
         self.changes = self.changes[max(known - 1, 0) :]
         return snapshot
 
-    def _epoch_before(self, end: int) -> int:
-        return self.snapshots.earliest_epoch if end == self.snapshots.log_start else self.store.epoch_of(end - 1)
-
     def cut(self) -> None:
-        """Delete what is before the newest snapshot (KafkaRaftLog.deleteBeforeSnapshot)."""
-        self.snapshots.begin_log()
-        self.store.delete_before(self.snapshots.log_start)
+        """Let the log begin at the newest snapshot, and delete what is before (KafkaRaftLog.deleteBeforeSnapshot)."""
+        self.snapshots.forget_older()
+        self.log_start = self.snapshots.end
+        self.store.delete_segments_before(self.log_start)
 
     def _is_replaced_by(self, snapshot: SnapshotId) -> bool:
         """Whether a snapshot replaces the log, which does not reach it (KafkaRaftLog.truncateToLatestSnapshot)."""
@@ -204,22 +205,21 @@ class QuorumLog:
         self.snapshots.take(snapshot, data)
         if is_replaced:
             self._begin_at_snapshot()
-            if self._k.snapshot_reader == SnapshotReader.ALWAYS or self.read_up_to < self.snapshots.log_start:
+            if self._k.snapshot_reader == SnapshotReader.ALWAYS or self.read_up_to < self.log_start:
                 self.read_anew()
         return is_replaced
 
     def _begin_at_snapshot(self) -> None:
-        self.snapshots.begin_log()
-        self.store.truncate_fully(self.snapshots.log_start)
+        self.snapshots.forget_older()
+        self.log_start = self.snapshots.end
+        self.store.truncate_fully(self.log_start)
 
     # Voters
 
     def read_anew(self) -> None:
         """Read all voters, as a process does that starts: those of the newest snapshot, or of the formatting; then the log."""
-        if self.snapshots.newest is None:
-            self.changes = [(FORMATTED_AT, self.formatted)]
-        else:
-            self.changes = [(self.snapshots.end - 1, self.snapshots.voters)] if self.snapshots.voters else []
+        voters = self.snapshots.voters if self.snapshots.end else self.formatted
+        self.changes = [(self.snapshots.end - 1, voters)] if voters else []
         self.read_up_to = self.snapshots.end
         self._read_control()
 

@@ -267,8 +267,8 @@ class QuorumNode(Elections):
         return True
 
     def cut_log(self) -> bool:
-        """Delete what is before the newest snapshot (KafkaRaftLog.maybeClean)."""
-        if not self.log.snapshots.log_start < self.log.snapshots.end <= self.high_watermark:
+        """Let the log begin at the newest snapshot, if there is an older one (KafkaRaftLog.maybeClean)."""
+        if not self.log.snapshots.earliest.end < self.log.snapshots.end <= self.high_watermark:
             return False
         self.log.cut()
         return True

@@ -1,4 +1,4 @@
-"""The snapshots in the folder of a node's log, with the voters in them, and where the log begins.
+"""The snapshots in the folder of a node's log, with the voters in them.
 
 Source: Kafka 4.3 KafkaRaftLog.java, RecordsSnapshotWriter.java; KIP-630, KIP-853.
 """
@@ -10,42 +10,45 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kafka_spec.impl.kraft.control_records import version_and_voters, voters_in
-from kafka_spec.impl.kraft.snapshots import SnapshotWriter, newest_snapshot, write_snapshot
-from kafka_spec.impl.log import batches, checkpoint
-from kafka_spec.impl.protocol.quorum_requests import TOPIC, SnapshotId
+from kafka_spec.impl.kraft.snapshots import SnapshotWriter, snapshots_in, write_snapshot
+from kafka_spec.impl.log import batches
+from kafka_spec.impl.protocol.quorum_requests import SnapshotId
 
 Voters = frozenset[int]
+FORMATTED = SnapshotId(0, 0)
+"""The snapshot of the formatting, with the first voters and no batch."""
 
 
 class QuorumSnapshots:
-    """The snapshots of one log. That of the formatting, which has no batch, is none of them."""
+    """The snapshots of one log, which all begin with the one of its formatting, until the log is cut."""
 
     def __init__(self, folder: Path) -> None:
-        """`folder` is that of the log; one above has the checkpoint of where the log begins.
+        """`folder` is that of the log.
 
         Raises:
-            CheckpointError: that checkpoint is unreadable.
             Corrupt: the newest snapshot is not whole.
-            UnreadableRecord: it has a control record that is unknown here.
         """
         self.folder = folder
-        self._path = folder.parent / checkpoint.LOG_STARTS
-        self.log_start = checkpoint.read_offsets(self._path).get(TOPIC, 0) if self._path.exists() else 0
-        """Where the log begins."""
-        self.newest = newest_snapshot(folder)
-        """The newest snapshot, None if there is none."""
-        self.voters: Voters = frozenset() if self.newest is None else voters_of_snapshot(self.read(self.newest))
-        """The voters in the newest snapshot; none if it names none."""
+        self._known = sorted(snapshots_in(folder))
+        self.voters: Voters = frozenset()
+        """The voters in the newest snapshot, none if it names none, or is of the formatting."""
+        if self.end > 0:
+            self.voters = voters_of_snapshot(self.read(self.newest))
+
+    @property
+    def newest(self) -> SnapshotId:
+        """The newest snapshot."""
+        return self._known[-1] if self._known else FORMATTED
+
+    @property
+    def earliest(self) -> SnapshotId:
+        """The earliest snapshot."""
+        return self._known[0] if self._known else FORMATTED
 
     @property
     def end(self) -> int:
-        """The end of the newest snapshot, 0 if there is none."""
-        return 0 if self.newest is None else self.newest.end
-
-    @property
-    def earliest_epoch(self) -> int:
-        """The epoch of the snapshot with which the log begins, 0 if the log has all batches."""
-        return next((one.epoch for one in self._all() if one.end == self.log_start), 0) if self.log_start else 0
+        """The end of the newest snapshot."""
+        return self.newest.end
 
     def read(self, snapshot: SnapshotId) -> bytes:
         """Return the bytes of a snapshot.
@@ -55,7 +58,7 @@ class QuorumSnapshots:
         """
         return (self.folder / snapshot.file).read_bytes()
 
-    def write(self, snapshot: SnapshotId, when: int, voters: Voters, records: Iterable[bytes]) -> None:
+    def write(self, snapshot: SnapshotId, when: int, voters: Voters, records: Iterable[bytes] = ()) -> None:
         """Write a snapshot with voters, if there are any; `when` is the time of its last record, in milliseconds since 1970."""
         writer = SnapshotWriter(snapshot.epoch, when)
         writer.begin(*(version_and_voters(voters) if voters else ()))
@@ -66,19 +69,14 @@ class QuorumSnapshots:
     def take(self, snapshot: SnapshotId, data: bytes) -> None:
         """Store a snapshot, which is the newest then."""
         write_snapshot(self.folder, snapshot, data)
-        self.newest, self.voters = snapshot, voters_of_snapshot(data)
+        self._known.append(snapshot)
+        self.voters = voters_of_snapshot(data) if snapshot.end > 0 else frozenset()
 
-    def begin_log(self) -> None:
-        """Let the log begin at the newest snapshot, and delete those before."""
-        self.log_start = self.end
-        checkpoint.write_offsets(self._path, {TOPIC: self.log_start})
-        for one in self._all():
-            if one.end < self.log_start:
-                (self.folder / one.file).unlink()
-
-    def _all(self) -> list[SnapshotId]:
-        names = (path.stem.split("-") for path in self.folder.glob("*-*.checkpoint"))
-        return sorted(SnapshotId(int(end), int(epoch)) for end, epoch in names if end.isdigit())
+    def forget_older(self) -> None:
+        """Delete all but the newest."""
+        for one in self._known[:-1]:
+            (self.folder / one.file).unlink()
+        self._known = self._known[-1:]
 
 
 @dataclass
