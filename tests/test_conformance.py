@@ -246,6 +246,8 @@ KRAFT_FINDINGS = {
     ("proposal_dropped_at_known_epoch", "--kafka", "4.4.0"): "lost 1 of 6 that were acknowledged with acks=all",
     ("re_elected_leader_in_kraft", "--kafka", "3.9.1"): "lost 1 of 6 that were acknowledged with acks=all",
     ("re_elected_leader_in_kraft", "--kafka", "4.4.0"): "lost 1 of 6 that were acknowledged with acks=all",
+    ("voters_dropped_by_snapshot", "--kafka", "4.4.0"): "and nobody has led for",
+    ("voters_of_lost_log_stay", "--kafka", "4.4.0"): "is committed twice: epoch",
     ("voters_skipped_after_truncation", "--kafka", "4.4.0"): "is committed twice: epoch 2 at controller",
     ("voters_skipped_after_truncation", "--kafka", "4.1.2"): "is committed twice: epoch 2 at controller",
     ("lagging_future_log_promoted", "--kafka", "3.9.1"): "lost 39 of 45 records that were acknowledged with acks=all",

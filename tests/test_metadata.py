@@ -97,6 +97,30 @@ def test_a_truncated_head_begins_with_a_snapshot(tmp_path: Path) -> None:
     assert found(node) == CLAIMS["s440-static-jbod.tar.gz"]
 
 
+def test_a_log_may_begin_at_a_snapshot_within_a_segment(tmp_path: Path) -> None:
+    """The checkpoint of epochs of a log that was cut begins at one of its snapshots, and anywhere else it differs from the log."""
+    with tarfile.open(LOGS / "s440-static-jbod.tar.gz") as packed:
+        packed.extractall(tmp_path, filter="data")
+    folder = tmp_path / "s440-static-jbod"
+    file = folder / "node-0" / "leader-epoch-checkpoint"
+    version, count, first, *rest = file.read_text().splitlines()
+    assert first == "1 0"
+    for start, differs in ((104, False), (105, True)):
+        file.write_text("\n".join([version, count, f"1 {start}", *rest, ""]))
+        assert ("epoch-checkpoint-differs" in {kind for _, kind in found(validated(folder))}) == differs
+
+
+def test_an_unfinished_snapshot_is_left_out(tmp_path: Path) -> None:
+    """What a process leaves of a snapshot that was killed while it wrote it is no segment of the log."""
+    shutil.copytree(FINDING, tmp_path / "finding")
+    node = tmp_path / "finding" / "node-100"
+    part = next(node.glob("*.checkpoint")).read_bytes()[:-20]
+    for suffix in ("part", "deleted"):
+        (node / f"00000000000000000099-0000000001-4122071444995634197.checkpoint.{suffix}").write_bytes(part)
+    outcome = validated(tmp_path / "finding")
+    assert found(outcome) == CLAIMS[FINDING.name] and outcome.unseen == []
+
+
 def test_every_safety_property_is_asked_or_cannot_be() -> None:
     """Each safety property of the model is asked of the image or of its changes, or there is a reason why a log cannot show it."""
     asked = [one.name for one in (*INVARIANTS, *STEPS)]

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from kafka_spec import MODELS, trace_of
+from kafka_spec.conformance.kafka_classes.raft_paths import PATHS, RecordedPath
 from kafka_spec.conformance.kafka_classes.raft_steps import STEPS
-from kafka_spec.conformance.kafka_classes.raft_walks import ERAS, TWO_HISTORIES, ModelWalk, WalkSetting, at_random, recorded
+from kafka_spec.conformance.kafka_classes.raft_walks import ERAS, ModelWalk, WalkSetting, at_random, recorded
 from kafka_spec.model_check.check import check
 from kafka_spec.model_check.exploration import Exploration
 from kafka_spec.spec.decisions.quorum import is_majority, is_up_to_date, vote_is_granted
@@ -21,6 +22,14 @@ from kafka_spec.spec.quorum.cases import CASES
 from kafka_spec.spec.quorum.families import QUORUM_FAMILIES
 
 FAMILIES = {family.name: dict(family.values) for family in QUORUM_FAMILIES}
+LOST_LOG = "voters-of-lost-log-stay"
+SHORTEST: dict[str, tuple[str, str, dict[str, int]]] = {
+    "voters-skipped-after-truncation": ("two_removals", "ListenersAgree", {}),
+    "voters-dropped-by-snapshot": ("snapshot_and_remove", "VotersFollowLog", {}),
+    "snapshot-does-not-replace-log": ("snapshots", "SnapshotsAreLoaded", {}),
+    LOST_LOG: ("two_removals", "LeaderHoldsCommitted", {"snapshots": 1, "records": 2, "log_size": 7}),
+}
+"""Where the search finds each recorded path: the family, the property, and bounds that differ from the family's."""
 
 
 def searched(model: str, family: str, *properties: str, **bounds: int) -> Exploration:
@@ -65,24 +74,34 @@ def test_skipped_voters_lead_to_two_histories(bounds: dict[str, int], claim: str
     assert result.findings[claim].states == states
 
 
-@pytest.mark.parametrize("pre_votes", TWO_HISTORIES)
-def test_the_path_that_kafka_takes_is_the_shortest(pre_votes: int) -> None:
-    """The comparison with KafkaRaftClient takes the path to two histories that the search finds."""
-    found = searched("voters-skipped-after-truncation", "two_removals", "ListenersAgree", pre_votes=pre_votes)
-    steps = [step.action for step in trace_of(found, "ListenersAgree").steps]
-    assert TWO_HISTORIES[pre_votes] == "; ".join(
-        f"{one.rule}({', '.join(str(value) for _, value in one.binding)})" for one in steps
-    )
+@pytest.mark.parametrize("pre_votes", [0, 1])
+@pytest.mark.parametrize(
+    "path", [pytest.param(path, id=path.case, marks=[pytest.mark.long] if path.case == LOST_LOG else []) for path in PATHS]
+)
+def test_the_path_that_kafka_takes_is_the_shortest(path: RecordedPath, pre_votes: int) -> None:
+    """The comparison with KafkaRaftClient takes the shortest path that the search finds to what each case shows."""
+    family, claim, bounds = SHORTEST[path.case]
+    found = searched(path.case, family, claim, **bounds, pre_votes=pre_votes)
+    steps = [step.action for step in trace_of(found, claim).steps]
+    assert path.steps(pre_votes) == "; ".join(f"{one.rule}({', '.join(str(value) for _, value in one.binding)})" for one in steps)
 
 
-@pytest.mark.parametrize("pre_votes", TWO_HISTORIES)
-def test_no_step_of_the_path_is_left_out(pre_votes: int) -> None:
-    """A comparison leaves out steps that are not possible where a walk is; of the path to two histories every step is."""
+@pytest.mark.parametrize("pre_votes", [0, 1])
+@pytest.mark.parametrize("path", [pytest.param(path, id=path.case) for path in PATHS])
+def test_no_step_of_the_path_is_left_out(path: RecordedPath, pre_votes: int) -> None:
+    """A comparison leaves out steps that are not possible where a walk is; of the recorded paths every step is."""
     model = WalkSetting("quorum/era_4_3", 3, 1, pre_votes).interpreter()
     walk = ModelWalk(model)
-    for step in recorded(TWO_HISTORIES[pre_votes], model):
+    for step in recorded(path.steps(pre_votes), model):
         assert step in walk.steps(), step
         walk.take(step)
+    assert not path.last or recorded(path.last, model)[0] not in walk.steps()
+
+
+def test_a_snapshot_keeps_what_is_wrong() -> None:
+    """A node that skipped voters writes a snapshot without them, so that a restart does not help any more."""
+    result = searched("voters-skipped-after-truncation", "snapshot_and_remove", "SnapshotsHaveVoters")
+    assert result.findings["SnapshotsHaveVoters"].states == 16
 
 
 def test_every_rule_has_a_step_with_kafkas_clients() -> None:

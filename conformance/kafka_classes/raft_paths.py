@@ -31,7 +31,7 @@ PATHS = (
         "Stand(0); Vote(0, 1); Stand(1); Vote(1, 2); Win(0); Win(1); Append(0); LearnEpoch(0, 1); Fetch(0); Fetch(0); "
         "Fetch(0); RemoveVoter(1, 2); Fetch(0); Fetch(0); Stand(0); Vote(0, 2); Win(0); LearnEpoch(2, 0); Fetch(2); Fetch(2); "
         "Fetch(2); Fetch(2); RemoveVoter(1, 0)",
-        "AskForPreVotes(0); GrantPreVote(0, 1); Stand(0); Vote(0, 1); AskForPreVotes(1); GrantPreVote(1, 0); Stand(1); "
+        "AskForPreVotes(0); GrantPreVote(0, 1); Stand(0); Vote(0, 1); AskForPreVotes(1); GrantPreVote(1, 2); Stand(1); "
         "Vote(1, 2); Win(0); Win(1); Append(0); LearnEpoch(0, 1); Fetch(0); Fetch(0); Fetch(0); RemoveVoter(1, 2); Fetch(0); "
         "Fetch(0); AskForPreVotes(0); GrantPreVote(0, 2); Stand(0); Vote(0, 2); Win(0); LearnEpoch(2, 0); Fetch(2); Fetch(2); "
         "Fetch(2); Fetch(2); RemoveVoter(1, 0)",

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 from kafka_spec.conformance.kafka_classes.comparison import Comparison, SequenceOutcome, Subject, compare_sequence
 from kafka_spec.conformance.kafka_classes.raft_classes import RaftClasses
 from kafka_spec.conformance.kafka_classes.raft_paths import PATHS
-from kafka_spec.conformance.kafka_classes.raft_steps import RaftStage
+from kafka_spec.conformance.kafka_classes.raft_stage import RaftStage
+from kafka_spec.conformance.kafka_classes.raft_steps import STEPS
 from kafka_spec.conformance.kafka_classes.raft_views import NodeView, view_of
 from kafka_spec.conformance.replay.core import NotEnabled
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
@@ -221,7 +222,7 @@ def compared(stage: RaftStage, walk: ModelWalk, steps: Sequence[WalkStep], seen:
             continue
         walk.take(step)
         try:
-            stage.do(step.rule.name, step.parameters)
+            stage.do(STEPS.step_of(step.rule.name), step.parameters)
         except NotEnabled as reason:
             return SequenceOutcome(number, "does the step", str(reason))
         if step.rule.name == "Crash":
@@ -244,13 +245,13 @@ def end_of(classes: RaftClasses, setting: WalkSetting, steps: Sequence[WalkStep]
         stage = RaftStage(classes, Path(folder), BOUNDS["nodes"], range(setting.first_voters), setting.kraft_version)
         try:
             for step in (*steps, last):
-                stage.do(step.rule.name, step.parameters)
+                stage.do(STEPS.step_of(step.rule.name), step.parameters)
         except NotEnabled as reason:
             _, _, said = str(reason).partition("IllegalStateException: ")
             return said.partition(".")[0] or str(reason)
         finally:
             stage.close()
-    return "it goes on"
+    return "its process does not end"
 
 
 def compare(kafka: Kafka, comparison: Comparison, random: Random, cases: int) -> None:

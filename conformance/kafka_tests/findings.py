@@ -156,6 +156,8 @@ TESTS = (
     ),
     KafkaTest("KAFKA-19975", "trace kraft/KAFKA-19975-four-reassign --property ReassignmentKeepsCandidates --format java"),
     KafkaTest("voters-skipped-after-truncation", files=("VotersBelowOldEndTest",)),
+    KafkaTest("voters-dropped-by-snapshot", files=("VotersBeforeSnapshotTest",)),
+    KafkaTest("voters-of-lost-log-stay", files=("VotersOfLostLogTest",)),
     KafkaTest("removed-voter-ends-leader", files=("LateAnswerOfRemovedVoterTest",)),
     KafkaTest("removed-voter-does-not-campaign", files=("RemovedVoterCampaignsTest",)),
 )

@@ -46,6 +46,8 @@ REACHED: Mapping[str, str] = {
     "cleared-elr-stays-listed": "the controller failed 0 times",
     "deleted-topic-stays-in-directory": "the directory of q-0 on broker 0 is gone",
     "voters-skipped-after-truncation": "controller 2, alone, acknowledges",
+    "voters-dropped-by-snapshot": "controller 1 truncates the voters",
+    "voters-of-lost-log-stay": "alone, acknowledges",
     "removed-voter-ends-leader": "the answer arrives",
     "removed-voter-does-not-campaign": "controller 1 has crashed, and starts again",
 }

@@ -182,6 +182,12 @@ class Validation:
             text = f"the log says {mine}, the snapshot {theirs}" + (f"; and {len(found) - 1} more" if len(found) > 1 else "")
             self.judge.report_at("snapshot-differs", snapshot.file, snapshot.end, subject, text)
 
+    def _start_of(self, node: NodeLog, first: int, reported: Sequence[tuple[int, int]]) -> int:
+        """Return where a log begins, -1 if it has all batches: at its first, or at a snapshot, by its checkpoint of epochs."""
+        begins = reported[0][1] if reported else 0
+        is_cut = begins > first and any(one.end == begins for one in node.snapshots)
+        return begins if is_cut else first if first else -1
+
     def _look_beside(self, node: NodeLog, end: NodeEnd) -> None:
         """Compare leader-epoch-checkpoint and quorum-state with the batches; name how the log is torn."""
         for file, tail in [] if self._live else end.torn:
@@ -194,9 +200,11 @@ class Validation:
             except ValueError as error:
                 self.outcome.unseen.append(f"{self.outcome.files[file]} cannot be read: {error}")
                 return
-            # the first epoch of a truncated log begins where the node says that its log begins
-            seen = end.epochs[1 if end.first else 0 :]
-            wanted = [one for one in reported if one[1] < end.end and one[0] > (end.epochs[0][0] if end.first else -1)]
+            # the first epoch of a log that was cut begins at a snapshot, where the segment that it is in may begin before
+            start = self._start_of(node, end.first, reported)
+            seen = [one for one in end.epochs if one[1] > start]
+            first_epoch = end.epochs[0][0] if end.first else -1
+            wanted = [one for one in reported if start < one[1] < end.end and one[0] > first_epoch]
             if wanted != seen:
                 text = f"it says (epoch, first offset) {wanted}, the batches {seen}"
                 self.judge.report_at("epoch-checkpoint-differs", file, end.end, "the log", text)

@@ -24,7 +24,7 @@ from kafka_spec.impl.protocol.quorum_requests import FetchLogRequest, SnapshotId
 from kafka_spec.spec.language.domain import BrokerSet
 from kafka_spec.spec.quorum import state
 from kafka_spec.spec.quorum.machines import LEADER, QuorumRole
-from kafka_spec.spec.quorum.state import FORMATTED_AT, UNKNOWN, FetchUnderWay, LogBatch, MetadataQuorum, VotersAt
+from kafka_spec.spec.quorum.state import FORMATTED_AT, UNKNOWN, FetchUnderWay, MetadataBatch, MetadataQuorum, VotersAt
 from kafka_spec.spec.vocabulary.table import Spec
 
 Entry = tuple[int, int, int]
@@ -107,16 +107,14 @@ class QuorumStage:
             leader=node.leader,
             voted=node.voted,
             formatted=int(BrokerSet.of(log.formatted)),
-            log=[LogBatch(*entry) for entry in entries],
+            log=[MetadataBatch(*entry) for entry in entries],
             flushed=count(log.flushed) if self.k.lossy_crashes else len(entries),
             segment_start=count(log.store.start_offset),
             log_start=count(log.log_start),
             earliest=count(log.snapshots.earliest.end),
             snapshot=count(log.snapshots.end),
             snapshot_voters=int(BrokerSet.of(log.snapshots.voters)),
-            changes=[
-                VotersAt(FORMATTED_AT if at < 0 else count(at), int(BrokerSet.of(voters))) for at, voters in log.changes
-            ],
+            changes=[VotersAt(FORMATTED_AT if at < 0 else count(at), int(BrokerSet.of(voters))) for at, voters in log.changes],
             read_up_to=count(log.read_up_to),
             high_watermark=count(node.high_watermark),
             granted=int(BrokerSet.of(node.granted)),
@@ -202,7 +200,7 @@ def fetch_of(leader: int, request: FetchLogRequest) -> FetchUnderWay:
     return FetchUnderWay(request.replica, leader, request.epoch, request.offset, request.last_epoch)
 
 
-def as_entry(batch: LogBatch) -> Entry:
+def as_entry(batch: MetadataBatch) -> Entry:
     """Return a batch of the model."""
     return batch.epoch, batch.voters, batch.losses
 

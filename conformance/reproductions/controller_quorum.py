@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,17 @@ class ControllerQuorum(ServersOnLoopback):
         seen = self.quorum(node)
         return seen.leader == node and self.epochs(node).get(seen.high_watermark - 1) == seen.epoch
 
+    def elected(self, nodes: Iterable[int], seconds: float) -> int | None:
+        """Look for a leader among controllers until time is up; return it, None if there is none."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            for node in nodes:
+                with suppress(*self.not_yet):
+                    if self.leads(node):
+                        return node
+            time.sleep(1)
+        return None
+
     def cut(self, node: int, *others: int) -> list[Gate]:
         """Hold what Raft sends between a controller and others, in both directions; the gates let it pass again."""
         gates = []
@@ -105,9 +117,19 @@ class ControllerQuorum(ServersOnLoopback):
 
     def epochs(self, node: int) -> dict[int, int]:
         """Return the epoch of each offset of a controller's metadata log."""
-        log = self.brokers.data(node) / "__cluster_metadata-0" / f"{0:020}.log"
-        found = [one for one in batches_of(log.read_bytes()) if isinstance(one, LogBatch)]
+        found = [one for one in batches_of(self._log(node)) if isinstance(one, LogBatch)]
         return {offset: one.epoch for one in found for offset in range(one.base, one.last + 1)}
+
+    def log_end(self, node: int) -> int:
+        """Return the end of a controller's metadata log."""
+        begins = max((int(path.stem) for path in self._segments(node)), default=0)
+        return max(self.epochs(node), default=begins - 1) + 1
+
+    def _segments(self, node: int) -> list[Path]:
+        return sorted((self.brokers.data(node) / "__cluster_metadata-0").glob("*.log"))
+
+    def _log(self, node: int) -> bytes:
+        return b"".join(path.read_bytes() for path in self._segments(node))
 
     def directory(self, node: int) -> str:
         """Return the directory id of a controller."""
@@ -115,8 +137,7 @@ class ControllerQuorum(ServersOnLoopback):
 
     def voters_in_log(self, node: int) -> list[list[int]]:
         """Return the voters of each VotersRecord in a controller's metadata log, the newest last."""
-        log = self.brokers.data(node) / "__cluster_metadata-0" / f"{0:020}.log"
-        data, found, place = log.read_bytes(), [], 0
+        data, found, place = self._log(node), [], 0
         while (batch := batches.look(data[place : place + batches.HEADER.size])) is not None and place + batch.size <= len(data):
             one = data[place : place + batch.size]
             found += [list(voters)] if (voters := voters_in(one)) else []

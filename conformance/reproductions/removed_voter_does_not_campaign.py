@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import shutil
 import signal
-import time
 from contextlib import suppress
 from threading import Thread
 
@@ -47,7 +46,7 @@ def finding(version: str) -> bool:
         held.open()
         quorum.start(LEADER, EAGER)
         quorum.say(f"controller {LEADER} has crashed, and starts again; it reaches controller {FOLLOWER}")
-        elected = some_leader(quorum)
+        elected = quorum.elected(NODES, PATIENCE)
         for node in NODES:
             quorum.say(f"controller {node}: voters {quorum.voters_in_log(node)[-1]}, log end {max(quorum.epochs(node)) + 1}")
         if elected:
@@ -67,18 +66,6 @@ def remove_leader(quorum: ControllerQuorum) -> None:
     """Ask the leader to remove itself; nobody hears the answer."""
     with suppress(EXCEPTION), quorum.admin(LEADER) as admin:
         admin.remove_voter(LEADER, quorum.directory(LEADER))
-
-
-def some_leader(quorum: ControllerQuorum) -> int | None:
-    """Look for a leader until time is up; return it, None if there is none."""
-    until = time.monotonic() + PATIENCE
-    while time.monotonic() < until:
-        for node in NODES:
-            with suppress(*quorum.not_yet):
-                if quorum.leads(node):
-                    return node
-        time.sleep(1)
-    return None
 
 
 if __name__ == "__main__":

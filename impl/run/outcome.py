@@ -44,6 +44,8 @@ class RunOutcome:
     elections: Mapping[str, int]
     unclean: int
     controllers: int
+    snapshots: Mapping[str, int]
+    """How many snapshots of the metadata log controllers have written, and loaded; nothing of a controller without others."""
     faults: Mapping[str, int]
     operations: Mapping[str, int]
     partitions: tuple[PartitionOutcome, ...]
@@ -70,6 +72,7 @@ def outcome_of_run(
     elections: Mapping[str, int],
     unclean: int,
     controllers: int,
+    snapshots: Mapping[str, int] | None = None,
     operations: Mapping[str, int],
     stopped: str = "",
     errors: Iterable[str] = (),
@@ -89,6 +92,7 @@ def outcome_of_run(
         elections=elections,
         unclean=unclean,
         controllers=controllers,
+        snapshots=snapshots or {},
         faults={name: observer.faults[name] for name in options.faults if observer.faults[name]},
         operations=operations,
         partitions=tuple(partitions),

@@ -43,7 +43,7 @@ def text_of(outcome: RunOutcome) -> str:
         _line("read", f"{outcome.read:,} records by a consumer"),
         _line("lost", "not judged" if stopped else _lost(verdict.lost)),
         _line("elected", f"{sum(outcome.elections.values())} leaders: {_counted(outcome.elections)}; {outcome.unclean} unclean"),
-        _line("", f"{outcome.controllers} controller{'' if outcome.controllers == 1 else 's'}"),
+        _line("", f"{outcome.controllers} controller{'' if outcome.controllers == 1 else 's'}{_snapshots(outcome)}"),
     ]
     lines += [
         _line(
@@ -137,6 +137,11 @@ def json_of(outcome: RunOutcome) -> str:
     return json.dumps(summary, indent=2) + "\n"
 
 
+def _snapshots(outcome: RunOutcome) -> str:
+    """Return in words what became of snapshots of the metadata log, after something else."""
+    return f"; snapshots of the metadata log: {_counted(outcome.snapshots)}" if outcome.snapshots else ""
+
+
 def _results(outcome: RunOutcome) -> dict[str, Any]:
     """Return what became of records, leaders and properties."""
     return {
@@ -149,6 +154,7 @@ def _results(outcome: RunOutcome) -> dict[str, Any]:
         "elections": dict(outcome.elections),
         "unclean_elections": outcome.unclean,
         "controllers": outcome.controllers,
+        "snapshots": dict(outcome.snapshots),
         "broken": [dataclasses.asdict(one) for one in outcome.verdict.broken],
         "leaderless": [str(partition) for partition in outcome.verdict.leaderless],
         "partitions_at_the_end": [{**dataclasses.asdict(one), "partition": str(one.partition)} for one in outcome.partitions],

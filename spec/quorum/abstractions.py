@@ -35,7 +35,17 @@ ABSTRACTIONS = (
         "Kafka asks that it has caught up once, and for an hour's recent fetch, which time decides; the model has more behaviours",
     ),
     Abstraction(
-        "no snapshots, no disk that is formatted again, no upgrade of kraft.version",
+        "a snapshot is the batches that it stands for; fetching it and replacing the log by it are one step",
+        "what a follower has of a snapshot is dropped when it leaves its leader, and a newer one is as good; whether the records "
+        "in it make the image that they should, `validate` compares in logs of real clusters",
+    ),
+    Abstraction(
+        "each node has the snapshot of its formatting until its log is cut, and a segment goes only with the whole log",
+        "a controller that is formatted as an observer has none, and cuts its log one snapshot later; a segment that goes earlier "
+        "is a log that begins later, for the process that cut it and for the next one",
+    ),
+    Abstraction(
+        "no disk that is formatted again, no upgrade of kraft.version, no snapshots where voters are configured",
         "not covered: what Kafka does with them is not judged",
     ),
     Abstraction(

@@ -55,6 +55,7 @@ CASES: tuple[Case, ...] = (
             ): HistoryCut.UP_TO_END
         },
         shows=(Shown("snapshot_and_remove", {"VotersFollowLog": 14}),),
+        seen="conformance/reproductions/voters_dropped_by_snapshot.py",
     ),
     Case(
         "voters-of-lost-log-stay",
@@ -68,6 +69,7 @@ CASES: tuple[Case, ...] = (
             ): SnapshotReader.IF_BEHIND
         },
         shows=(Shown("snapshot_and_remove", {"VotersFollowLog": 17}),),
+        seen="conformance/reproductions/voters_of_lost_log_stay.py",
     ),
     Case(
         "snapshot-does-not-replace-log",

@@ -19,7 +19,12 @@ ERAS: tuple[Era, ...] = (
         "era_3_9",
         "Kafka 3.9: voters are added and removed",
         "3.9.0",
-        (Shown("one", BEFORE_FLUSH), Shown("two_removals", VOTERS_SKIPPED)),
+        (
+            Shown("one", BEFORE_FLUSH),
+            Shown("two_removals", VOTERS_SKIPPED),
+            Shown("snapshots", {"SnapshotsAreLoaded": 18}),
+            Shown("snapshot_and_remove", {"VotersFollowLog": 14, "SnapshotsHaveVoters": 16}),
+        ),
     ),
     Era(
         "era_4_3",

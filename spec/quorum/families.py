@@ -16,7 +16,7 @@ CANNOT_TEST = (NO_CHANGE, NO_SNAPSHOT)
 """What no check of the quorum can test while these bounds are 0."""
 
 FAULTS = ("snapshots", "resignations", "crashes", "lossy_crashes", "lost_answers", "delayed_fetches")
-"""The bounds on what goes wrong."""
+"""The bounds on snapshots, and on what goes wrong."""
 
 
 def quorum(name: str, why: str, /, cannot_test: tuple[Untestable, ...] = (), checked: bool = True, **changes: int) -> Family:

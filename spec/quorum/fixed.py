@@ -21,6 +21,11 @@ def voters_are_nodes(k: Constants) -> bool:
     return k.first_voters <= k.nodes
 
 
+def snapshots_have_voters(k: Constants) -> bool:
+    """If there are snapshots, voters are records."""
+    return k.snapshots == 0 or k.kraft_version == 1
+
+
 def begin(s: MetadataQuorum, k: Constants) -> None:
     """Format all nodes with the same voters; no log has a batch."""
     for node in range(k.nodes):
@@ -28,7 +33,9 @@ def begin(s: MetadataQuorum, k: Constants) -> None:
         read_whole_log(s, node)
 
 
-START = Rule("Start", "world", "all nodes are formatted with the same voters", "", (begin,), guards=(voters_are_nodes,))
+START = Rule(
+    "Start", "world", "all nodes are formatted with the same voters", "", (begin,), guards=(voters_are_nodes, snapshots_have_voters)
+)
 
 FIXED = Spec(
     "quorum/fixed",

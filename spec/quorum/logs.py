@@ -106,7 +106,10 @@ def begin_at_snapshot(s: MetadataQuorum, node: int) -> None:
 
 
 def read_whole_log(s: MetadataQuorum, node: int) -> None:
-    """Read all control records, as a process does that starts. Kafka 4.3: KRaftControlRecordStateMachine.maybeLoadSnapshot, maybeLoadLog."""
+    """Read all control records, as a process does that starts.
+
+    Kafka 4.3: KRaftControlRecordStateMachine.maybeLoadSnapshot, maybeLoadLog.
+    """
     mine = s.nodes[node]
     read_snapshot(s, node)
     for offset in range(mine.snapshot, len(mine.log)):

@@ -1,4 +1,4 @@
-"""Snapshots: a node writes one of what is committed, cuts its log there, and a follower whose log does not reach a leader's loads it.
+"""Snapshots: a node writes one of what is committed, and cuts its log there; a follower loads it if its log does not reach that.
 
 A snapshot is the batches that it stands for, and the voters that its writer knew at its end. It is fetched and loaded in one step:
 what a follower has fetched of it is dropped as soon as it leaves its leader.
@@ -40,6 +40,7 @@ def write_snapshot(s: MetadataQuorum, k: Constants, node: int, end: int) -> None
 WRITE_SNAPSHOT = Rule(
     "WriteSnapshot",
     actor="{node}",
+    kind="operator",
     params={"node": A_NODE, "end": OFFSET},
     guards=(is_new_and_committed,),
     at_most=SNAPSHOTS,

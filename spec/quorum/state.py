@@ -57,7 +57,7 @@ FORMATTED_AT = -1
 
 
 @dataclass
-class LogBatch:
+class MetadataBatch:
     """A batch of the metadata log."""
 
     epoch: int = field(EPOCH)
@@ -86,7 +86,7 @@ class QuorumNode:
     voted: int = field(MemberOrNone(NODES, "node"))
     formatted: int = field(SetOf(NODES))
     """The voters with which it was formatted, or is configured: those in force until its log has others."""
-    log: list[LogBatch] = field(SequenceOf(LogBatch, LOG_SIZE, "offset"))
+    log: list[MetadataBatch] = field(SequenceOf(MetadataBatch, LOG_SIZE, "offset"))
     """Its batches; those below `segment_start` are only what a snapshot stands for."""
     flushed: int = field(OFFSET)
     """The end of what a lossy crash leaves; while there is none it is the end of the log."""
@@ -134,7 +134,7 @@ class FetchUnderWay:
 class PastCommits:
     """What the properties need and no part of Kafka keeps."""
 
-    committed: list[CommittedBatch] = field(SequenceOf(LogBatch, LOG_SIZE, "offset"))
+    committed: list[MetadataBatch] = field(SequenceOf(MetadataBatch, LOG_SIZE, "offset"))
     """Every batch that was below a high watermark, of whichever node first."""
     leaders: list[int] = field(ArrayOf(MemberOrNone(NODES, "node"), EPOCHS + 1, "epoch"))
     """The first leader of each epoch."""

@@ -260,7 +260,7 @@ class QuorumNode(Elections):
         return True
 
     def write_snapshot(self, end: int, records: Iterable[bytes]) -> bool:
-        """Write a snapshot of what is before `end`, if that is committed and new: the records that it stands for (createSnapshot)."""
+        """Write a snapshot of what is before `end`, as records, if that is committed and new (createSnapshot)."""
         if not self.log.snapshots.end < end <= self.high_watermark:
             return False
         self.log.write_snapshot(end, records)

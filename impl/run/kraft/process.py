@@ -101,7 +101,7 @@ class RunningKRaftBroker:
         while True:
             if broker.now >= self.lags_until:
                 answer = yield from self._ask(broker.next_metadata())
-                if isinstance(answer, FetchMetadataResponse) and answer.batches:
+                if isinstance(answer, FetchMetadataResponse) and (answer.batches or answer.snapshot):
                     broker.learn(answer)
                     yield Sleep(self._random.uniform(*BEHIND))
                     broker.follow()

@@ -8,7 +8,7 @@ Source: Kafka 4.3 KafkaRaftClient.java, QuorumController.java.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from random import Random
 from typing import Any
@@ -18,7 +18,7 @@ from kafka_spec.impl.kraft.controller import KRaftController
 from kafka_spec.impl.kraft.metadata_log import read_batch
 from kafka_spec.impl.kraft.quorum.log import QuorumLog
 from kafka_spec.impl.kraft.quorum.metadata import QuorumMetadata
-from kafka_spec.impl.kraft.quorum.node import CommittedLogTruncated, QuorumNode
+from kafka_spec.impl.kraft.quorum.node import QuorumNode
 from kafka_spec.impl.kraft.records import MetadataRecord
 from kafka_spec.impl.log import batches
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
@@ -63,6 +63,8 @@ class ControllerQuorum:
         self.judge = judge
         self.history = bytearray()
         """Every batch that was below a high watermark, of whichever node first."""
+        self.snapshots: Counter[str] = Counter()
+        """How many snapshots the controllers have written, and loaded."""
         self._ended: dict[int, ModelNode] = {}
         """What the processes that have ended have on disk."""
         self._cluster = cluster
@@ -102,7 +104,7 @@ class ControllerQuorum:
         process = self.processes.pop(number)
         self._tasks.pop(number).end()
         self._flushed[number] = process.node.log.flushed
-        self._ended[number] = self.judge.ended(process.node)
+        self._ended[number] = self.judge.ended(process.node, self.judge.batches_in(bytes(self.history)))
         process.node.log.close()
         self._world.network.ended(number)
 
@@ -167,8 +169,9 @@ class ControllerQuorum:
 
     def look(self) -> None:
         """Judge all controllers as they are now."""
-        running = {number: self.judge.project(process.node) for number, process in self.processes.items()}
-        self.judge.look(self._ended | running, bytes(self.history))
+        history = self.judge.batches_in(bytes(self.history))
+        running = {number: self.judge.project(process.node, history) for number, process in self.processes.items()}
+        self.judge.look(self._ended | running, history)
 
     # What processes need
 
@@ -197,7 +200,8 @@ class ControllerQuorum:
         """Return a controller that becomes active; the first one of all commits what a new cluster needs."""
         controller = KRaftController(self._cluster.era, metadata, self._cluster.settings)
         controller.heartbeats.timeout_ms = SESSION_TIMEOUT_MS
-        is_first = not any(isinstance(one, MetadataRecord) for batch in metadata.batches for one in batch)
+        begins = metadata.images[0].end == 0
+        is_first = begins and not any(isinstance(one, MetadataRecord) for batch in metadata.batches for one in batch)
         controller.begin(self._first_records if is_first else [], int(self.clock() * 1000))
         self._cluster.controller.heartbeats = controller.heartbeats
         return controller
@@ -218,9 +222,13 @@ class ControllerQuorum:
         """Note that a committed batch has elected leaders which may lack committed records."""
         self._cluster.controller.unclean_elections += partitions
 
-    def failed(self, number: int, error: CommittedLogTruncated) -> None:
-        """End a process after a fatal error, and start it again later."""
-        self.judge.broken("NoTruncationOfCommitted", str(error))
+    def snapshot(self, what: str) -> None:
+        """Count a snapshot that is written, or loaded."""
+        self.snapshots[what] += 1
+
+    def failed(self, number: int, name: str, error: Exception) -> None:
+        """End a process after a fatal error, by which it violates a property, and start it again later."""
+        self.judge.broken(name, str(error))
         self._observer.tell(f"controller {number} ends: {error}")
         self._world.after(0.0, lambda: self.crash(number) if number in self.processes else None)
 

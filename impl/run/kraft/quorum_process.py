@@ -15,13 +15,15 @@ from typing import Any
 from kafka_spec.impl.kraft.controller import KRaftController
 from kafka_spec.impl.kraft.metadata_requests import FetchMetadataRequest
 from kafka_spec.impl.kraft.quorum.metadata import QuorumMetadata
-from kafka_spec.impl.kraft.quorum.node import CommittedLogTruncated, QuorumNode
+from kafka_spec.impl.kraft.quorum.node import CommittedLogTruncated, QuorumNode, SnapshotNotLoaded
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.quorum_requests import (
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
     FetchLogRequest,
     FetchLogResponse,
+    FetchSnapshotRequest,
+    FetchSnapshotResponse,
     QuorumAnswer,
     VoteRequest,
     VoteResponse,
@@ -42,6 +44,8 @@ MAX_WAIT_MS = 200
 """How long a fetch of a follower waits at the leader (shorter than Kafka's 500 ms)."""
 ANSWER = 0.5
 """The longest wait for an answer, in seconds."""
+SNAPSHOT_EVERY = 50
+"""Records after which a controller writes a snapshot, and cuts its log (metadata.log.max.record.bytes.between.snapshots)."""
 TICK = 0.02
 FLUSH = (0.0, 0.01)
 """The shortest and the longest time that a flush of a leader takes, in seconds."""
@@ -194,6 +198,10 @@ class RunningController:
             if request is not None:
                 answer = yield RemoteCall(node.leader, request, ANSWER)
                 self._take(request, answer)
+            while (wanted := node.next_snapshot_fetch()) is not None:
+                part = yield RemoteCall(node.leader, wanted, ANSWER)
+                if not self._take_part(wanted, part):
+                    node.fetching = None
             if answer is None and node.role != LEADER and node.node not in node.log.voters:
                 yield from self._look_for_leader()
             if answer is None or answer.error != ErrorCode.NONE:
@@ -213,11 +221,27 @@ class RunningController:
         try:
             counts = self.node.take_fetch(request, answer)
         except CommittedLogTruncated as error:
-            self._around.failed(self.node.node, error)
+            self._around.failed(self.node.node, "NoTruncationOfCommitted", error)
             return
         if counts:
             self._set_deadline()
         self._proceed()
+
+    def _take_part(self, request: FetchSnapshotRequest, answer: FetchSnapshotResponse | None) -> bool:
+        """Take a part of a snapshot; return whether the next may be fetched."""
+        if answer is None:
+            return False
+        try:
+            counts = self.node.take_snapshot(request, answer)
+        except SnapshotNotLoaded as error:
+            self._around.failed(self.node.node, "SnapshotsAreLoaded", error)
+            return False
+        if counts:
+            self._set_deadline()
+            if self.node.fetching is None:
+                self._around.snapshot("loaded")
+        self._proceed()
+        return counts
 
     # The active controller
 
@@ -238,6 +262,8 @@ class RunningController:
     def _committed(self) -> None:
         self.metadata.read_committed()
         self._around.committed(self.node.node)
+        if self.metadata.write_snapshot(SNAPSHOT_EVERY):
+            self._around.snapshot("written")
         due = [one for one in self._answers if one.end <= self.node.high_watermark]
         self._answers = [one for one in self._answers if one.end > self.node.high_watermark]
         for one in due:
@@ -278,6 +304,8 @@ class RunningController:
                 self._heard[message.replica] = self._around.now()
                 node.fetch(message, reply)
                 self._around.after(node.node, message.max_wait_ms / 1000, lambda: node.expire(message))
+            case FetchSnapshotRequest():
+                reply(node.fetch_snapshot(message))
             case _ if self.active is None:
                 reply(QuorumAnswer(ErrorCode.NOT_CONTROLLER, node.standing))
             case FetchMetadataRequest():

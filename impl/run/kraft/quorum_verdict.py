@@ -6,7 +6,8 @@ is judged when it commits it, since the voters that held it may change before th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from kafka_spec.impl.kraft.control_records import voters_in
@@ -22,10 +23,12 @@ from kafka_spec.spec.language.domain import NONE, BrokerSet, Spent
 from kafka_spec.spec.quorum.eras import SUITE
 from kafka_spec.spec.quorum.machines import UNATTACHED, QuorumRole
 from kafka_spec.spec.quorum.properties import PROPERTIES
-from kafka_spec.spec.quorum.state import UNKNOWN, CommittedBatch, MetadataQuorum, PastCommits, StoredBatch
+from kafka_spec.spec.quorum.state import UNKNOWN, MetadataBatch, MetadataQuorum, PastCommits, VotersAt
 from kafka_spec.spec.quorum.state import QuorumNode as ModelNode
 from kafka_spec.spec.vocabulary.table import Constants
 
+Summary = tuple[int, int, int, int]
+"""A batch: the offset behind it, its epoch, the voters that it sets, and the checksum of its content."""
 BETWEEN_LOOKS = ("HighWatermarkGrows",)
 """The step invariants that hold of any two states in their order."""
 IN_RUNS: Mapping[str, tuple[str, ...]] = {"LeaderCanBeElected": ("KAFKA-10527",)}
@@ -47,7 +50,7 @@ class QuorumProjection:
         """Return a node id, or NONE, as the model has it."""
         return NONE if number == NONE else number - self._first
 
-    def batches_in(self, data: bytes) -> list[tuple[int, int, int, int]]:
+    def batches_in(self, data: bytes) -> list[Summary]:
         """Return of each batch its end, epoch, voters, and the checksum of its content."""
         found, place = [], 0
         while (batch := batches.look(data[place : place + batches.HEADER.size])) is not None:
@@ -57,12 +60,12 @@ class QuorumProjection:
             place += batch.size
         return found
 
-    def node(self, node: QuorumNode) -> ModelNode:
-        """Return a node."""
-        log, leading = node.log, node.leading or LeaderState(0)
-        held = self.batches_in(log.store.read(0, 1 << 30)) if log.end else []
+    def node(self, node: QuorumNode, history: Sequence[Summary]) -> ModelNode:
+        """Return a node; what its log has no more is what was committed there."""
+        log, leading, start = node.log, node.leading or LeaderState(0), node.log.store.start_offset
+        held = [one for one in history if one[0] <= start]
+        held += self.batches_in(log.store.read(start, 1 << 30)) if log.end > start else []
         ends = [0, *(end for end, *_ in held)]
-        read = {base for base, _ in log.changes}
 
         def count(offset: int) -> int:
             return ends.index(offset) if offset in ends else len(held)
@@ -73,11 +76,14 @@ class QuorumProjection:
             leader=self.place_of(node.leader),
             voted=self.place_of(node.voted),
             formatted=self.set_of(log.formatted),
-            log=[
-                StoredBatch(epoch, voters, checksum, int(base in read))
-                for base, (_, epoch, voters, checksum) in zip(ends, held, strict=False)
-            ],
+            log=[MetadataBatch(epoch, voters, checksum) for _, epoch, voters, checksum in held],
             flushed=count(log.flushed),
+            segment_start=count(start),
+            log_start=count(log.log_start),
+            earliest=count(log.snapshots.earliest.end),
+            snapshot=count(log.snapshots.end),
+            snapshot_voters=self.set_of(log.snapshots.voters),
+            changes=[VotersAt(place_in(ends, offset), self.set_of(voters)) for offset, voters in log.changes],
             read_up_to=count(log.read_up_to),
             high_watermark=count(node.high_watermark),
             granted=self.set_of(node.granted),
@@ -109,17 +115,21 @@ class QuorumJudge:
         if self.leaders.setdefault(epoch, number) != number:
             self.broken("OneLeaderInEachEpoch", f"controllers {self.leaders[epoch]} and {number} lead epoch {epoch}")
 
-    def project(self, node: QuorumNode) -> ModelNode:
-        """Return a process as the model has it."""
-        return self._projection.node(node)
+    def batches_in(self, data: bytes) -> list[Summary]:
+        """Return of each batch what is compared."""
+        return self._projection.batches_in(data)
 
-    def ended(self, node: QuorumNode) -> ModelNode:
+    def project(self, node: QuorumNode, history: Sequence[Summary]) -> ModelNode:
+        """Return a process as the model has it; `history` is every committed batch in its order."""
+        return self._projection.node(node, history)
+
+    def ended(self, node: QuorumNode, history: Sequence[Summary]) -> ModelNode:
         """Return what a process that ends leaves: what it has on disk."""
-        return replace(self.project(node), role=int(UNATTACHED), high_watermark=0)
+        return replace(self.project(node, history), role=int(UNATTACHED), high_watermark=0)
 
-    def look(self, nodes: Mapping[int, ModelNode], history: bytes) -> None:
-        """Judge the controllers as they are now; `history` is every committed batch in its order."""
-        committed = [CommittedBatch(*rest) for _, *rest in self._projection.batches_in(history)]
+    def look(self, nodes: Mapping[int, ModelNode], history: Sequence[Summary]) -> None:
+        """Judge the controllers as they are now."""
+        committed = [MetadataBatch(*rest) for _, *rest in history]
         epochs = max(self.leaders, default=0)
         leaders = [NONE, *(self._projection.place_of(self.leaders.get(epoch, NONE)) for epoch in range(1, epochs + 1))]
         spent = Spent(additions=1, removals=1)
@@ -161,6 +171,11 @@ class QuorumJudge:
         if name not in self.findings:
             may_be = suspects(SUITE, SUITE.names(self._name), name, IN_RUNS)
             self.findings[name] = Broken(f"quorum/{name}", found, tuple(may_be))
+
+
+def place_in(ends: Sequence[int], offset: int) -> int:
+    """Return the number of the batch that an offset is in; FORMATTED_AT if it is before the first."""
+    return bisect_right(ends, offset) - 1
 
 
 def holds_up_to(log: QuorumLog, other: QuorumLog, end: int) -> bool:

@@ -78,6 +78,7 @@ class KRaftRun(RunCourse[KRaftWorld]):
             elections={why: elections[why] for why in WHY},
             unclean=elections[UNCLEAN],
             controllers=1 if world.quorum is None else len(world.quorum.judge.leaders),
+            snapshots={} if world.quorum is None else world.quorum.snapshots,
             operations={name: world.observer.operations[name] for name in self.options.operations},
             errors=errors,
         )

@@ -7,7 +7,6 @@ from typing import Protocol
 
 from kafka_spec.impl.kraft.controller import KRaftController
 from kafka_spec.impl.kraft.quorum.metadata import QuorumMetadata
-from kafka_spec.impl.kraft.quorum.node import CommittedLogTruncated
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.impl.run.tasks import Task
 
@@ -39,8 +38,11 @@ class Surroundings(Protocol):
     def committed(self, number: int) -> None:
         """Note that the high watermark of a node has risen."""
 
-    def failed(self, number: int, error: CommittedLogTruncated) -> None:
-        """End a process after a fatal error."""
+    def snapshot(self, what: str) -> None:
+        """Note that a snapshot is written, or loaded."""
+
+    def failed(self, number: int, name: str, error: Exception) -> None:
+        """End a process after a fatal error, by which it violates a property."""
 
     def appended(self, epoch: int, end: int, then: Callable[[], object]) -> None:
         """Have something called once the batch of an epoch that ends at an offset is committed."""
