@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import accumulate
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -11,10 +12,14 @@ import pytest
 from conftest import Command
 
 from kafka_spec.impl.kraft.control_records import start_of_epoch, voters_change
-from kafka_spec.impl.kraft.metadata_log import read_batch
+from kafka_spec.impl.kraft.image import ClusterImage
+from kafka_spec.impl.kraft.metadata_log import read_batch, read_batches
 from kafka_spec.impl.kraft.quorum.election_state import ElectionState, ElectionStateError, read_election_state, write_election_state
 from kafka_spec.impl.kraft.records import LeaderChange, QuorumVersion, VotersChange
+from kafka_spec.impl.kraft.snapshots import read_snapshot, snapshots_in
+from kafka_spec.impl.log.log import PartitionLog
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
+from kafka_spec.impl.protocol.quorum_requests import TOPIC
 from kafka_spec.impl.run.faults import parse_faults
 from kafka_spec.impl.run.kraft.controllers import FIRST_CONTROLLER
 from kafka_spec.impl.run.kraft.faults import QUORUM_FAULTS
@@ -67,6 +72,19 @@ def test_violations_are_explained(tmp_path: Path, era: str, seed: int) -> None:
     found = [one for one in outcome.verdict.broken if one.promise.startswith("quorum/")]
     assert all(one.suspects for one in found), text_of(outcome)
     assert outcome.kept or era != "kraft/fixed", text_of(outcome)
+
+
+def test_snapshots_hold_the_image(tmp_path: Path) -> None:
+    """Each snapshot that a controller writes or loads is the image of the log up to its end."""
+    outcome = run(tmp_path, seed=4, seconds=20)
+    assert outcome.snapshots["written"] and outcome.snapshots["loaded"], text_of(outcome)
+    logs = [(folder, PartitionLog(folder)) for folder in tmp_path.rglob(str(TOPIC)) if folder.is_dir()]
+    whole = max((log for _, log in logs if log.start_offset == 0), key=lambda log: log.end_offset)
+    images = {image.end: image for image in accumulate(read_batches(whole, 0), ClusterImage.after, initial=ClusterImage())}
+    found = [(folder, one) for folder, _ in logs for one in snapshots_in(folder) if one.end]
+    assert found and all(read_snapshot(folder, one) == images[one.end] for folder, one in found)
+    for _, log in logs:
+        log.close()
 
 
 def test_equal_options_give_equal_runs(tmp_path: Path) -> None:

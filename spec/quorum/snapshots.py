@@ -78,8 +78,10 @@ CUT_LOG = Rule(
 
 
 def its_leader_sends_snapshot(s: MetadataQuorum, node: int) -> bool:
-    """Its leader answers its fetch with a snapshot."""
+    """Its leader, which handles no fetch before it has flushed its log, answers with a snapshot."""
     leader = max(s.nodes[node].leader, 0)
+    if s.nodes[leader].flushed < len(s.nodes[leader].log):
+        return False
     return is_sent_snapshot(s, leader, len(s.nodes[node].log), last_epoch(s, node))
 
 

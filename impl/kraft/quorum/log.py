@@ -58,7 +58,7 @@ class QuorumLog:
         """Where the reader continues (KRaftControlRecordStateMachine.nextOffset)."""
         self._k = k
         self._clock = clock
-        if not self.snapshots.end and not self.end:
+        if not self.snapshots.are_there and not self.end:
             self.snapshots.write(FORMATTED, clock(), self.formatted)
         if self.snapshots.end and self._is_replaced_by(self.snapshots.newest):
             self._begin_at_snapshot()

@@ -54,8 +54,11 @@ class QuorumMetadata(MetadataImages):
         self.committed = known.end
 
     def write_snapshot(self, least: int) -> bool:
-        """Write a snapshot of what is committed, and cut the log there, if the newest has `least` records less; return whether."""
-        if self.committed - self._node.log.snapshots.end < least:
+        """Write a snapshot of what is committed, and cut the log there, if the newest has `least` records less; return whether.
+
+        None is written where voters are configured, which the model has without snapshots.
+        """
+        if not self._node.k.kraft_version or self.committed - self._node.log.snapshots.end < least:
             return False
         image = self.image_at(self.committed)
         return self._node.write_snapshot(image.end, map(encode, records_of(image))) and self._node.cut_log()

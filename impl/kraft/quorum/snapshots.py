@@ -36,6 +36,11 @@ class QuorumSnapshots:
             self.voters = voters_of_snapshot(self.read(self.newest))
 
     @property
+    def are_there(self) -> bool:
+        """Whether there is any: a node that is new has none."""
+        return bool(self._known)
+
+    @property
     def newest(self) -> SnapshotId:
         """The newest snapshot."""
         return self._known[-1] if self._known else FORMATTED
