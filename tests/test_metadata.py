@@ -18,17 +18,20 @@ from kafka_spec.conformance.metadata.claims import INVARIANTS, NOT_IN_A_LOG, STE
 from kafka_spec.conformance.metadata.dump_text import batches_of_text
 from kafka_spec.conformance.metadata.image import Image
 from kafka_spec.conformance.metadata.judge import LogJudge
-from kafka_spec.conformance.metadata.kinds import KINDS
+from kafka_spec.conformance.metadata.kinds import KINDS, VOTER_BUGS
 from kafka_spec.conformance.metadata.recognise import kind_of
 from kafka_spec.conformance.metadata.report import plain_of
 from kafka_spec.conformance.metadata.shapes import change_of
 from kafka_spec.conformance.metadata.sources import find_sources
 from kafka_spec.conformance.metadata.validation import MetadataOutcome, Validation
 from kafka_spec.conformance.outcome.violations import file_and_line
+from kafka_spec.impl.kraft.quorum.log import QuorumLog
 from kafka_spec.impl.kraft.record_schemas import CONTROL, NEVER, SCHEMAS, Schema, SchemaField, snake
 from kafka_spec.impl.log.batches import stamp, unpacked
+from kafka_spec.impl.protocol.quorum_requests import SnapshotId
 from kafka_spec.spec.kraft.properties.safety import SAFETY
 from kafka_spec.spec.language.domain import SpecError
+from kafka_spec.spec.quorum.fixed import FIXED as QUORUM
 from tests.conftest import Command
 
 LOGS = Path(__file__).parent / "logs" / "kraft"
@@ -108,6 +111,22 @@ def test_a_log_may_begin_at_a_snapshot_within_a_segment(tmp_path: Path) -> None:
     for start, differs in ((104, False), (105, True)):
         file.write_text("\n".join([version, count, f"1 {start}", *rest, ""]))
         assert ("epoch-checkpoint-differs" in {kind for _, kind in found(validated(folder))}) == differs
+
+
+@pytest.mark.parametrize(("voters", "says"), [((1, 2, 3), ""), ((), "no voters"), ((1, 2), "voters 1, 2")])
+def test_a_snapshot_has_the_voters_of_its_log(tmp_path: Path, voters: tuple[int, ...], says: str) -> None:
+    """A snapshot without the voters that its log has before its end, or with others, is reported with the bugs that write it."""
+    k = QUORUM.constants({**QUORUM.bound_sets[0].values})
+    log = QuorumLog(tmp_path, k, (1, 2, 3), lambda: 0)
+    log.start_epoch(1, 1, (1, 2), names_voters=True)
+    end = log.end
+    log.change_voters((1, 2), 1)
+    log.flush()
+    log.snapshots.write(SnapshotId(end, 1), 0, frozenset(voters))
+    log.close()
+    outcome = validated(tmp_path)
+    assert [one.summary.partition(", the snapshot ")[2].partition(";")[0] for one in outcome.violations] == ([says] if says else [])
+    assert all(set(KINDS[one.kind].bugs) == set(VOTER_BUGS) for one in outcome.violations)
 
 
 def test_an_unfinished_snapshot_is_left_out(tmp_path: Path) -> None:

@@ -9,8 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from kafka_spec.conformance.metadata.image import Image
+from kafka_spec.conformance.metadata.kinds import KINDS
 from kafka_spec.conformance.metadata.shapes import PartitionShape
-from kafka_spec.spec.kraft.cases import CASE
+from kafka_spec.spec.kraft.cases import CASE, CASES
+from kafka_spec.spec.quorum.cases import CASES as QUORUM_CASES
 
 OWN_MINIMUM = "min-isr-of-partition-0"
 """A bug outside the model, which has one partition: the controller limits min.insync.replicas by partition 0."""
@@ -206,3 +208,9 @@ def at_risk(bug: str, image: Image, met: frozenset[str]) -> list[str]:
             found.append(name)
     deleted = sorted(met - set(found)) if bug in OUTLIVE_TOPICS else []
     return [*sorted(found), *(f"{name} (deleted)" for name in deleted)]
+
+
+def nearest_bugs(kind: str) -> list[str]:
+    """Return the known bugs with symptoms like this kind of violation, most similar first; of those in a model also what they do."""
+    about = {case.name: f", {case.summary}" for case in (*CASES, *QUORUM_CASES)}
+    return [name + about.get(name, "") for name in KINDS[kind].bugs]

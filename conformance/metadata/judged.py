@@ -9,7 +9,7 @@ from pathlib import Path
 from kafka_spec.conformance.metadata.causes import causes_of
 from kafka_spec.conformance.metadata.explaining import Explaining
 from kafka_spec.conformance.metadata.judge import LogJudge
-from kafka_spec.conformance.metadata.kinds import BUG_ACTS, SNAPSHOT_DIFFERS, UNEXPLAINED
+from kafka_spec.conformance.metadata.kinds import BUG_ACTS, SNAPSHOT_DIFFERS, UNEXPLAINED, VOTERS_DIFFER
 from kafka_spec.conformance.metadata.rulings import Release
 from kafka_spec.conformance.metadata.settings import StaticSettings
 from kafka_spec.conformance.metadata.sources import find_sources
@@ -53,7 +53,8 @@ def lines_of(outcome: MetadataOutcome, left: Sequence[Violation]) -> list[str]:
 def unaccounted(outcome: MetadataOutcome) -> list[Violation]:
     """Return the violations that no known bug accounts for: of a partition on which none has acted so far.
 
-    What no event explains is never accounted for; a configuration that a snapshot has too many is removed-configuration-stays.
+    What no event explains is never accounted for; a configuration that a snapshot has too many is removed-configuration-stays, and
+    other voters in a snapshot have one of three bugs.
     """
     acted: dict[str, int] = {}
     for one in outcome.explaining.acting if outcome.explaining is not None else ():
@@ -64,6 +65,6 @@ def unaccounted(outcome: MetadataOutcome) -> list[Violation]:
         _, offset = file_and_line(one.place)
         if one.kind == SNAPSHOT_DIFFERS and one.subject.startswith("configuration "):
             return True
-        return one.kind == BUG_ACTS or (one.kind != UNEXPLAINED and acted.get(one.subject, offset + 1) <= offset)
+        return one.kind in (BUG_ACTS, VOTERS_DIFFER) or (one.kind != UNEXPLAINED and acted.get(one.subject, offset + 1) <= offset)
 
     return [one for one in outcome.violations if not is_known(one)]

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from kafka_spec.conformance.outcome.violations import Kind
 from kafka_spec.spec.kraft.properties.safety import SAFETY
 
-BUG_ACTS, UNEXPLAINED, SNAPSHOT_DIFFERS = "bug-acts", "unexplained", "snapshot-differs"
+BUG_ACTS, UNEXPLAINED, SNAPSHOT_DIFFERS, VOTERS_DIFFER = "bug-acts", "unexplained", "snapshot-differs", "snapshot-voters-differ"
+VOTER_BUGS = ("voters-dropped-by-snapshot", "voters-skipped-after-truncation", "voters-of-lost-log-stay")
+"""The bugs of the quorum that write snapshots with other voters."""
 LOG_KINDS: Mapping[str, Kind] = {
     UNEXPLAINED: Kind("each record is a step of an event of the model", "the events of spec/kraft"),
     "cause-differs": Kind("the controller's own log names the operation that an event is", "the explanations of the validator"),
@@ -21,6 +23,7 @@ LOG_KINDS: Mapping[str, Kind] = {
     SNAPSHOT_DIFFERS: Kind(
         "a snapshot holds the image of the log before its end", "Kafka 3.9 MetadataImage", ("removed-configuration-stays",)
     ),
+    VOTERS_DIFFER: Kind("a snapshot has the voters of the log before its end", "SnapshotsHaveVoters (KIP-853)", VOTER_BUGS),
     "nodes-differ": Kind(
         "what two nodes have of the log is equal, but for a tail that was never committed", "KIP-595: log matching"
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kafka_spec.conformance.metadata.bugs import MEANINGS, pages, summary
+from kafka_spec.conformance.metadata.bugs import MEANINGS, nearest_bugs, pages, summary
 from kafka_spec.conformance.metadata.explaining import MOST_SUBJECTS, Acting
 from kafka_spec.conformance.metadata.judge import time_of
 from kafka_spec.conformance.metadata.kinds import KINDS
@@ -28,7 +28,7 @@ def _body(outcome: MetadataOutcome, timelines: Timelines) -> Iterator[str]:
     first, last = judge.first_time, max(judge.last_time, judge.first_time + 1)
     yield f"<p>From {time_of(judge.first_time)} to {time_of(judge.last_time)} UTC.</p>"
     yield from _bugs(outcome.explaining.acting if outcome.explaining is not None else [])
-    yield from violations_html(outcome, KINDS)
+    yield from violations_html(outcome, KINDS, nearest_bugs)
     yield "<h2>Fencing</h2>"
     yield "<p>A fence follows a request if the broker was shutting down, or the controller's log names its request.</p>"
     brokers = sorted({broker for broker, _ in timelines.fences})

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kafka_spec.conformance.metadata.bugs import MEANINGS, at_risk, is_wrong, pages, summary
+from kafka_spec.conformance.metadata.bugs import MEANINGS, at_risk, is_wrong, nearest_bugs, pages, summary
 from kafka_spec.conformance.metadata.explaining import MOST_SUBJECTS, Acting, Explaining
 from kafka_spec.conformance.metadata.judge import LogJudge, time_of
 from kafka_spec.conformance.metadata.kinds import KINDS
@@ -55,7 +55,7 @@ def _text(outcome: MetadataOutcome) -> Iterator[str]:
         yield from _bugs(outcome.explaining, judge)
     yield from _image(judge)
     yield from _properties(judge)
-    yield from violations_text(outcome, KINDS)
+    yield from violations_text(outcome, KINDS, nearest_bugs)
     if outcome.unseen:
         yield "\nnot seen, and not checked"
         yield from (f"  {text}" for text in outcome.unseen)

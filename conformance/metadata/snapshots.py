@@ -13,6 +13,7 @@ from kafka_spec.conformance.metadata.batches import LogBatch, TornTail
 from kafka_spec.conformance.metadata.image import PRODUCER_IDS, Image
 from kafka_spec.conformance.metadata.shapes import bare
 from kafka_spec.conformance.metadata.sources import batches_in
+from kafka_spec.impl.kraft.control_records import VOTERS
 from kafka_spec.impl.kraft.record_decoders import UnreadableRecord
 
 
@@ -78,6 +79,12 @@ def differences(mine: Image, theirs: Image) -> list[tuple[str, Any, Any]]:
     compare("feature", mine.features, theirs.features)
     compare("", _others(mine), _others(theirs), lambda key: " ".join(map(str, key)))
     return found
+
+
+def voters_of(image: Image) -> tuple[int, ...]:
+    """Return the voters of the quorum by node id, none if no record names them."""
+    record = image.quorum.get(VOTERS)
+    return () if record is None else tuple(sorted(one.voter_id for one in record.voters))
 
 
 def _partitions(image: Image) -> dict[str, Any]:

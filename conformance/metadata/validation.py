@@ -13,8 +13,9 @@ from kafka_spec.conformance.metadata.batches import LogBatch
 from kafka_spec.conformance.metadata.explaining import Explaining
 from kafka_spec.conformance.metadata.image import Image
 from kafka_spec.conformance.metadata.judge import LogJudge
+from kafka_spec.conformance.metadata.kinds import VOTERS_DIFFER
 from kafka_spec.conformance.metadata.merge import Merger, NodeEnd
-from kafka_spec.conformance.metadata.snapshots import DamagedSnapshot, differences, image_of
+from kafka_spec.conformance.metadata.snapshots import DamagedSnapshot, differences, image_of, voters_of
 from kafka_spec.conformance.metadata.sources import LogPlace, NodeLog, Snapshot, Sources, epochs_in, quorum_in
 from kafka_spec.conformance.outcome.violations import Unfinished, Violation, file_and_line
 
@@ -177,6 +178,10 @@ class Validation:
         if image is None:
             return
         self.outcome.compared.append(snapshot.end)
+        mine, theirs = voters_of(self.judge.image), voters_of(image)
+        if mine != theirs:
+            text = f"the log says {in_words(mine)}, the snapshot {in_words(theirs)}; a process that starts reads the snapshot"
+            self.judge.report_at(VOTERS_DIFFER, snapshot.file, snapshot.end, "the voters of the quorum", text)
         found = differences(self.judge.image, image)
         for subject, mine, theirs in found[:MOST_DIFFERENCES]:
             text = f"the log says {mine}, the snapshot {theirs}" + (f"; and {len(found) - 1} more" if len(found) > 1 else "")
@@ -218,3 +223,8 @@ class Validation:
             if epoch < end.epoch:
                 text = f"it has epoch {epoch}, and the log goes to epoch {end.epoch}"
                 self.judge.report_at("quorum-state-differs", file, end.end, "the log", text)
+
+
+def in_words(voters: Sequence[int]) -> str:
+    """Return voters as a report names them."""
+    return f"voters {', '.join(map(str, voters))}" if voters else "no voters"
