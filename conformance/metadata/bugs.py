@@ -211,6 +211,6 @@ def at_risk(bug: str, image: Image, met: frozenset[str]) -> list[str]:
 
 
 def nearest_bugs(kind: str) -> list[str]:
-    """Return the known bugs with symptoms like this kind of violation, most similar first; of those in a model also what they do."""
+    """Return the known bugs with symptoms like this kind of violation, most similar first, each with what a model says of it."""
     about = {case.name: f", {case.summary}" for case in (*CASES, *QUORUM_CASES)}
     return [name + about.get(name, "") for name in KINDS[kind].bugs]
