@@ -45,6 +45,7 @@ class QuorumLog:
 
         Raises:
             CheckpointError: the checkpoint of leader epochs is unreadable.
+            Corrupt: the newest snapshot is not whole.
             UnreadableRecord: a control record is unknown here.
         """
         self.formatted: Voters = frozenset(formatted)
@@ -58,7 +59,7 @@ class QuorumLog:
         """Where the reader continues (KRaftControlRecordStateMachine.nextOffset)."""
         self._k = k
         self._clock = clock
-        if not self.snapshots.are_there and not self.end:
+        if k.kraft_version and not self.snapshots.are_there and not self.end:
             self.snapshots.write(FORMATTED, clock(), self.formatted)
         if self.snapshots.end and self._is_replaced_by(self.snapshots.newest):
             self._begin_at_snapshot()
