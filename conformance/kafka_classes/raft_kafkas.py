@@ -14,6 +14,7 @@ from typing import Any
 
 from kafka_spec.conformance.kafka_classes.raft_classes import CLUSTER, ONE_BATCH, RAFT, RaftClasses
 from kafka_spec.conformance.kafka_classes.raft_views import NodeView, QuorumBatch
+from kafka_spec.impl.protocol.quorum_requests import SnapshotId
 from kafka_spec.spec.language.domain import NONE
 from kafka_spec.spec.quorum.machines import CANDIDATE, FOLLOWER, LEADER, PROSPECTIVE, RESIGNED, UNATTACHED, QuorumRole
 
@@ -209,9 +210,9 @@ class RaftNode:
     def put_snapshot_in_memory(self, answer: Any) -> None:
         """Put the bytes of a snapshot into an answer, as its receiver reads them, in place of a part of a file."""
         part = answer.topics().get(0).partitions().get(0)
-        snapshot = self.log.latestSnapshotId().get()
-        file = self.folder / f"{int(snapshot.offset()):020}-{int(snapshot.epoch()):010}.checkpoint"
-        data = file.read_bytes()[int(part.position()) :]
+        newest = self.log.latestSnapshotId().get()
+        snapshot = SnapshotId(int(newest.offset()), int(newest.epoch()))
+        data = (self.folder / snapshot.file).read_bytes()[int(part.position()) :]
         buffer = self.kafka.named("java.nio.ByteBuffer").wrap(data)
         part.setUnalignedRecords(self.classes.unaligned_records(buffer))
 

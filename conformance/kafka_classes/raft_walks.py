@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -206,12 +207,17 @@ class ReadSizes:
 
 def run(classes: RaftClasses, setting: WalkSetting, steps: Sequence[WalkStep], seen: Counter[str]) -> SequenceOutcome:
     """Take a walk on both sides up to the first difference; steps that are not possible where it is are left out."""
+    with stage_of(classes, setting) as stage:
+        return compared(stage, ModelWalk(setting.interpreter()), steps, seen)
+
+
+@contextmanager
+def stage_of(classes: RaftClasses, setting: WalkSetting) -> Iterator[RaftStage]:
+    """Start Kafka's clients in a folder of their own."""
     with tempfile.TemporaryDirectory() as folder:
         stage = RaftStage(classes, Path(folder), BOUNDS["nodes"], range(setting.first_voters), setting.kraft_version)
-        try:
-            return compared(stage, ModelWalk(setting.interpreter()), steps, seen)
-        finally:
-            stage.close()
+        with closing(stage):
+            yield stage
 
 
 def compared(stage: RaftStage, walk: ModelWalk, steps: Sequence[WalkStep], seen: Counter[str]) -> SequenceOutcome:
@@ -241,16 +247,13 @@ def compared(stage: RaftStage, walk: ModelWalk, steps: Sequence[WalkStep], seen:
 
 def end_of(classes: RaftClasses, setting: WalkSetting, steps: Sequence[WalkStep], last: WalkStep) -> str:
     """Return how the process of a client ends in the last step, which no other follows."""
-    with tempfile.TemporaryDirectory() as folder:
-        stage = RaftStage(classes, Path(folder), BOUNDS["nodes"], range(setting.first_voters), setting.kraft_version)
+    with stage_of(classes, setting) as stage:
         try:
             for step in (*steps, last):
                 stage.do(STEPS.step_of(step.rule.name), step.parameters)
         except NotEnabled as reason:
             _, _, said = str(reason).partition("IllegalStateException: ")
             return said.partition(".")[0] or str(reason)
-        finally:
-            stage.close()
     return "its process does not end"
 
 

@@ -18,7 +18,8 @@ from kafka_spec.impl.kraft.quorum.election_state import ElectionState
 from kafka_spec.impl.kraft.quorum.leader_state import LeaderState
 from kafka_spec.impl.kraft.quorum.log import QuorumLog
 from kafka_spec.impl.kraft.quorum.node import QuorumNode
-from kafka_spec.impl.kraft.quorum.snapshots import QuorumSnapshots, records_of_snapshot
+from kafka_spec.impl.kraft.quorum.snapshots import QuorumSnapshots
+from kafka_spec.impl.kraft.snapshots import records_in
 from kafka_spec.impl.log import batches
 from kafka_spec.impl.protocol.quorum_requests import FetchLogRequest, SnapshotId
 from kafka_spec.spec.language.domain import BrokerSet
@@ -213,7 +214,7 @@ def packed(entry: Entry) -> bytes:
 def on_disk(log: QuorumLog) -> tuple[tuple[int, ...], tuple[Entry, ...]]:
     """Return where each batch of a log begins, with the end of the log, and the batches; the first ones a snapshot stands for."""
     start, known = log.store.start_offset, log.snapshots
-    stands_for = records_of_snapshot(known.read(known.newest))[:start] if start else []
+    stands_for = list(records_in((known.folder / known.newest.file).read_bytes()))[:start] if start else []
     bases, entries = _decoded(start, log.store.read(start, 1 << 20) if log.end > start else b"")
     return (*range(len(stands_for)), *bases), (*map(ENTRY.unpack, stands_for), *entries)
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kafka_spec.impl.kraft.metadata_log import MetadataLog
+from kafka_spec.impl.kraft.snapshots import part_of_snapshot
 from kafka_spec.impl.log.log import PartitionLog
 from kafka_spec.impl.protocol.data_requests import EpochEnd
 from kafka_spec.impl.protocol.errors import ErrorCode
@@ -25,9 +26,6 @@ from kafka_spec.impl.protocol.quorum_requests import (
     VoteRequest,
     VoteResponse,
 )
-
-MOST_BYTES = 8 << 20
-"""The largest part of a snapshot in one answer (KafkaRaftClient.MAX_BATCH_SIZE_BYTES)."""
 
 
 @dataclass(frozen=True)
@@ -107,16 +105,7 @@ class QuorumOfOne:
         error = self._refusal(request.cluster_id, request.epoch)
         if error != ErrorCode.NONE:
             return FetchSnapshotResponse(error, self.leader, request.snapshot)
-        path = self._store.folder / request.snapshot.file
-        if not path.exists():
-            return FetchSnapshotResponse(ErrorCode.SNAPSHOT_NOT_FOUND, self.leader, request.snapshot)
-        size = path.stat().st_size
-        if not 0 <= request.position < size:
-            return FetchSnapshotResponse(ErrorCode.POSITION_OUT_OF_RANGE, self.leader, request.snapshot)
-        with path.open("rb") as file:
-            file.seek(request.position)
-            part = file.read(min(request.max_bytes, MOST_BYTES))
-        return FetchSnapshotResponse(ErrorCode.NONE, self.leader, request.snapshot, size, request.position, part)
+        return part_of_snapshot(self._store.folder, request, self.leader)
 
     def _divergence(self, request: FetchLogRequest) -> EpochEnd | None:
         """Return where the sender's log leaves this one, None if it is a prefix of it (ReplicatedLog.validateOffsetAndEpoch)."""

@@ -31,12 +31,15 @@ from kafka_spec.impl.kraft.records import (
 )
 from kafka_spec.impl.log import batches
 from kafka_spec.impl.log.checkpoint import sync_folder
-from kafka_spec.impl.protocol.quorum_requests import SnapshotId
+from kafka_spec.impl.protocol.errors import ErrorCode
+from kafka_spec.impl.protocol.quorum_requests import FetchSnapshotRequest, FetchSnapshotResponse, QuorumLeader, SnapshotId
 from kafka_spec.spec.language.domain import NONE
 
 HEADER, FOOTER = 3, 4
 """The types of control records at the ends of a snapshot."""
 RECORDS_IN_BATCH = 1000
+MOST_BYTES = 8 << 20
+"""The largest part of a snapshot in one answer (KafkaRaftClient.MAX_BATCH_SIZE_BYTES)."""
 NAME = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
 NO_BROKER = -1
 """Nobody: in a snapshot it does not matter who got the last block of producer ids (ProducerIdsImage.write)."""
@@ -163,7 +166,29 @@ def read_snapshot(folder: Path, snapshot: SnapshotId) -> ClusterImage:
         Corrupt: it is not a whole file of batches.
         UnreadableRecord: it has a record that is unknown here.
     """
-    data = (folder / snapshot.file).read_bytes()
-    held = [one for _, one in batches.split(data) if not batches.is_control(one)]
-    image = ClusterImage().after(decode(record.value or b"") for one in held for record in batches.records(one))
+    image = ClusterImage().after(map(decode, records_in((folder / snapshot.file).read_bytes())))
     return replace(image, end=snapshot.end)
+
+
+def records_in(data: bytes) -> Iterator[bytes]:
+    """Yield the records in the bytes of a snapshot, without control records.
+
+    Raises:
+        Corrupt: they are not whole batches.
+    """
+    held = [one for _, one in batches.split(data) if not batches.is_control(one)]
+    yield from (record.value or b"" for one in held for record in batches.records(one))
+
+
+def part_of_snapshot(folder: Path, request: FetchSnapshotRequest, leader: QuorumLeader) -> FetchSnapshotResponse:
+    """Return a part of a snapshot in a folder, or why there is none (KafkaRaftClient.handleFetchSnapshotRequest)."""
+    path = folder / request.snapshot.file
+    if not path.exists():
+        return FetchSnapshotResponse(ErrorCode.SNAPSHOT_NOT_FOUND, leader, request.snapshot)
+    size = path.stat().st_size
+    if not 0 <= request.position < size:
+        return FetchSnapshotResponse(ErrorCode.POSITION_OUT_OF_RANGE, leader, request.snapshot)
+    with path.open("rb") as file:
+        file.seek(request.position)
+        part = file.read(min(request.max_bytes, MOST_BYTES))
+    return FetchSnapshotResponse(ErrorCode.NONE, leader, request.snapshot, size, request.position, part)

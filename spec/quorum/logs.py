@@ -38,6 +38,16 @@ def voters_of(s: MetadataQuorum, node: int) -> int:
     return changes[len(changes) - 1].voters if len(changes) > 0 else NO_NODES
 
 
+def voters_in_log(s: MetadataQuorum, node: int, end: int) -> int:
+    """Return the last voters in a node's batches before an end, else those with which it was formatted."""
+    mine = s.nodes[node]
+    found = mine.formatted
+    for offset in range(end):
+        if mine.log[offset].voters != NO_NODES:
+            found = mine.log[offset].voters
+    return found
+
+
 def may_be_voter_still(s: MetadataQuorum, node: int) -> bool:
     """The newest voters do not have the node, those before have, and it does not know that the change is committed.
 

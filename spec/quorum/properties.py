@@ -6,7 +6,7 @@ from typing import Protocol
 
 from kafka_spec.spec.language.domain import NONE, including
 from kafka_spec.spec.quorum import snapshot_properties
-from kafka_spec.spec.quorum.logs import NO_NODES, has_majority_of, knows_high_watermark, last_epoch, voters_of
+from kafka_spec.spec.quorum.logs import NO_NODES, has_majority_of, knows_high_watermark, last_epoch, voters_in_log, voters_of
 from kafka_spec.spec.quorum.machines import LEADER
 from kafka_spec.spec.quorum.replication import end_where_logs_part, follows_leader_of_epoch
 from kafka_spec.spec.quorum.state import MetadataQuorum
@@ -119,14 +119,7 @@ def listeners_agree(s: MetadataQuorum, k: Constants) -> bool:
 
 def voters_are_those_of_log(s: MetadataQuorum, k: Constants) -> bool:
     """The voters in force at a node are the last of its log, or those with which it was formatted."""
-    for node in range(k.nodes):
-        voters = s.nodes[node].formatted
-        for offset in range(len(s.nodes[node].log)):
-            if s.nodes[node].log[offset].voters != 0:
-                voters = s.nodes[node].log[offset].voters
-        if voters != voters_of(s, node):
-            return False
-    return True
+    return all(voters_of(s, node) == voters_in_log(s, node, len(s.nodes[node].log)) for node in range(k.nodes))
 
 
 def voters_were_changed(s: MetadataQuorum, k: Constants) -> bool:

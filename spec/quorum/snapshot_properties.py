@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kafka_spec.spec.quorum.logs import voters_in_log
 from kafka_spec.spec.quorum.replication import follows_leader_of_epoch
 from kafka_spec.spec.quorum.snapshots import its_leader_sends_snapshot, loads_snapshot
 from kafka_spec.spec.quorum.state import MetadataQuorum
@@ -17,11 +18,7 @@ def snapshots_have_voters(s: MetadataQuorum, k: Constants) -> bool:
     """The voters in a node's newest snapshot are the last in the batches that it stands for, or those of its formatting."""
     for node in range(k.nodes):
         mine = s.nodes[node]
-        voters = mine.formatted
-        for offset in range(mine.snapshot):
-            if mine.log[offset].voters != 0:
-                voters = mine.log[offset].voters
-        if mine.snapshot > 0 and voters != mine.snapshot_voters:
+        if mine.snapshot > 0 and mine.snapshot_voters != voters_in_log(s, node, mine.snapshot):
             return False
     return True
 

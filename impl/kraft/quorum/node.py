@@ -15,6 +15,7 @@ from kafka_spec.impl.kraft.quorum.election_state import ElectionState
 from kafka_spec.impl.kraft.quorum.elections import Elections
 from kafka_spec.impl.kraft.quorum.leader_state import FetchAtLeader, LeaderState, Reply
 from kafka_spec.impl.kraft.quorum.snapshots import SnapshotDownload
+from kafka_spec.impl.kraft.snapshots import part_of_snapshot
 from kafka_spec.impl.protocol.data_requests import EpochEnd
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.quorum_requests import (
@@ -176,12 +177,7 @@ class QuorumNode(Elections):
         """Return a part of a snapshot (handleFetchSnapshotRequest)."""
         if self.role != LEADER or request.epoch != self.epoch:
             return FetchSnapshotResponse(self._refusal(request.epoch), self.standing, request.snapshot)
-        try:
-            data = self.log.snapshots.read(request.snapshot)
-        except FileNotFoundError:
-            return FetchSnapshotResponse(ErrorCode.SNAPSHOT_NOT_FOUND, self.standing, request.snapshot)
-        part = data[request.position : request.position + request.max_bytes]
-        return FetchSnapshotResponse(ErrorCode.NONE, self.standing, request.snapshot, len(data), request.position, part)
+        return part_of_snapshot(self.log.snapshots.folder, request, self.standing)
 
     # Following
 

@@ -33,7 +33,7 @@ class QuorumSnapshots:
         self.voters: Voters = frozenset()
         """The voters in the newest snapshot, none if it names none, or is of the formatting."""
         if self.end > 0:
-            self.voters = voters_of_snapshot(self.read(self.newest))
+            self.voters = voters_of_snapshot((folder / self.newest.file).read_bytes())
 
     @property
     def are_there(self) -> bool:
@@ -54,14 +54,6 @@ class QuorumSnapshots:
     def end(self) -> int:
         """The end of the newest snapshot."""
         return self.newest.end
-
-    def read(self, snapshot: SnapshotId) -> bytes:
-        """Return the bytes of a snapshot.
-
-        Raises:
-            FileNotFoundError: there is none.
-        """
-        return (self.folder / snapshot.file).read_bytes()
 
     def write(self, snapshot: SnapshotId, when: int, voters: Voters, records: Iterable[bytes] = ()) -> None:
         """Write a snapshot with voters, if there are any; `when` is the time of its last record, in milliseconds since 1970."""
@@ -95,9 +87,3 @@ class SnapshotDownload:
 def voters_of_snapshot(data: bytes) -> Voters:
     """Return the voters in a snapshot; none if it names none."""
     return next((frozenset(found) for _, one in batches.split(data) if (found := voters_in(one))), frozenset())
-
-
-def records_of_snapshot(data: bytes) -> list[bytes]:
-    """Return the records in a snapshot, without control records."""
-    held = [one for _, one in batches.split(data) if not batches.is_control(one)]
-    return [record.value or b"" for one in held for record in batches.records(one)]
