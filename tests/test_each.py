@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from test_tla import agree, by_tlc
 
 from kafka_spec import MODELS
-from kafka_spec.diagrams.tla.module import goal_name
+from kafka_spec.diagrams.tla.module import goal_name, spec_tla
 from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.check import Expectation, check
 from kafka_spec.model_check.exploration import Exploration
 from kafka_spec.model_check.oracle import oracle
-from kafka_spec.model_check.report.plain import result_plain
+from kafka_spec.model_check.report.plain import model_plain, result_plain
 from kafka_spec.model_check.report.text import properties_lines
 from kafka_spec.model_check.search import embedded
 from kafka_spec.model_check.traces.counterexample import trace_of
@@ -193,6 +193,25 @@ def test_each_says_what_separate_claims_say(explore: Explore, tmp_path: Path) ->
     assert all(
         one.tested[f"{name}[lamp={lamp}]"] for name in ("Dim", "Powered", "Stays", "Recovers", "Lights") for lamp in range(2)
     )
+
+
+def test_a_number_says_how_many_things_there_are(explore: Explore, tmp_path: Path) -> None:
+    """`each={"lamp": 2}` is what a bound of two lamps says, in each engine, in the export and in JSON."""
+    counted = replace(EACH, name="counted", properties=tuple(replace(claim, each={"lamp": 2}) for claim in EACH.properties))
+    one, other = (explore(spec, TWO, everything=True) for spec in (counted, EACH))
+
+    assert said(one) == said(other) and len(one.violated) == 2
+    assert EACH.property("Dim[lamp=1]").bindings == counted.property("Dim[lamp=1]").bindings
+    assert counted.property_named("Dim[lamp=2]") is None
+    assert model_plain(counted)["properties"][0]["each"] == {"lamp": 2}
+    assert "\\A lamp \\in 0..1 :" in spec_tla(counted, "Counted")
+
+
+@pytest.mark.parametrize("many", [0, -1, True, 2.0, "2", Range(0, 1)])
+def test_what_does_not_count_things_is_refused(many: Any) -> None:
+    """Things are counted by a bound, or by a number from 1; the message says so."""
+    with pytest.raises(SpecError, match="each with a bound, or with a number from 1, that says how many there are"):
+        invariant("Dim", is_dim, "lit lamps are dim", TOY, each={"lamp": many})
 
 
 @pytest.mark.parametrize("family", ["partitions_crash", "added"])
@@ -514,9 +533,9 @@ def test_tlc_agrees(tmp_path: Path) -> None:
 
 
 def test_mistakes_are_refused() -> None:
-    """Refused: `each` without bounds or empty, a name that no function takes or that is taken, functions that need another name."""
-    mistaken: Any = {"lamp": 3}
-    with pytest.raises(SpecError, match=r"property P: each is \{'lamp': 3\}; write each=\{\"client\": CLIENTS\}"):
+    """Refused: `each` without counts or empty, a name that no function takes or that is taken, functions that need another name."""
+    mistaken: Any = {"lamp": "3"}
+    with pytest.raises(SpecError, match=r"property P: each is \{'lamp': '3'\}; write each=\{\"client\": CLIENTS\}"):
         invariant("P", is_dim, "summary", TOY, each=mistaken)
     with pytest.raises(SpecError, match="property P: each is empty"):
         invariant("P", there_is_current, "summary", TOY, each={})

@@ -38,6 +38,7 @@ from kafka_spec.diagrams.tla.terms import (
     number,
 )
 from kafka_spec.diagrams.tla.text import comment
+from kafka_spec.spec.language.domain import Bound
 from kafka_spec.spec.vocabulary.table import (
     EVENTUAL,
     Among,
@@ -329,10 +330,10 @@ class Module:
 
     def goal(self, claim: Property, summary: str) -> None:
         """Write what a goal denies: for each binding by itself, since TLC has to find each of them violated."""
-        every = {name: bound.high for name, bound in claim.named_things.items()}
-        claims = claim.at({bound.name: bound.high for bound in claim.named_things.values()})
+        claims = claim.at({bound.name: bound.high for bound in claim.counting_bounds})
         if len(claims) > MOST_GOALS:
-            raise SpecError(f"{claim.name}: {len(claims)} goals, for {every}; narrow the bounds, or leave it out of the export")
+            every = " and ".join(claim.named_things)
+            raise SpecError(f"{claim.name}: {len(claims)} goals, one for each {every}; narrow the bounds, or leave it out of the export")
         for one in claims:
             (asked,) = one.predicates
             goal = self.operators.predicate(asked.function, self.state, {name: number(value) for name, value in asked.given})
@@ -356,8 +357,10 @@ class Module:
     def for_each(self, claim: Property, body: Term) -> Term:
         """Return a formula about each binding of an instance."""
         names = self.things(claim)
-        for name, bound in reversed(list(claim.named_things.items())):
-            last = Infix("-", Atom(constant_name(bound.name)), number(1), 10)
+        for name, count in reversed(list(claim.named_things.items())):
+            last: Term = (
+                Infix("-", Atom(constant_name(count.name)), number(1), 10) if isinstance(count, Bound) else number(count - 1)
+            )
             body = Bind(f"\\A {names[name]} \\in {Infix('..', number(0), last, RANGE).flat()} :", body)
         return body
 

@@ -12,7 +12,7 @@ from kafka_spec.model_check.lowering.elements import add, remove
 from kafka_spec.model_check.lowering.expressions import Expressions
 from kafka_spec.model_check.lowering.generators import loop
 from kafka_spec.model_check.lowering.options import drop, put
-from kafka_spec.model_check.lowering.values import ZERO, Buffer, Ref, Value, shape_of
+from kafka_spec.model_check.lowering.values import ZERO, Buffer, Ref, Value
 from kafka_spec.model_check.lowering.writers import append, overwrite, pop_first, reset, truncate
 from kafka_spec.spec.language import tree
 from kafka_spec.spec.language.domain import Scalar
@@ -156,10 +156,10 @@ class Body(Expressions):
         """Assign to a name, a field or an item."""
         match target:
             case tree.Local(name) if isinstance(value, Ref | Buffer):
-                if name in self.slots or (name in self.names and shape_of(self.names[name]) != shape_of(value)):
+                if name in self.slots:
                     self.refuse(target, f"{name} stands for different things; give each a name of its own")
                 if name in self.names and self.b.block is not self.entry:
-                    self.refuse(target, f"{name} is given to another record on the way; use two names")
+                    self.refuse(target, f"{name} stands for another record or container already; use two names")
                 self.names[name] = value
                 self.stale.discard(name)
             case tree.Local(name):

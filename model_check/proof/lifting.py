@@ -22,7 +22,7 @@ def says_more_than_ends(spec: Spec, bounds: Mapping[str, int], name: str) -> boo
         types: list[Type] = [numbers_type(one, values, name) for one in parameters if not isinstance(one, ItemOf | ElementOf)]
         return [shape(type_, limits) for type_ in (spec.space(values).root, *types)]
 
-    counts = {bound.name for statement in (*spec.properties, *spec.lemmas) for bound in statement.named_things.values()}
+    counts = {bound.name for statement in (*spec.properties, *spec.lemmas) for bound in statement.counting_bounds}
     return name in counts or known(bounds) != known({**bounds, name: bounds[name] + 1})
 
 

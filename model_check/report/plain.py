@@ -119,7 +119,7 @@ def model_plain(spec: Spec) -> dict[str, Any]:
                 "kind": p.kind,
                 "summary": p.summary,
                 "antecedent": p.when.__name__ if p.when is not None else None,
-                "each": {name: bound.name for name, bound in p.named_things.items()},
+                "each": {name: getattr(count, "name", count) for name, count in p.named_things.items()},
                 "reference": p.reference,
             }
             for p in spec.properties

@@ -16,16 +16,25 @@ from kafka_spec.spec.language.words import LOCAL_FUNCTIONS, Function, is_functio
 
 
 @dataclass(frozen=True)
-class RecordNames:
-    """What a name that holds a record stands for: its class, and the name of each field that holds a number."""
+class RecordShape:
+    """The class of a record that is not in the state, and which fields are given that hold no number: places in the state."""
 
     cls: type
+    places: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class RecordNames:
+    """What a name that holds a record stands for: a name for each field that holds a number, or a place that was given."""
+
+    shape: RecordShape
     fields: Mapping[str, str]
 
 
-def names_for(name: str, cls: type, taken: set[str]) -> RecordNames:
+def names_for(name: str, shape: RecordShape, taken: set[str]) -> RecordNames:
     """Return names for the fields of a record that are not taken, and take them."""
-    return RecordNames(cls, {field: free_name(f"{name}_{field}", taken) for field in domain.number_fields(cls)})
+    fields = (*domain.number_fields(shape.cls), *shape.places)
+    return RecordNames(shape, {field: free_name(f"{name}_{field}", taken) for field in fields})
 
 
 def field_at(place: ast.expr, field: str, cls: type, ctx: ast.expr_context | None = None) -> ast.Attribute:
@@ -80,31 +89,31 @@ def may_hold_records(nodes: Iterable[ast.AST], function: Function, returns: ast.
     return False
 
 
-def variant_of(function: Function, tree: ast.FunctionDef, classes: tuple[type | None, ...]) -> Function:
-    """Return the variant of a function that takes records of some classes by their fields."""
-    known = _variants.get((function, classes))
+def variant_of(function: Function, tree: ast.FunctionDef, shapes: tuple[RecordShape | None, ...]) -> Function:
+    """Return the variant of a function that takes records of some shapes by their fields."""
+    known = _variants.get((function, shapes))
     if known is not None and known[0] is function.__code__:
         return known[1]
     twin = copy.deepcopy(tree)
     taken = every_name(tree)
     records, arguments = {}, []
-    for argument, cls in zip(twin.args.args, classes, strict=True):
-        if cls is None:
+    for argument, shape in zip(twin.args.args, shapes, strict=True):
+        if shape is None:
             arguments.append(argument)
         else:
-            records[argument.arg] = names = names_for(argument.arg, cls, taken)
+            records[argument.arg] = names = names_for(argument.arg, shape, taken)
             arguments += [ast.copy_location(ast.arg(own), argument) for own in names.fields.values()]
     twin.args.args = arguments
-    twin.name = "_".join([tree.name, *(cls.__name__ for cls in classes if cls is not None)])
+    twin.name = "_".join([tree.name, *(part for shape in shapes if shape is not None for part in (shape.cls.__name__, *shape.places))])
     variant: Function = made(twin, function, function.__globals__)
     variant.__records__ = records  # type: ignore[attr-defined]
     variant.__made_from__ = (function, function.__code__)  # type: ignore[attr-defined]
     LOCAL_FUNCTIONS[variant] = dict(LOCAL_FUNCTIONS.get(function, {}))
-    _variants[function, classes] = function.__code__, variant
+    _variants[function, shapes] = function.__code__, variant
     return variant
 
 
-_variants: dict[tuple[Function, tuple[type | None, ...]], tuple[Any, Function]] = {}
+_variants: dict[tuple[Function, tuple[RecordShape | None, ...]], tuple[Any, Function]] = {}
 """Variants, with the code of the function of which each is one."""
 
 

@@ -1,8 +1,9 @@
 """Records as values: `Ask(term=t)` is a record that is not in the state. It can be named, returned, passed, compared and stored.
 
-Plain Python runs a function as written. Its readers see numbers alone: a name that holds such a record is a name for each of its
-fields, a function that returns one returns its fields, and one that takes one has a variant that takes its fields. So neither the
-engines nor an export know such records.
+Plain Python runs a function as written. Its readers see numbers and places alone: a name that holds such a record is a name for
+each of its fields, a function that returns one returns its fields, and one that takes one has a variant that takes its fields. A
+field that holds no number stands for the place in the state that it was given, as the field of Python's own object does. So
+neither the engines nor an export know such records.
 """
 
 from __future__ import annotations
@@ -15,7 +16,16 @@ from typing import Any
 from kafka_spec.spec.language import domain
 from kafka_spec.spec.language.reading import RECORD_CLASS, read_only
 from kafka_spec.spec.language.record_copies import with_copies
-from kafka_spec.spec.language.record_names import RecordNames, class_named, class_returned, field_at, meaning, names_for, variant_of
+from kafka_spec.spec.language.record_names import (
+    RecordNames,
+    RecordShape,
+    class_named,
+    class_returned,
+    field_at,
+    meaning,
+    names_for,
+    variant_of,
+)
 from kafka_spec.spec.language.shorthand import Refuse, every_name, free_name, name_at, number_at, tuple_at
 from kafka_spec.spec.language.source import Unreadable, definition_of
 from kafka_spec.spec.language.words import LOCAL_FUNCTIONS, WITH_FIELDS, Function, is_function
@@ -49,20 +59,26 @@ class _Expanding(ast.NodeTransformer):
         self.stored |= {one.arg for one in tree.args.args}
         self.result = class_named(function, tree.returns)
         assignments = [(target, value) for node in ast.walk(tree) for target, value in _assigned(node)]
-        while new := [(target, cls) for target, value in assignments if (cls := self.new_record(target, value)) is not None]:
-            for target, cls in new:
-                self.records.setdefault(target.id, self.names(target.id, cls))
+        while new := [(target, shape) for target, value in assignments if (shape := self.new_record(target, value)) is not None]:
+            for target, shape in new:
+                self.records.setdefault(target.id, self.names(target.id, shape))
+        given = set(getattr(function, "__records__", {}))
         for target, value in assignments:
-            if (known := self.records.get(target.id)) is not None and self.class_of(value) is not known.cls:
-                refuse(value, f"{target.id} holds {known.cls.__name__}(...) elsewhere; give this value a name of its own")
+            if (known := self.records.get(target.id)) is None:
+                continue
+            if self.class_of(value) is not known.shape.cls:
+                refuse(value, f"{target.id} holds {known.shape.cls.__name__}(...) elsewhere; give this value a name of its own")
+            if (places := known.shape.places or self.places_of(value)) and target.id in given:
+                refuse(value, f"{target.id} has {places[0]}, which is a place in the state; give this value a name of its own")
+            given.add(target.id)
 
-    def new_record(self, target: ast.Name, value: ast.expr) -> type | None:
-        """Return the class of the record that an assignment gives to a name which has none so far."""
-        return None if target.id in self.records else self.class_of(value)
+    def new_record(self, target: ast.Name, value: ast.expr) -> RecordShape | None:
+        """Return the shape of the record that an assignment gives to a name which has none so far."""
+        return None if target.id in self.records else self.shape_of(value)
 
-    def names(self, name: str, cls: type) -> RecordNames:
+    def names(self, name: str, shape: RecordShape) -> RecordNames:
         """Return names for the fields of a record; no other name of the function is one of them."""
-        return names_for(name, cls, self.taken)
+        return names_for(name, shape, self.taken)
 
     # What is a record
 
@@ -72,26 +88,39 @@ class _Expanding(ast.NodeTransformer):
 
     def class_of(self, node: ast.expr) -> type | None:
         """Return the class of the record that an expression makes or names; None if it is none."""
+        shape = self.shape_of(node)
+        return None if shape is None else shape.cls
+
+    def places_of(self, node: ast.expr) -> tuple[str, ...]:
+        """Return the fields of the record that an expression makes or names which hold no number, and are given."""
+        shape = self.shape_of(node)
+        return () if shape is None else shape.places
+
+    def shape_of(self, node: ast.expr) -> RecordShape | None:
+        """Return the shape of the record that an expression makes or names; None if it is none."""
         match node:
             case ast.Name(id=name):
-                return self.records[name].cls if name in self.records else None
+                return self.records[name].shape if name in self.records else None
             case ast.IfExp(body=yes, orelse=no):
-                cls = self.class_of(yes)
-                if cls is not self.class_of(no):
+                shape = self.shape_of(yes)
+                if self.class_of(no) is not (None if shape is None else shape.cls):
                     self.refuse(node, "one branch is a record that is not in the state, the other none, or another one")
-                return cls
+                if places := self.places_of(yes) or self.places_of(no):
+                    self.refuse(node, f"{places[0]} is a place in the state; write an `if` statement that stores either record")
+                return shape
             case ast.Call(func=ast.Name(id=name)):
                 meant = self.meaning(name)
                 if domain.is_record_class(meant):
                     self.named[name] = meant
-                    return meant  # type: ignore[no-any-return]
-                return class_returned(meant) if is_function(meant) else None
+                    return RecordShape(meant, places_given(node, meant))
+                cls = class_returned(meant) if is_function(meant) else None
+                return None if cls is None else RecordShape(cls)
         return None
 
     # What becomes of it
 
-    def fields_of(self, node: ast.expr, stored: bool = False) -> dict[str, ast.expr]:
-        """Return the fields of a record, as expressions; one that is `stored` at once may copy containers."""
+    def fields_of(self, node: ast.expr) -> dict[str, ast.expr]:
+        """Return the fields of a record, as expressions: those that hold numbers, then the places that it was given."""
         match node:
             case ast.Name(id=name):
                 return {field: name_at(own, node) for field, own in self.records[name].fields.items()}
@@ -100,11 +129,11 @@ class _Expanding(ast.NodeTransformer):
                 asked, first, second = self.visit(test), self.fields_of(yes), self.fields_of(no)
                 return {field: ast.copy_location(ast.IfExp(asked, first[field], second[field]), node) for field in first}
             case ast.Call() if domain.is_record_class(cls := self.meaning(getattr(node.func, "id", ""))):
-                return self.fields_given(node, cls, stored)
+                return self.fields_given(node, cls)
         self.refuse(node, f"give {ast.unparse(node)} a name first, in a line of its own")
 
-    def fields_given(self, node: ast.Call, cls: type, stored: bool) -> dict[str, ast.expr]:
-        """Return the fields of a record that is made here, and perhaps `stored`; those without a value have their initial one."""
+    def fields_given(self, node: ast.Call, cls: type) -> dict[str, ast.expr]:
+        """Return the fields of a record that is made here; numbers without a value have their initial one."""
         numbers, every = domain.number_fields(cls), domain.fields_of(cls)
         positions = domain.positional_fields(cls)
         if positions is None:
@@ -117,20 +146,18 @@ class _Expanding(ast.NodeTransformer):
         for field in given:
             if field not in every:
                 self.refuse(node, f"{cls.__name__} has no field {field}; it has {', '.join(every)}")
-            if field not in numbers and not stored:
-                cure = f"make the record where it is stored, add(..., {cls.__name__}({field}=...)), or fill {field} there"
-                self.refuse(node, f"{cls.__name__}.{field} holds no number; {cure}")
-        if list(given) != [field for field in every if field in given]:
+        places = [field for field in every if field in given and field not in numbers]
+        if list(given) != [field for field in every if field in given] or places:
             read_only(node)
         found = {}
-        for field in every:
+        for field, initial in numbers.items():
             if field in given:
                 found[field] = self.visit(given[field])
-            elif field in numbers:
-                if (initial := numbers[field]) is None:
-                    self.refuse(node, f"the initial value of {cls.__name__}.{field} depends on a bound; give it a value")
+            elif initial is None:
+                self.refuse(node, f"the initial value of {cls.__name__}.{field} depends on a bound; give it a value")
+            else:
                 found[field] = number_at(initial, node)
-        return found
+        return {**found, **{field: self.visit(given[field]) for field in places}}
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         node.body = [new for old in node.body for new in _statements(self.visit(old))]
@@ -139,7 +166,7 @@ class _Expanding(ast.NodeTransformer):
     def visit_Assign(self, node: ast.Assign) -> Any:
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in self.records:
-                return self.assigned(list(self.records[name].fields.values()), value)
+                return self.assigned(self.records[name], value)
         for target in node.targets:
             if self.class_of(node.value) is not None and isinstance(target, ast.Attribute | ast.Subscript):
                 self.refuse(node, f"a record is copied into the state: assign({ast.unparse(target)}, {ast.unparse(node.value)})")
@@ -147,7 +174,7 @@ class _Expanding(ast.NodeTransformer):
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
         if isinstance(node.target, ast.Name) and node.target.id in self.records and node.value is not None:
-            return self.assigned(list(self.records[node.target.id].fields.values()), node.value)
+            return self.assigned(self.records[node.target.id], node.value)
         return self.generic_visit(node)
 
     def visit_Return(self, node: ast.Return) -> Any:
@@ -161,21 +188,28 @@ class _Expanding(ast.NodeTransformer):
             self.refuse(node, f"by its annotation it returns {name}; return {name}({each}), or `one`, `one: {name} = copy_of(...)`")
         if cls is None or node.value is None:
             return [*first, self.generic_visit(node)]
+        if places := self.places_of(node.value):
+            self.refuse(node, f"{places[0]} is a place in the state, and a function returns numbers; let it store the record")
         if self.is_call(node.value):
-            names = list(self.names("returned", cls).fields.values())
-            first.append(self.assigned(names, node.value))
-            return [*first, ast.copy_location(ast.Return(tuple_at([name_at(one, node) for one in names], node)), node)]
+            names = self.names("returned", RecordShape(cls))
+            numbers = [name_at(one, node) for one in names.fields.values()]
+            return [*first, *self.assigned(names, node.value), ast.copy_location(ast.Return(tuple_at(numbers, node)), node)]
         return [*first, ast.copy_location(ast.Return(tuple_at(list(self.fields_of(node.value).values()), node)), node)]
 
     def is_call(self, node: ast.expr) -> bool:
         """Whether a record is what a function returns."""
         return isinstance(node, ast.Call) and is_function(self.meaning(getattr(node.func, "id", "")))
 
-    def assigned(self, names: list[str], value: ast.expr) -> ast.stmt:
-        """Return the statement that gives the fields of a record to names."""
-        target = tuple_at([name_at(name, value, ast.Store()) for name in names], value, ast.Store())
-        fields = self.visit(value) if self.is_call(value) else tuple_at(list(self.fields_of(value).values()), value)
-        return ast.copy_location(ast.Assign([target], fields), value)
+    def assigned(self, names: RecordNames, value: ast.expr) -> list[ast.stmt]:
+        """Return the statements that give the fields of a record to names: all numbers at once, then each place."""
+        numbers = {field: own for field, own in names.fields.items() if field not in names.shape.places}
+        given = {} if self.is_call(value) else self.fields_of(value)
+        found = [ast.Assign([name_at(names.fields[field], value, ast.Store())], given[field]) for field in names.shape.places]
+        if numbers:
+            target = tuple_at([name_at(own, value, ast.Store()) for own in numbers.values()], value, ast.Store())
+            fields = tuple_at([given[field] for field in numbers], value) if given else self.visit(value)
+            found.insert(0, ast.Assign([target], fields))
+        return [ast.copy_location(one, value) for one in found]
 
     def visit_Expr(self, node: ast.Expr) -> Any:
         first = self.named_first(node.value)
@@ -203,8 +237,8 @@ class _Expanding(ast.NodeTransformer):
                 if not all(isinstance(one, ast.Name | ast.Constant) for one in node.args[:place]):
                     read_only(*node.args[:place], argument)
                 name = free_name("given", self.taken)
-                self.records[name] = self.names(name, cls)
-                statements.append(self.assigned(list(self.records[name].fields.values()), argument))
+                self.records[name] = self.names(name, RecordShape(cls))
+                statements += self.assigned(self.records[name], argument)
                 node.args[place] = name_at(name, argument)
         return statements
 
@@ -219,12 +253,12 @@ class _Expanding(ast.NodeTransformer):
                 name = free_name("at", self.taken)
                 read.append(ast.copy_location(ast.Assign([name_at(name, part, ast.Store())], self.visit(part.slice)), node))
                 part.slice = name_at(name, part)
-        names = self.names("assigned", cls).fields
+        names = self.names("assigned", RecordShape(cls))
         writes = [
             ast.Assign([field_at(copy.deepcopy(place), field, cls, ast.Store())], name_at(own, node))
-            for field, own in names.items()
+            for field, own in names.fields.items()
         ]
-        return [*read, self.assigned(list(names.values()), value), *(ast.copy_location(write, node) for write in writes)]
+        return [*read, *self.assigned(names, value), *(ast.copy_location(write, node) for write in writes)]
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         meant = self.meaning(getattr(node.func, "id", ""))
@@ -235,32 +269,32 @@ class _Expanding(ast.NodeTransformer):
             if not isinstance(node.args[-1], ast.Name) and node.keywords:
                 self.refuse(node, f"give {ast.unparse(node.args[-1])} a name first, or these fields in it")
             record = node.args.pop()
-            fields = self.fields_of(record, stored=True)
+            fields = self.fields_of(record)
             given = {**fields, **{str(one.arg): self.visit(one.value) for one in node.keywords}}
             node.args = [self.visit(argument) for argument in node.args]
             node.keywords = [ast.keyword(field, value) for field, value in given.items()]
             return node
-        classes = [self.class_of(argument) for argument in node.args]
-        if not is_function(meant) or not any(classes):
+        shapes = [self.shape_of(argument) for argument in node.args]
+        if not is_function(meant) or not any(shapes):
             return self.generic_visit(node)  # type: ignore[return-value]
         assert isinstance(node.func, ast.Name)
         self.named[node.func.id] = meant
-        node.func.id = self.variant(node, meant, classes)
-        parts = [self.fields_of(one).values() if cls else [self.visit(one)] for one, cls in zip(node.args, classes, strict=True)]
+        node.func.id = self.variant(node, meant, shapes)
+        parts = [self.fields_of(one).values() if shape else [self.visit(one)] for one, shape in zip(node.args, shapes, strict=True)]
         node.args = [one for part in parts for one in part]
         return node
 
-    def variant(self, node: ast.Call, function: Function, classes: Sequence[type | None]) -> str:
-        """Return the name, in this function, of the variant of a function that takes records of these classes by their fields."""
+    def variant(self, node: ast.Call, function: Function, shapes: Sequence[RecordShape | None]) -> str:
+        """Return the name, in this function, of the variant of a function that takes records of these shapes by their fields."""
         try:
             tree = definition_of(function).tree
         except Unreadable as error:
             self.refuse(node, str(error))
         if not isinstance(tree, ast.FunctionDef) or any(isinstance(one, ast.FunctionDef) for one in tree.body):
             self.refuse(node, f"{tree.name} has functions inside; pass the fields of the record to it")
-        if len(tree.args.args) != len(classes):
+        if len(tree.args.args) != len(shapes):
             self.refuse(node, f"{tree.name}() takes {len(tree.args.args)} arguments")
-        found = variant_of(function, tree, tuple(classes))
+        found = variant_of(function, tree, tuple(shapes))
         name = found.__name__
         while name in self.taken or meaning(self.function, name) not in (None, found):
             name += "_"
@@ -273,7 +307,8 @@ class _Expanding(ast.NodeTransformer):
                 if not isinstance(node.ctx, ast.Load):
                     self.refuse(node, f"{name} is a record that is not in the state, and does not change; make another one")
                 if node.attr not in known.fields:
-                    self.refuse(node, f"{name} has no field {node.attr} that holds a number; it has {', '.join(known.fields)}")
+                    lacks = "was made without" if node.attr in domain.fields_of(known.shape.cls) else "has no field"
+                    self.refuse(node, f"{name} {lacks} {node.attr}; it has {', '.join(known.fields)}")
                 return name_at(known.fields[node.attr], node)
         return self.generic_visit(node)  # type: ignore[return-value]
 
@@ -307,6 +342,12 @@ class _Expanding(ast.NodeTransformer):
         if node.id in self.records:
             self.refuse(node, f"{node.id} is a record that is not in the state; {USES}")
         return node
+
+
+def places_given(node: ast.Call, cls: type) -> tuple[str, ...]:
+    """Return the fields that hold no number and that a record is given where it is made."""
+    given = {*(domain.positional_fields(cls) or ())[: len(node.args)], *(one.arg for one in node.keywords)}
+    return tuple(field for field in domain.fields_of(cls) if field in given and field not in domain.number_fields(cls))
 
 
 def _assigned(node: ast.AST) -> Iterator[tuple[ast.Name, ast.expr]]:

@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from kafka_spec.spec.language import Function, parameters_of, source_of
 from kafka_spec.spec.language.domain import Bound, SpecError
+from kafka_spec.spec.language.domain.limits import value_at_bounds
 from kafka_spec.spec.vocabulary.table.former_names import accepts_former_names
 from kafka_spec.spec.vocabulary.table.functions import Name, check_function, check_pure, first_line
 from kafka_spec.spec.vocabulary.table.kinds import check_kinds
@@ -28,8 +29,8 @@ EVENTUAL: tuple[PropertyKind, ...] = ("leads-to", "eventually", "eventually alwa
 ABOUT_PATHS: tuple[PropertyKind, ...] = ("recoverable", *EVENTUAL)
 """The kinds that need the graph of states and steps."""
 
-Things: TypeAlias = Mapping[Name, Bound]
-"""The parameters that name one of several things, and the bounds that say how many there are."""
+Things: TypeAlias = Mapping[Name, Bound | int]
+"""The parameters that name one of several things, and how many there are: a bound, or a number."""
 Bindings: TypeAlias = tuple[tuple[tuple[Name, int], ...], ...]
 """Values of such parameters, by name."""
 
@@ -55,8 +56,8 @@ class Property:
     With an antecedent `when`, a function of the same parameters, the property covers only the states or steps that meet it. Their
     number is reported: a property that was never tested has proved nothing.
 
-    With `each`, parameters with the bounds that count their values, both functions take these, too, and a check judges one instance
-    for each binding (`at`).
+    With `each`, parameters with the bounds or numbers that count their values, both functions take these, too, and a check judges
+    one instance for each binding (`at`).
     """
 
     name: Name
@@ -65,7 +66,7 @@ class Property:
     summary: str
     reference: str = ""
     when: Function | None = None
-    each: Things | tuple[tuple[Name, Bound], ...] = ()
+    each: Things | tuple[tuple[Name, Bound | int], ...] = ()
     """Kept as pairs."""
     bindings: Bindings = ()
     """What a check judges at some bounds: one binding; of interchangeable members all, of which none may violate the instance."""
@@ -96,11 +97,16 @@ class Property:
         return self.of or self.name
 
     @property
-    def named_things(self) -> Mapping[Name, Bound]:
-        """The parameters of `each` with their bounds."""
+    def named_things(self) -> Mapping[Name, Bound | int]:
+        """The parameters of `each` with what counts their values."""
         return dict(self.each)
 
-    def at(self, bounds: Mapping[Name, int], alike: Collection[Bound] = ()) -> tuple[Property, ...]:
+    @property
+    def counting_bounds(self) -> tuple[Bound, ...]:
+        """The bounds that count the things of `each`."""
+        return tuple(count for count in self.named_things.values() if isinstance(count, Bound))
+
+    def at(self, bounds: Mapping[Name, int], alike: Collection[Bound | int] = ()) -> tuple[Property, ...]:
         """Return the instances that a check at these bounds judges, one for each binding.
 
         Where there is only one binding, the instance keeps the name of the property. Things of `alike` are interchangeable in the
@@ -109,8 +115,8 @@ class Property:
         """
         if not self.each or self.of:
             return (self,)
-        ranges = {name: range(bounds[bound.name]) for name, bound in self.named_things.items()}
-        apart = [name for name, bound in self.named_things.items() if bound not in alike]
+        ranges = {name: range(value_at_bounds(count, bounds, self.name)) for name, count in self.named_things.items()}
+        apart = [name for name, count in self.named_things.items() if count not in alike]
         found: dict[str, list[tuple[tuple[Name, int], ...]]] = {} if all(ranges.values()) else {self.name: []}
         for values in itertools.product(*ranges.values()):
             binding = tuple(zip(ranges, values, strict=True))
@@ -126,7 +132,8 @@ class Property:
         if not (pairs := re.findall(r"(?:^|,)(\w+)=(\d+)(?=,|$)", shown)) or [name for name, _ in pairs] != [*self.named_things]:
             return None
         binding = tuple((name, int(value)) for name, value in pairs)
-        if any(value >= self.named_things[name].high for name, value in binding):
+        highest = {bound.name: bound.high for bound in self.counting_bounds}
+        if any(value >= value_at_bounds(self.named_things[name], highest, self.name) for name, value in binding):
             return None
         return dataclasses.replace(self, name=f"{self.name}[{shown}]", bindings=(binding,), of=self.name)
 
@@ -160,11 +167,19 @@ def _asked(function: Function, binding: Mapping[Name, int]) -> Question:
     return Question(function, tuple((name, binding[name]) for name in parameters_of(function) if name in binding))
 
 
+def _counts(thing: object) -> bool:
+    """Whether a value says how many things there are."""
+    return isinstance(thing, Bound) or (type(thing) is int and thing > 0)
+
+
 def _check_things(each: object, functions: Iterable[Function], where: str) -> None:
     """Refuse what names no things, and things that none of the functions is about."""
     pairs = each.items() if isinstance(each, Mapping) else each
-    if not isinstance(pairs, Iterable) or not all(isinstance(pair, tuple) and isinstance(pair[-1], Bound) for pair in pairs):
-        raise SpecError(f'{where}: each is {each!r}; write each={{"client": CLIENTS}}, names of parameters with their bounds')
+    if not isinstance(pairs, Iterable) or not all(isinstance(pair, tuple) and _counts(pair[-1]) for pair in pairs):
+        raise SpecError(
+            f'{where}: each is {each!r}; write each={{"client": CLIENTS}}, names of parameters, each with a bound, or with a number '
+            "from 1, that says how many there are"
+        )
     names = [name for name, _ in (each.items() if isinstance(each, Mapping) else tuple(pairs))]
     if not names:
         raise SpecError(f"{where}: each is empty; name the parameters, or drop `each`")
