@@ -144,6 +144,8 @@ class Shapes:
     def sort(self, domain: Domain) -> Sort:
         """Return the sort of the domain's values."""
         if isinstance(domain, Subset):
+            if domain.sets:
+                raise SpecError("a set of sets is not translated; leave it to `kafka-spec check --engine both`")
             return SET
         if isinstance(domain, Range | OneOf):
             return INT

@@ -154,10 +154,17 @@ class Subset(Domain):
     full: bool = False
     names: type[enum.IntEnum] | None = None
     """The class of which these are members, for traces."""
+    sets: bool = False
+    """Whether it holds sets of these members, by their masks: a set of sets."""
 
     def at(self, bounds: Mapping[str, int], place: str) -> Scalar:
         """Return the type at these bounds."""
         members = value_at_bounds(self.members, bounds, place)
+        if self.sets:
+            if not 0 <= members <= MOST_IN_SETS:
+                cure = "of more, declare a set of records: a dataclass with such a field, SetOf(Record, CAPACITY)"
+                raise SpecError(f"{place}: a set of sets of {members} members; there may be 0 to {MOST_IN_SETS}; {cure}")
+            return Scalar(0, (1 << (1 << members)) - 1, 0, None, self.show, many=True, members_inside=counted_by(self.members))
         if not 0 <= members <= 62:
             raise SpecError(f"{place}: a set of {members} members; there may be 0 to 62, one bit each; ArrayOf(Flag(), n) has more")
         everyone = (1 << members) - 1
@@ -166,6 +173,16 @@ class Subset(Domain):
 
     def show(self, value: int) -> str:
         """Print a set."""
+        if self.sets:
+            return "{" + ", ".join(self.show_members(inner) for inner in MemberSet(value)) + "}"
+        return self.show_members(value)
+
+    def show_members(self, value: int) -> str:
+        """Print a set of members."""
         if self.names is None:
             return show_set(value)
         return "{" + ", ".join(self.names(member).name for member in MemberSet(value)) + "}"
+
+
+MOST_IN_SETS = 5
+"""The most members of the sets in a set: each of the 32 sets of five has a bit."""

@@ -146,7 +146,7 @@ def SetOf(of: Number | Domain | type, capacity: Number | None = None, *, full: b
     `SetOf(Message, capacity)` holds records of a dataclass, initially none: `add`, `remove`, `has`, `len` and `for m in s.messages`
     are what functions do with it, and `ElementOf` what a rule ranges over. `SetOf(members)` holds members of a declared set,
     by their number or by the domain of one, and `SetOf(OneOf(Colour))` members of an IntEnum; initially none, or all of them if it
-    is `full`.
+    is `full`. `SetOf(SetOf(members))` holds sets of up to five members: `including`, `contains` and `members_of` take and give sets.
     """
     if isinstance(of, type):
         if capacity is None:
@@ -157,6 +157,8 @@ def SetOf(of: Number | Domain | type, capacity: Number | None = None, *, full: b
     if capacity is not None:
         cure = ", or a set of records: a dataclass with a field, SetOf(Record, capacity)" if isinstance(of, Domain) else ""
         raise SpecError(f"SetOf(members) has no capacity: it may hold all of them{cure}")
+    if isinstance(of, Subset) and not (full or of.full or of.sets):
+        return Subset(of.members, names=of.names, sets=True)
     if isinstance(of, OneOf):
         if sorted(of.members) != list(range(len(of.members))):
             raise SpecError(f"SetOf({of.members.__name__}): the members of a set are numbered from 0, without gaps")

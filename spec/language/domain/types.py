@@ -36,6 +36,8 @@ class Scalar:
     """The bound that counts the members of which it holds one; "" if it holds none, or their number is fixed."""
     many: bool = False
     """Whether it holds a set of members."""
+    members_inside: str = ""
+    """The bound that counts the members of the sets that it holds, which no symmetry renames."""
 
     @property
     def kept(self) -> str:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kafka_spec.spec.language.domain import NONE, Array, Bound, Collection, MemberSet, Record, Scalar, SpecError, Type
-from kafka_spec.spec.language.domain.types import items_of, order
+from kafka_spec.spec.language.domain.types import items_of, order, paths
 
 MOST_MEMBERS = 8
 """The most interchangeable members: where signatures do not tell them apart, all their orders are tried."""
@@ -223,3 +223,5 @@ def check_symmetric(part: Symmetric, root: Record, where: str) -> None:
                 f"{where}: no field names one of the {name}; declare them Member({name.upper()}), MemberOrNone, SetOf "
                 f"or ArrayOf(..., {name.upper()})"
             )
+    for found in paths(root, lambda type_: isinstance(type_, Scalar) and type_.members_inside in part.names):
+        raise SpecError(f"{where}: {'.'.join(found)} holds sets of sets of members, which are not renamed; search all states")
