@@ -54,7 +54,7 @@ def explored_graph(
         SpecError: there are more than STATES states, the graph would have more than `most` nodes, or a field is unknown.
     """
     most = NODES if most is None else most
-    world = Interpreter(spec, bounds)
+    world = Interpreter(spec, spec.with_room(bounds))
     graph = _explore(world)
     found: list[Key] = [
         tuple((show_path(c.path), show_value(c.type, c.after)) for c in world.space.fields(state)) for state in graph.states

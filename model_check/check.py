@@ -8,12 +8,21 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.engines import Engine, SearchRequest, need, refuse_unfit
-from kafka_spec.model_check.exploration import Distribution, EngineError, Exploration, Progress, Verdict, agreed, quiet
+from kafka_spec.model_check.exploration import (
+    Distribution,
+    EngineError,
+    Exploration,
+    Progress,
+    Verdict,
+    agreed,
+    quiet,
+    with_room,
+)
 from kafka_spec.model_check.record.fingerprint import VERIFY_SEED
 from kafka_spec.model_check.within import limited
 from kafka_spec.spec.optional_dependencies import needing
@@ -157,7 +166,8 @@ def check(
 
     Args:
         spec: the spec to check.
-        bounds: values of bounds by name; the other bounds have the values of the spec's first bound set.
+        bounds: values of bounds by name; the other bounds have the values of the spec's first bound set. Capacities that the spec
+            leaves out are found: while a search needs more, it begins again with twice as much. `result.bounds` has them.
         properties: names of the properties to check; by default all, with Deadlock unless the spec may rest anywhere.
         engine: "embedded", "oracle" (plain Python, slow, the reference), "both" (they must agree), or "spark".
         threads: threads of the embedded engine; the result is the same for any number.
@@ -182,12 +192,19 @@ def check(
     deadlock, budget = checks_deadlock(spec, properties, deadlock), budget or Budget()
     searched = spec.in_normal_form() if normal_form or verify_normal_form else spec
     request = SearchRequest(searched, values, claims, threads, everything, deadlock, budget, progress, distribution, traces)
+
+    def search(bounds: Mapping[str, int]) -> Exploration:
+        return _searched(replace(request, bounds=bounds), engine, spec if verify_normal_form else None, verify)
+
+    return search(values) if distribution is not None else with_room(search, values, budget.exhausted)
+
+
+def _searched(request: SearchRequest, engine: Engine, unreduced: Spec | None, verify: bool) -> Exploration:
+    """Search once at the bounds of a request, and compare as was asked; `unreduced` is the spec whose normal forms are compared."""
     if engine == "spark":
         return request.by_spark()
-    if verify_normal_form:
-        with needing("check"):
-            from kafka_spec.model_check.search.normal_form import compared
-        result = compared(spec, values, properties=claims, threads=threads, deadlock=deadlock, budget=budget, progress=progress)
+    if unreduced is not None:
+        result = request.by_normal_form_and_all(unreduced)
     else:
         result = request.by_oracle() if engine == "oracle" else request.by_embedded()
     if verify and not result.stopped:
@@ -247,12 +264,17 @@ def simulate(
     claims = [spec.property(name) for name in judged_by_spec(properties)] if properties is not None else spec.properties
     deadlock = checks_deadlock(spec, properties, deadlock)
     asked = walks or batches.Walks()
+    values = spec.with_room(spec.bound_values(bounds or {}), ROOM_OF_WALKS)
     with limited(budget or Budget()):
-        request = simulation.Simulation(spec, spec.bound_values(bounds or {}), claims, asked, deadlock, everything)
+        request = simulation.Simulation(spec, values, claims, asked, deadlock, everything)
     run = need("walks").OnSpark(master) if master else None
     walked = simulation.walk(request, threads=threads, budget=budget, progress=progress, run=run)
     shorten.shorten(request, walked)
     return walked
+
+
+ROOM_OF_WALKS = 64
+"""The least capacity of a container in random walks, where the spec leaves it out."""
 
 
 def compare(result: Exploration, other: Exploration, who: str, exact: bool) -> None:

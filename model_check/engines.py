@@ -79,6 +79,20 @@ class SearchRequest:
         )
         return explored
 
+    def by_normal_form_and_all(self, unreduced: Spec) -> Exploration:
+        """Search the normal forms of the states of a spec, and all of them, which must agree."""
+        with needing("check"):
+            from kafka_spec.model_check.search.normal_form import compared
+        return compared(
+            unreduced,
+            self.bounds,
+            properties=self.properties,
+            threads=self.threads,
+            deadlock=self.deadlock,
+            budget=self.budget,
+            progress=self.progress,
+        )
+
     def by_oracle(self, seed: int | None = None) -> Exploration:
         """Search in plain Python."""
         with needing("check"):

@@ -7,11 +7,12 @@ also counts, for each rule, the steps that a bound prevented.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeAlias
 
 from kafka_spec.model_check.record.fingerprint import collision_probability
+from kafka_spec.spec.language.domain import Capacity
 from kafka_spec.spec.vocabulary.table import ABOUT_PATHS, DEADLOCK, TYPE_INVARIANT, Property, Spec
 
 Verdict: TypeAlias = Literal["holds", "violated", "inconclusive"]
@@ -136,6 +137,22 @@ class Exploration:
                 more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
                 lines.append(f"  {what}: {', '.join(names[:SHOWN])}{more}")
         return "\n".join(lines)
+
+    def ended(self, everywhere: bool) -> None:
+        """Note that the search ended; it is complete if it went everywhere, and no capacity that it had to find was too small."""
+        if everywhere and not self.stopped and self.full:
+            name = next(iter(self.full))
+            more = f"give more, --bound {name}={self.full[name]}"
+            grown = self.full[name] > self.bounds[name]
+            self.stopped = f"{name}={self.bounds[name]} is too small; {more if grown else 'let a bound limit what is put there'}"
+        self.complete = everywhere and not self.stopped
+
+    @property
+    def full(self) -> dict[str, int]:
+        """The capacities left out in the spec that prevented a step, each with what to try next: twice as much."""
+        known = {name: one for name, one in self.spec.bounds.items() if isinstance(one, Capacity)}
+        names = {name for (_, name), steps in self.cut_by.items() if steps and name in known}
+        return {name: min(2 * self.bounds[name], known[name].high) for name in known if name in names}
 
     @property
     def distinct(self) -> int:
@@ -263,6 +280,21 @@ class Exploration:
     def collision_probability(self) -> float:
         """The probability that two distinct states share a fingerprint."""
         return 0.0 if self.engine == "oracle" else collision_probability(self.distinct)
+
+
+def with_room(
+    search: Callable[[Mapping[str, int]], Exploration], bounds: Mapping[str, int], exhausted: Callable[[int], str]
+) -> Exploration:
+    """Search at bounds, and again with more room, while a capacity that the spec leaves out is too small; return the last result.
+
+    `exhausted` says of a number of states whether the budget is spent.
+    """
+    while True:
+        result = search(bounds)
+        larger = {**bounds, **result.full}
+        if larger == bounds or exhausted(result.distinct):
+            return result
+        bounds = larger
 
 
 OF_THE_REQUEST = ("spec", "bounds", "properties", "deadlock")

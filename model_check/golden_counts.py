@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from kafka_spec.model_check.check import Outcome
+from kafka_spec.spec.language.domain.limits import CAPACITY
 from kafka_spec.spec.vocabulary.table import SpecError
 
 HEAD = "# Written by `kafka-spec check --accept`. Other counts are another model: say why in the commit.\n"
 COUNTS = ("distinct", "depth", "unreduced")
 """What is compared: the states, the levels, and the states without the normal form."""
 KINDS: Mapping[str, tuple[type, ...]] = {**dict.fromkeys(COUNTS, (int,)), "seconds": (int, float)}
-"""What a line has."""
+"""What a line has, besides the capacities that a spec leaves out and a search has found: the next one begins with them."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +53,10 @@ class GoldenCounts:
                 continue
             before = lines.get(outcome.name, {})
             found = {name: value for name in COUNTS if (value := getattr(outcome.result, name)) is not None}
+            found |= {name: value for name, value in outcome.result.bounds.items() if name.startswith(CAPACITY)}
             if "unreduced" in before and "unreduced" not in found and found.items() <= before.items():
                 found["unreduced"] = before["unreduced"]
-            if {name: before.get(name) for name in COUNTS} != {name: found.get(name) for name in COUNTS}:
+            if {name: value for name, value in before.items() if name != "seconds"} != found:
                 changed.append(outcome.name)
             elif "seconds" in before:
                 continue
@@ -81,13 +83,18 @@ def read_counts(path: Path) -> GoldenCounts:
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SpecError(f"{path}: {error}; `kafka-spec check --accept` writes it again if it is deleted") from None
     for name, line in lines.items():
-        if not isinstance(line, dict) or any(type(value) not in KINDS.get(key, ()) for key, value in line.items()):
+        if not isinstance(line, dict) or any(type(value) not in _kinds(key) for key, value in line.items()):
             raise SpecError(f"{path}: the line of {name} is not {{ {' = N, '.join(COUNTS)} = N }}; delete it, and accept it again")
     return GoldenCounts(path, lines)
 
 
+def _kinds(key: str) -> tuple[type, ...]:
+    return (int,) if key.startswith(CAPACITY) else KINDS.get(key, ())
+
+
 def _line(counts: Mapping[str, Any]) -> str:
-    return f"{{ {', '.join(f'{name} = {counts[name]}' for name in KINDS if name in counts)} }}"
+    names = [*(name for name in KINDS if name in counts), *(name for name in counts if name not in KINDS)]
+    return f"{{ {', '.join(f'{name} = {counts[name]}' for name in names)} }}"
 
 
 def _rounded(seconds: float) -> float | int:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kafka_spec.diagrams.tla.module import configuration, spec_tla
+from kafka_spec.diagrams.tla.sorts import constant_bounds
 from kafka_spec.spec.vocabulary.table import Spec
 
 
@@ -31,7 +32,7 @@ def spec_files(spec: Spec, module: str, asked: Mapping[str, int] | None = None) 
         text = configuration(spec, bounds.values, f"{spec.name} at the bounds {bounds.name}: {bounds.why}")
         texts |= {f"{module}.cfg": text} if index == 0 else {}
         texts[f"{module}_{bounds.name}.cfg"] = text
-    if not spec.bound_sets and not spec.bounds:
+    if not spec.bound_sets and not constant_bounds(spec):
         texts[f"{module}.cfg"] = configuration(spec, {}, spec.name)
     return texts
 

@@ -20,7 +20,7 @@ from kafka_spec.diagrams.tla.frames import walked
 from kafka_spec.diagrams.tla.operators import Operators
 from kafka_spec.diagrams.tla.parameters import values_of, whole_sorts
 from kafka_spec.diagrams.tla.shortened import both, either, negated
-from kafka_spec.diagrams.tla.sorts import Unordered, constant_name, limit, plus_number
+from kafka_spec.diagrams.tla.sorts import Unordered, constant_bounds, constant_name, limit, plus_number
 from kafka_spec.diagrams.tla.terms import (
     COMPARE,
     IMPLIES,
@@ -122,9 +122,8 @@ class Module:
         left = [f"Not modelled: {abstraction.what}: {abstraction.why}" for abstraction in self.spec.abstractions]
         lines = [f"---- MODULE {self.name} ----", *comment("\n\n".join([summary, *left])), ""]
         lines += ["EXTENDS Integers, Sequences, FiniteSets, TLC", ""]
-        if self.spec.bounds:
+        if bounds := list(constant_bounds(self.spec).values()):
             lines.append("CONSTANTS")
-            bounds = list(self.spec.bounds.values())
             for bound in bounds:
                 comma = "," if bound is not bounds[-1] else ""
                 lines += [*(f"  {line}" for line in comment(bound.meaning)), f"  {constant_name(bound.name)}{comma}"]
@@ -333,7 +332,9 @@ class Module:
         claims = claim.at({bound.name: bound.high for bound in claim.counting_bounds})
         if len(claims) > MOST_GOALS:
             every = " and ".join(claim.named_things)
-            raise SpecError(f"{claim.name}: {len(claims)} goals, one for each {every}; narrow the bounds, or leave it out of the export")
+            raise SpecError(
+                f"{claim.name}: {len(claims)} goals, one for each {every}; narrow the bounds, or leave it out of the export"
+            )
         for one in claims:
             (asked,) = one.predicates
             goal = self.operators.predicate(asked.function, self.state, {name: number(value) for name, value in asked.given})
@@ -399,8 +400,8 @@ def configuration(spec: Spec, bounds: Mapping[str, int], summary: str = "", goal
         "\\* Run TLC with -deadlock: a bound may forbid all steps of a state, which is not an error.",
         "SPECIFICATION Spec",
     ]
-    if bounds:
-        lines += ["CONSTANTS", *(f"  {constant_name(name)} = {bounds[name]}" for name in spec.bounds)]
+    if named := constant_bounds(spec):
+        lines += ["CONSTANTS", *(f"  {constant_name(name)} = {bounds[name]}" for name in named)]
     never = [f"Never{goal}" for goal in goals]
     lines += ["INVARIANTS", *(f"  {name}" for name in (*invariants, *never))]
     lines += ["PROPERTIES", *(f"  {name}" for name in steps)] if steps else []

@@ -15,7 +15,7 @@ from kafka_spec.diagrams.tla.expressions import CONSTANTS
 from kafka_spec.diagrams.tla.frames import Frame
 from kafka_spec.diagrams.tla.loops import Ends
 from kafka_spec.diagrams.tla.shortened import both, choice, either, let, negated, with_changes
-from kafka_spec.diagrams.tla.sorts import BOOL, INT, OUTSIDE, SET, Record, Shapes, Sort, constant_name
+from kafka_spec.diagrams.tla.sorts import BOOL, INT, OUTSIDE, SET, Record, Shapes, Sort, constant_bounds, constant_name
 from kafka_spec.diagrams.tla.statements import Body
 from kafka_spec.diagrams.tla.terms import COMPARE, FALSE, TRUE, Access, Apply, Atom, Enumerated, Infix, Term, Tuple
 from kafka_spec.diagrams.tla.text import Text
@@ -93,7 +93,9 @@ class Operators:
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
         self.shapes = Shapes(spec)
-        self.known = {name: constant_name(name) for name in (*spec.bounds, *(decision.name for decision in spec.decisions))}
+        self.known = {
+            name: constant_name(name) for name in (*constant_bounds(spec), *(decision.name for decision in spec.decisions))
+        }
         rules = [rule.name for rule in (*spec.rules, spec.start)]
         self.text = Text([*self.known.values(), *rules, *(claim.name for claim in spec.properties)])
         self.values = Values(self.text)

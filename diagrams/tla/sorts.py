@@ -15,6 +15,7 @@ from kafka_spec.spec.language.domain import (
     SPENT,
     ArrayOf,
     Bound,
+    Capacity,
     Counters,
     Domain,
     Elements,
@@ -93,6 +94,11 @@ def constant_name(name: str) -> str:
     return "".join(word[:1].upper() + word[1:] for word in words) or "Unnamed"
 
 
+def constant_bounds(spec: Spec) -> dict[str, Bound]:
+    """Return the bounds that are constants of a module: all but the capacities that a search finds."""
+    return {name: bound for name, bound in spec.bounds.items() if not isinstance(bound, Capacity)}
+
+
 def limit(of: Number) -> Term:
     """Return a limit: a number, or a bound plus a number."""
     if isinstance(of, int):
@@ -121,8 +127,13 @@ def spelled(domain: Domain) -> Domain:
 
 
 def is_bound(of: Number) -> bool:
-    """Whether a limit comes from a bound of the exploration."""
+    """Whether a limit comes from a bound of the exploration, or is one that a search lifts: TLA+ has none of these."""
     return isinstance(of, Bound | Limit)
+
+
+def limits_steps(of: Number) -> bool:
+    """Whether a step beyond a limit is not a step."""
+    return is_bound(of) and not isinstance(of, Capacity)
 
 
 def class_of(domain: Any) -> type | None:

@@ -7,7 +7,19 @@ type then has AtLeast(low) or Seq, and `Fits` says which values are within the b
 from __future__ import annotations
 
 from kafka_spec.diagrams.tla.shortened import both, either
-from kafka_spec.diagrams.tla.sorts import Array, Record, Sequence, Shapes, Sort, Unordered, is_bound, limit, plus_number, spelled
+from kafka_spec.diagrams.tla.sorts import (
+    Array,
+    Record,
+    Sequence,
+    Shapes,
+    Sort,
+    Unordered,
+    is_bound,
+    limit,
+    limits_steps,
+    plus_number,
+    spelled,
+)
 from kafka_spec.diagrams.tla.terms import COMPARE, RANGE, SETS, TRUE, Access, Apply, Atom, Bind, Fields, Infix, Term, number
 from kafka_spec.diagrams.tla.text import Text
 from kafka_spec.spec.language.domain import (
@@ -187,12 +199,12 @@ class Types:
             index = self._index(at)
             inside = self.within(domain_of(domain.item), Access(Atom(index), number(1)) if domain.repeats else Atom(index))
             every = inside if inside == TRUE else Bind(f"\\A {index} \\in {at.flat()} :", inside)
-            room = Infix("<=", self.size(domain, at), limit(domain.capacity), COMPARE) if is_bound(domain.capacity) else TRUE
+            room = Infix("<=", self.size(domain, at), limit(domain.capacity), COMPARE) if limits_steps(domain.capacity) else TRUE
             return both(room, every)
         if isinstance(domain, SequenceOf):
             inside = self.within(domain_of(domain.item), Access(at, Atom(index := self._index(at))))
             items = inside if inside == TRUE else Bind(f"\\A {index} \\in DOMAIN {at.flat()} :", inside)
-            room = Infix("<=", Apply("Len", (at,)), limit(domain.capacity), COMPARE) if is_bound(domain.capacity) else TRUE
+            room = Infix("<=", Apply("Len", (at,)), limit(domain.capacity), COMPARE) if limits_steps(domain.capacity) else TRUE
             return both(room, items)
         sort = self.shapes.sort(domain)
         if isinstance(sort, Record):

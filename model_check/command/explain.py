@@ -76,7 +76,7 @@ def run_explain(options: argparse.Namespace, models: Models, charts: Mapping[str
     budget = Budget(options.seconds)
     with reading(options.seconds):
         spec = models.find(options.model)
-        world = Interpreter(spec, asked_bounds(options, spec))
+        world = Interpreter(spec, spec.with_room(asked_bounds(options, spec)))
         text, name = _text(options.log), str(options.log)
         if name.endswith(ITF):
             lines = observed_states(states_of_itf(text, name, world.space.root))

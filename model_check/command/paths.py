@@ -58,7 +58,7 @@ def run_paths(options: argparse.Namespace, models: Models) -> int:
     budget = Budget(options.seconds)
     with reading(options.seconds):
         spec = models.find(options.model)
-        world = Interpreter(spec, asked_bounds(options, spec))
+        world = Interpreter(spec, spec.with_room(asked_bounds(options, spec)))
     with limited(budget), interruptible(budget):
         graph = graph_of(world, options.most_states)
         if graph.outside:

@@ -62,7 +62,7 @@ def explore(
         progress(result, result.search_seconds)
     if not search.frontier:
         result.stopped = search.judge_graph(budget)
-    result.complete = not search.frontier and not result.stopped
+    result.ended(not search.frontier)
     check_sums(result, None if result.stopped else len(search.seen))
     return result
 

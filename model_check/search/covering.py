@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kafka_spec.model_check.budget import Budget
-from kafka_spec.model_check.exploration import Exploration, Progress, quiet
+from kafka_spec.model_check.exploration import Exploration, Progress, quiet, with_room
 from kafka_spec.model_check.record.layout import Packed
 from kafka_spec.model_check.search import embedded
 from kafka_spec.model_check.search.level_judge import PIECE_BYTES
@@ -19,10 +19,15 @@ from kafka_spec.spec.vocabulary.table import Spec
 
 def covered(spec: Spec, bounds: Mapping[str, int], budget: Budget | None = None, progress: Progress = quiet) -> Exploration:
     """Search a spec to the end, violations or not, on one thread; the result has tallies, which `coverage_of` reads."""
-    fullest = Fullest()
-    result = embedded.explore(spec, bounds, everything=True, budget=budget, progress=progress, covering=True, on_level=fullest.look)
-    result.tallies |= {("fullest", path): most for path, most in fullest.most.items()}
-    return result
+
+    def search(bounds: Mapping[str, int]) -> Exploration:
+        fullest = Fullest()
+        options: dict[str, Any] = {"everything": True, "budget": budget, "progress": progress, "covering": True}
+        result = embedded.explore(spec, bounds, **options, on_level=fullest.look)
+        result.tallies |= {("fullest", path): most for path, most in fullest.most.items()}
+        return result
+
+    return with_room(search, bounds, (budget or Budget()).exhausted)
 
 
 class Fullest:

@@ -404,7 +404,7 @@ def _explored(
         add_up(search)
         if not search.width:
             result.stopped = search.judge_graph()
-        result.complete = not search.width and not result.stopped
+        result.ended(not search.width)
         check_sums(result, search.held())
     except Stopped as stop:
         result.stopped = str(stop)

@@ -173,7 +173,7 @@ class Run:
         check_sums(result, sum(content["states"] for content in store.finished_levels(self.storage)))
         if not self.last["states"]:
             self.judge_paths()
-        result.complete = not self.last["states"]
+        result.ended(not self.last["states"])
 
     def judge_paths(self) -> None:
         """Judge the properties about paths on the finished levels."""

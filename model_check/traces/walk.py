@@ -61,7 +61,7 @@ class Walk:
     """A behaviour from an initial state, and a place in it. Steps are added at the place; what came after it is dropped."""
 
     def __init__(self, spec: Spec, bounds: Mapping[str, int], start: int = 0, shows: Iterable[str] = ()) -> None:
-        self.world = Interpreter(spec, spec.bound_values(bounds))
+        self.world = Interpreter(spec, spec.with_room(spec.bound_values(bounds)))
         self.teller = Teller(self.world, shows)
         self.beginnings = self.world.beginnings()
         self.restart(start)

@@ -104,7 +104,9 @@ def variant_of(function: Function, tree: ast.FunctionDef, shapes: tuple[RecordSh
             records[argument.arg] = names = names_for(argument.arg, shape, taken)
             arguments += [ast.copy_location(ast.arg(own), argument) for own in names.fields.values()]
     twin.args.args = arguments
-    twin.name = "_".join([tree.name, *(part for shape in shapes if shape is not None for part in (shape.cls.__name__, *shape.places))])
+    twin.name = "_".join(
+        [tree.name, *(part for shape in shapes if shape is not None for part in (shape.cls.__name__, *shape.places))]
+    )
     variant: Function = made(twin, function, function.__globals__)
     variant.__records__ = records  # type: ignore[attr-defined]
     variant.__made_from__ = (function, function.__code__)  # type: ignore[attr-defined]

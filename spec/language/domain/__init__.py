@@ -15,7 +15,7 @@ drop that step, count it and name it.
 from kafka_spec.spec.language.domain.counting import check_numbered, count_of, nth
 from kafka_spec.spec.language.domain.elements import add, count, has, remove
 from kafka_spec.spec.language.domain.forms import form, unlike
-from kafka_spec.spec.language.domain.limits import BadAccess, Bound, Limit, Number, OutOfBound, OutOfDomain, SpecError
+from kafka_spec.spec.language.domain.limits import BadAccess, Bound, Capacity, Limit, Number, OutOfBound, OutOfDomain, SpecError
 from kafka_spec.spec.language.domain.members import (
     NO_BROKERS,
     NO_MEMBERS,
@@ -99,6 +99,7 @@ __all__ = [
     "BadAccess",
     "BagOf",
     "Bound",
+    "Capacity",
     "BrokerSet",
     "Change",
     "Collection",

@@ -54,6 +54,25 @@ class Bound:
 
 
 @dataclass(frozen=True)
+class Capacity(Bound):
+    """How much a container holds whose capacity was left out: a search that needs more begins again with twice as much.
+
+    So it limits nothing, up to `high`. Without a value it begins at `first`.
+    """
+
+    first: int = 4
+
+
+CAPACITY = "capacity_of_"
+"""How the names of these bounds begin."""
+
+
+def capacity_of(items: str) -> Capacity:
+    """Return the capacity of containers of these items if none is said: one for all, so that one can be copied to another."""
+    return Capacity(f"{CAPACITY}{items}", 1, 4096, f"{items} that a container may hold; a search that needs more doubles it")
+
+
+@dataclass(frozen=True)
 class Limit:
     """A bound plus a constant, such as `MAX_RECORDS - 1`."""
 

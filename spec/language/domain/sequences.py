@@ -6,7 +6,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from kafka_spec.spec.language.domain.limits import Bound, Number, SpecError, bound_of, counted_by, limit_of, value_at_bounds
+from kafka_spec.spec.language.domain.limits import (
+    Bound,
+    Number,
+    SpecError,
+    bound_of,
+    capacity_of,
+    counted_by,
+    limit_of,
+    value_at_bounds,
+)
 from kafka_spec.spec.language.domain.operations import kept_inside
 from kafka_spec.spec.language.domain.records import domain_of
 from kafka_spec.spec.language.domain.scalars import Domain, OneOf, Range, Subset
@@ -37,12 +46,20 @@ class ArrayOf(Domain):
 
 @dataclass(frozen=True)
 class SequenceOf(Domain):
-    """A sequence of at most `capacity` items, in order: a log, a list of requests."""
+    """A sequence of at most `capacity` items, in order: a log, a list of requests.
+
+    If the capacity is left out, a search finds it, and nothing is limited by it (`Capacity`).
+    """
 
     item: Domain | type
-    capacity: Number
+    capacity: Number = None  # type: ignore[assignment]
     label: str = ""
     distinct: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.capacity is None:
+            numbers = "numbers" if isinstance(self.item, Range | OneOf | Subset) else "containers"
+            object.__setattr__(self, "capacity", capacity_of(self.item.__name__ if isinstance(self.item, type) else numbers))
 
     def at(self, bounds: Mapping[str, int], place: str) -> Sequence:
         """Return the type at these bounds."""
@@ -143,17 +160,15 @@ class MapOf(Domain):
 def SetOf(of: Number | Domain | type, capacity: Number | None = None, *, full: bool = False) -> Domain:  # noqa: N802
     """Return the domain of sets.
 
-    `SetOf(Message, capacity)` holds records of a dataclass, initially none: `add`, `remove`, `has`, `len` and `for m in s.messages`
+    `SetOf(Message, capacity)` holds records of a dataclass, initially none, and the capacity may be left out: `add`, `remove`, `has`, `len` and `for m in s.messages`
     are what functions do with it, and `ElementOf` what a rule ranges over. `SetOf(members)` holds members of a declared set,
     by their number or by the domain of one, and `SetOf(OneOf(Colour))` members of an IntEnum; initially none, or all of them if it
     is `full`. `SetOf(SetOf(members))` holds sets of up to five members: `including`, `contains` and `members_of` take and give sets.
     """
     if isinstance(of, type):
-        if capacity is None:
-            raise SpecError(f"SetOf({of.__name__}): say how many it may hold, SetOf({of.__name__}, CAPACITY): a bound or a number")
         if full:
             raise SpecError(f"SetOf({of.__name__}): a set of records is empty at first; add() them in the rule that starts")
-        return Elements(of, capacity)
+        return Elements(of, capacity)  # type: ignore[arg-type]
     if capacity is not None:
         cure = ", or a set of records: a dataclass with a field, SetOf(Record, capacity)" if isinstance(of, Domain) else ""
         raise SpecError(f"SetOf(members) has no capacity: it may hold all of them{cure}")
@@ -172,9 +187,9 @@ def SetOf(of: Number | Domain | type, capacity: Number | None = None, *, full: b
     return Subset(limit_of(of, "SetOf(members)"), full)
 
 
-def BagOf(of: type, capacity: Number) -> Elements:  # noqa: N802
+def BagOf(of: type, capacity: Number | None = None) -> Elements:  # noqa: N802
     """Return the domain of bags of records: sets in which a record may be more than once; `count` says how often it is."""
-    return Elements(of, capacity, repeats=True)
+    return Elements(of, capacity, repeats=True)  # type: ignore[arg-type]
 
 
 class Distinct(SequenceOf):

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, TypeVar, get_args
 
 from kafka_spec.spec.language import Function
-from kafka_spec.spec.language.domain import Bound, Domain, Space, SpecError, domain_of
+from kafka_spec.spec.language.domain import Bound, Capacity, Domain, Space, SpecError, domain_of
 from kafka_spec.spec.vocabulary.table.assumptions import Abstraction, BoundSet, Decision
 from kafka_spec.spec.vocabulary.table.firing import Attempt, Constants
 from kafka_spec.spec.vocabulary.table.former_names import accepts_former_names
@@ -209,9 +209,17 @@ class Spec:
             if not bound.low <= value <= bound.high:
                 raise SpecError(f"{self.name}: bound {name}={value} is outside {bound.low}..{bound.high}")
             values[name] = value
+        for bound in self.bounds.values():
+            if isinstance(bound, Capacity):
+                values.setdefault(bound.name, bound.first)
         if missing := [name for name in self.bounds if name not in values]:
             raise SpecError(f"{self.name}: bound {missing[0]} has no value; give it with --bound {missing[0]}=N")
         return {name: values[name] for name in self.bounds}
+
+    def with_room(self, bounds: Mapping[str, int], room: int | None = None) -> dict[str, int]:
+        """Return bounds in which each capacity that the spec leaves out is at least `room`, or as large as it can be."""
+        capacities = {name: one for name, one in self.bounds.items() if isinstance(one, Capacity)}
+        return {**bounds, **{name: max(bounds[name], room or one.high) for name, one in capacities.items()}}
 
     def in_normal_form(self) -> Spec:
         """Return this spec, to be searched by its normal form.

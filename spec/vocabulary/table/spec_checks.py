@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from kafka_spec.spec.language import Function, is_function, source_of
 from kafka_spec.spec.language.domain import (
     Bound,
+    Capacity,
     Collection,
     Map,
     Record,
@@ -167,12 +168,12 @@ def check_bound_sets(bound_sets: tuple[BoundSet, ...], bounds: Mapping[Name, Bou
     for values in bound_sets:
         if named.count(values.name) > 1:
             raise SpecError(f"{where}: two bound sets are named {values.name}; give one another name")
-        if missing := [name for name in bounds if name not in values.values]:
+        if missing := [name for name, bound in bounds.items() if name not in values.values and not isinstance(bound, Capacity)]:
             raise SpecError(f"{where}: bound set {values.name} has no value of {', '.join(missing)}")
         if unknown := [name for name in values.values if name not in bounds]:
             raise SpecError(f"{where}: bound set {values.name}: no bound is named {unknown[0]}; known: {', '.join(bounds)}")
-        for name, bound in bounds.items():
-            value = values.values[name]
+        for name, value in values.values.items():
+            bound = bounds[name]
             if not isinstance(value, int):
                 raise SpecError(f"{where}: bound set {values.name}: {name}={value!r} is not an integer")
             if not bound.low <= value <= bound.high:
@@ -205,6 +206,9 @@ def _check_parameter(space: Space, parameter: Parameter, where: str) -> None:
         if not isinstance(type_, Sequence):
             raise SpecError(f"{where}: {parameter.field} is not a sequence of the state")
     elif not isinstance(parameter, ElementOf):
+        domain = parameter.domain if isinstance(parameter, Among) else parameter
+        if any(isinstance(bound, Capacity) for bound in domain.bounds()):
+            raise SpecError(f"{where}: it ranges over all that its container may hold, so say its capacity")
         type_ = _largest(parameter, where)
         if type_ is not None and not isinstance(type_, Scalar):
             check_numbered(type_, where)
