@@ -42,7 +42,7 @@ NODES = 2
 
 
 def world(room: int | None) -> Spec:
-    """Return a spec of two nodes that write, send what they wrote and take it; its containers have so much room, or none is said."""
+    """Return a spec of two nodes that write, send their logs and take them; its containers have so much room, or none is said."""
 
     @dataclasses.dataclass
     class Letter:
@@ -112,7 +112,7 @@ NAMES = ("capacity_of_numbers", "capacity_of_Letter")
 @pytest.mark.parametrize("engine", ["embedded", "oracle", "both"])
 @pytest.mark.parametrize("terms", [1, 3, 5])
 def test_a_search_finds_what_ample_capacities_give(terms: int, engine: Any) -> None:
-    """Counts and verdicts are those of containers with ample room, whatever became full on the way; the result says what it took."""
+    """Counts and verdicts are those of containers with ample room, whatever became full on the way; the result has the room."""
     found, ample = (check(spec, {"terms": terms}, engine=engine) for spec in (OPEN, ROOMY))
 
     assert (found.levels, found.fired, found.verdict) == (ample.levels, ample.fired, "holds")

@@ -267,7 +267,7 @@ SPEC = Spec("quorums", "votes", Votes, RULES, TWO, bound_sets=(BoundSet("three",
 
 
 def test_sets_of_sets_follow_a_bound_and_are_printed_as_sets(tmp_path: Path) -> None:
-    """A set of sets of so many members as a bound says: both engines agree, traces show sets; neither is it renamed nor exported."""
+    """A set of sets follows a bound: both engines agree, and traces show sets; it is neither renamed nor exported."""
     spec = load(QUORUMS, tmp_path, "quorums").SPEC
     result = check(spec, engine="both", everything=True)
     found = trace_of(result, "Two")

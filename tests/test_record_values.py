@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from conftest import Explore
 from test_lint import body, module_of
 from test_tla import agree
 

@@ -160,10 +160,11 @@ class MapOf(Domain):
 def SetOf(of: Number | Domain | type, capacity: Number | None = None, *, full: bool = False) -> Domain:  # noqa: N802
     """Return the domain of sets.
 
-    `SetOf(Message, capacity)` holds records of a dataclass, initially none, and the capacity may be left out: `add`, `remove`, `has`, `len` and `for m in s.messages`
-    are what functions do with it, and `ElementOf` what a rule ranges over. `SetOf(members)` holds members of a declared set,
-    by their number or by the domain of one, and `SetOf(OneOf(Colour))` members of an IntEnum; initially none, or all of them if it
-    is `full`. `SetOf(SetOf(members))` holds sets of up to five members: `including`, `contains` and `members_of` take and give sets.
+    `SetOf(Message, capacity)` holds records of a dataclass, initially none: `add`, `remove`, `has`, `len` and `for m in s.messages`
+    are what functions do with it, and `ElementOf` what a rule ranges over; the capacity may be left out. `SetOf(members)` holds
+    members of a declared set, by their number or by the domain of one, and `SetOf(OneOf(Colour))` members of an IntEnum; initially
+    none, or all of them if it is `full`. `SetOf(SetOf(members))` holds sets of up to five members, which `including`, `contains`
+    and `members_of` take and give.
     """
     if isinstance(of, type):
         if full:

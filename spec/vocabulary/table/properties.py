@@ -177,8 +177,8 @@ def _check_things(each: object, functions: Iterable[Function], where: str) -> No
     pairs = each.items() if isinstance(each, Mapping) else each
     if not isinstance(pairs, Iterable) or not all(isinstance(pair, tuple) and _counts(pair[-1]) for pair in pairs):
         raise SpecError(
-            f'{where}: each is {each!r}; write each={{"client": CLIENTS}}, names of parameters, each with a bound, or with a number '
-            "from 1, that says how many there are"
+            f'{where}: each is {each!r}; write each={{"client": CLIENTS}}, names of parameters, each with a bound, or with a '
+            "number from 1, that says how many there are"
         )
     names = [name for name, _ in (each.items() if isinstance(each, Mapping) else tuple(pairs))]
     if not names:
