@@ -16,6 +16,7 @@ from kafka_spec.diagrams.arrows import entity_paths
 from kafka_spec.diagrams.dot import FONT, LANES
 from kafka_spec.diagrams.mermaid import escaped
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
+from kafka_spec.model_check.room import with_room
 from kafka_spec.model_check.state_graph import StateGraph, graph_of
 from kafka_spec.spec.language.domain import show_path, show_value
 from kafka_spec.spec.optional_dependencies import needing
@@ -54,7 +55,7 @@ def explored_graph(
         SpecError: there are more than STATES states, the graph would have more than `most` nodes, or a field is unknown.
     """
     most = NODES if most is None else most
-    world = Interpreter(spec, spec.with_room(bounds))
+    world = Interpreter(spec, with_room(spec, bounds))
     graph = _explore(world)
     found: list[Key] = [
         tuple((show_path(c.path), show_value(c.type, c.after)) for c in world.space.fields(state)) for state in graph.states

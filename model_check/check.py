@@ -11,19 +11,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from kafka_spec.model_check.agreement import agreed
 from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.engines import Engine, SearchRequest, need, refuse_unfit
-from kafka_spec.model_check.exploration import (
-    Distribution,
-    EngineError,
-    Exploration,
-    Progress,
-    Verdict,
-    agreed,
-    quiet,
-    with_room,
-)
+from kafka_spec.model_check.exploration import Distribution, EngineError, Exploration, Progress, Verdict, quiet
 from kafka_spec.model_check.record.fingerprint import VERIFY_SEED
+from kafka_spec.model_check.room import found_room, with_room
 from kafka_spec.model_check.within import limited
 from kafka_spec.spec.optional_dependencies import needing
 from kafka_spec.spec.vocabulary.table import DEADLOCK, TYPE_INVARIANT, Spec
@@ -196,7 +189,7 @@ def check(
     def search(bounds: Mapping[str, int]) -> Exploration:
         return _searched(replace(request, bounds=bounds), engine, spec if verify_normal_form else None, verify)
 
-    return search(values) if distribution is not None else with_room(search, values, budget.exhausted)
+    return search(values) if distribution is not None else found_room(search, values, budget.exhausted)
 
 
 def _searched(request: SearchRequest, engine: Engine, unreduced: Spec | None, verify: bool) -> Exploration:
@@ -263,10 +256,9 @@ def simulate(
     refuse_unlisted(spec)
     claims = [spec.property(name) for name in judged_by_spec(properties)] if properties is not None else spec.properties
     deadlock = checks_deadlock(spec, properties, deadlock)
-    asked = walks or batches.Walks()
-    values = spec.with_room(spec.bound_values(bounds or {}), ROOM_OF_WALKS)
+    values = with_room(spec, spec.bound_values(bounds or {}), ROOM_OF_WALKS)
     with limited(budget or Budget()):
-        request = simulation.Simulation(spec, values, claims, asked, deadlock, everything)
+        request = simulation.Simulation(spec, values, claims, walks or batches.Walks(), deadlock, everything)
     run = need("walks").OnSpark(master) if master else None
     walked = simulation.walk(request, threads=threads, budget=budget, progress=progress, run=run)
     shorten.shorten(request, walked)

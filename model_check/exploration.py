@@ -7,8 +7,8 @@ also counts, for each rule, the steps that a bound prevented.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from kafka_spec.model_check.record.fingerprint import collision_probability
@@ -141,10 +141,9 @@ class Exploration:
     def ended(self, everywhere: bool) -> None:
         """Note that the search ended; it is complete if it went everywhere, and no capacity that it had to find was too small."""
         if everywhere and not self.stopped and self.full:
-            name = next(iter(self.full))
-            more = f"give more, --bound {name}={self.full[name]}"
-            grown = self.full[name] > self.bounds[name]
-            self.stopped = f"{name}={self.bounds[name]} is too small; {more if grown else 'let a bound limit what is put there'}"
+            name, more = next(iter(self.full.items()))
+            cure = f"give more, --bound {name}={more}" if more > self.bounds[name] else "let a bound limit what is put there"
+            self.stopped = f"{name}={self.bounds[name]} is too small; {cure}"
         self.complete = everywhere and not self.stopped
 
     @property
@@ -280,43 +279,6 @@ class Exploration:
     def collision_probability(self) -> float:
         """The probability that two distinct states share a fingerprint."""
         return 0.0 if self.engine == "oracle" else collision_probability(self.distinct)
-
-
-def with_room(
-    search: Callable[[Mapping[str, int]], Exploration], bounds: Mapping[str, int], exhausted: Callable[[int], str]
-) -> Exploration:
-    """Search at bounds, and again with more room, while a capacity that the spec leaves out is too small; return the last result.
-
-    `exhausted` says of a number of states whether the budget is spent.
-    """
-    while True:
-        result = search(bounds)
-        larger = {**bounds, **result.full}
-        if larger == bounds or exhausted(result.distinct):
-            return result
-        bounds = larger
-
-
-OF_THE_REQUEST = ("spec", "bounds", "properties", "deadlock")
-"""The fields of a result that say what was asked."""
-OF_THE_RUN = frozenset(
-    {
-        "engine", "threads", "stopped", "unreduced", "compared", "tallies", "compile_seconds", "search_seconds", "record_bytes",
-        "peak", "exchanged_bytes",
-    }
-)  # fmt: skip
-"""The fields that say how one engine found it: time, memory, who else found it, why it stopped. No verdict depends on them."""
-FOUND = tuple(one.name for one in fields(Exploration) if one.name not in OF_THE_RUN and one.name not in OF_THE_REQUEST)
-"""All other fields: what a search finds. Verdicts and reports depend on them; engines are compared, and checkpoints keep them."""
-DERIVED = tuple(
-    name for name, value in vars(Exploration).items() if isinstance(value, property) and name != "collision_probability"
-)
-"""What follows from these; the probability of a collision follows from the engine, too."""
-
-
-def agreed(result: Exploration, but: Collection[str] = ()) -> dict[str, Any]:
-    """Return all in which the results of two engines must be equal, by name; `but` are the names of exceptions."""
-    return {name: getattr(result, name) for name in (*FOUND, *DERIVED) if name not in but}
 
 
 def check_sums(result: Exploration, held: int | None = None) -> None:

@@ -36,9 +36,12 @@ class GoldenCounts:
         if strange := [name for name in self.lines if name not in names]:
             raise SpecError(f"{self.path}: no check is named {strange[0]!r}; `kafka-spec check --accept` writes the file again")
 
-    def missing(self, name: str) -> str:
-        """Return what is wrong if a check has no line."""
-        return f"{self.path} has no counts of it; `kafka-spec check {name} --accept` writes those of a run"
+    def expected(self, name: str) -> tuple[dict[str, Any], dict[str, int], str]:
+        """Return the counts of a check, the capacities that a search of it found, and what is wrong if it has no line."""
+        if (line := self.lines.get(name)) is None:
+            return {}, {}, f"{self.path} has no counts of it; `kafka-spec check {name} --accept` writes those of a run"
+        capacities = {bound: value for bound, value in line.items() if bound.startswith(CAPACITY)}
+        return {count: line[count] for count in COUNTS if count in line}, capacities, ""
 
     def accept(self, outcomes: Iterable[Outcome], names: Sequence[str], own: Sequence[str]) -> list[str]:
         """Write the counts of what came out as expected; return which checks are new or have other counts than before.

@@ -20,7 +20,6 @@ from kafka_spec.model_check.exploration import Distribution, Exploration, Progre
 from kafka_spec.model_check.golden_counts import COUNTS, GoldenCounts, read_counts
 from kafka_spec.model_check.home import at_home, home_folder
 from kafka_spec.model_check.loading import load_object
-from kafka_spec.spec.language.domain.limits import CAPACITY
 from kafka_spec.spec.vocabulary.table import DEADLOCK, TYPE_INVARIANT, Check, Spec, SpecError, Untestable, check_name
 
 KEYS: dict[str, tuple[type, ...]] = {
@@ -364,9 +363,8 @@ def _check(manifest: Manifest, table: Mapping[str, Any], where: str, model: Call
         if counts and line:
             raise SpecError(f"{where}: its counts stand here and in {golden.path}; delete them here, or the line there")
         if not counts and not accepts:
-            counts = {name: line[name] for name in COUNTS if name in line} if line else {}
-            bounds |= {name: value for name, value in (line or {}).items() if name.startswith(CAPACITY) and name in spec.bounds}
-            no_counts = "" if line else golden.missing(table["name"])
+            counts, capacities, no_counts = golden.expected(table["name"])
+            bounds |= {name: value for name, value in capacities.items() if name in spec.bounds}
         took = line.get("seconds") if line else None
     expected = Expectation(
         verdict=table["verdict"],

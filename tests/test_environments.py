@@ -282,6 +282,7 @@ COMMANDS = {
     "kafka-spec validate tests/logs/2.8.2 -q": ("", 0),
     "kafka-spec validate tests/logs/2.8.2 --format html --output page.html": ("", 0),
     "kafka-spec validate tests/logs/kraft/f440-elr-outside-replicas -q": ("impl", 1),
+    "kafka-spec validate tests/logs/kraft/f440-elections -q": ("impl", 0),
     "kafka-spec validate tests/logs/kraft/f440-elr-cleared --why p-0 --at 100 -q": ("impl", 0),
     "kafka-spec validate tests/logs/kraft/f440-elr-cleared --partition p-0 -q": ("impl", 0),
     "kafka-spec advise tests/logs/kraft/f440-elr-outside-replicas --at 195 --reassign examples/plans/reassign.json -q": (

@@ -9,17 +9,9 @@ from typing import Any
 
 import pytest
 
+from kafka_spec.model_check.agreement import DERIVED, FOUND, OF_THE_REQUEST, OF_THE_RUN, agreed
 from kafka_spec.model_check.check import check
-from kafka_spec.model_check.exploration import (
-    DERIVED,
-    FOUND,
-    OF_THE_REQUEST,
-    OF_THE_RUN,
-    EngineError,
-    Exploration,
-    agreed,
-    check_sums,
-)
+from kafka_spec.model_check.exploration import EngineError, Exploration, check_sums
 from kafka_spec.model_check.store.found import recall, remembered
 from tests import sample_specs
 

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kafka_spec.model_check.agreement import agreed
 from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.code.arrays import address
-from kafka_spec.model_check.exploration import Exploration, agreed
+from kafka_spec.model_check.exploration import Exploration
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.oracle import oracle
 from kafka_spec.model_check.record.layout import GROUP, Layout

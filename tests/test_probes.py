@@ -274,7 +274,7 @@ def test_sets_of_sets_follow_a_bound_and_are_printed_as_sets(tmp_path: Path) -> 
 
     assert (result.distinct, result.violated) == (16, ["Two"])
     assert found is not None and "quorums: {{0}} -> {{0}, {0, 1}}" in str(found)
-    with pytest.raises(SpecError, match="quorums holds sets of sets of members, which are not renamed; search all states"):
+    with pytest.raises(SpecError, match="the state holds sets of sets of servers, which are not renamed; search all states"):
         replace(spec, normal_form=(Symmetric(spec.bounds["servers"]),))
     with pytest.raises(SpecError, match="a set of sets is not translated"):
         spec_tla(spec, "Quorums")

@@ -33,8 +33,9 @@ from pyspark.sql import SparkSession
 from test_normal_form import LAMP
 
 from examples.tlaplus.allocator import ALLOCATOR
+from kafka_spec.model_check.agreement import agreed
 from kafka_spec.model_check.budget import Budget
-from kafka_spec.model_check.exploration import Distribution, Exploration, agreed
+from kafka_spec.model_check.exploration import Distribution, Exploration
 from kafka_spec.model_check.llvm import machine_code
 from kafka_spec.model_check.report.text import verdict_text
 from kafka_spec.model_check.search import embedded

@@ -19,9 +19,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_symmetry import HOUSE, WRONG
 
+from kafka_spec.model_check.agreement import agreed
 from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.code.row_codec import Codec
-from kafka_spec.model_check.exploration import Distribution, EngineError, Exploration, agreed
+from kafka_spec.model_check.exploration import Distribution, EngineError, Exploration
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.record.layout import Layout
 from kafka_spec.model_check.search import embedded

@@ -19,10 +19,11 @@ import pyarrow as pa
 import pytest
 from conftest import ROOT, Command
 
+from kafka_spec.model_check.agreement import agreed
 from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.check import check
 from kafka_spec.model_check.code.row_codec import Codec
-from kafka_spec.model_check.exploration import Distribution, EngineError, Exploration, agreed
+from kafka_spec.model_check.exploration import Distribution, EngineError, Exploration
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.manifest import named_bounds
 from kafka_spec.model_check.record.layout import Layout

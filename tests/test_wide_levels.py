@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kafka_spec.model_check.exploration import agreed
+from kafka_spec.model_check.agreement import agreed
 from kafka_spec.model_check.oracle import oracle
 from kafka_spec.model_check.search import embedded
 from kafka_spec.model_check.search.edge_log import RecordedSteps

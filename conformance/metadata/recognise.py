@@ -30,10 +30,12 @@ FIRST_RAFT_CONTROL = 2
 METADATA = "__cluster_metadata"
 SNAPSHOT_NAME = re.compile(r"(\d{20})-(\d{10})\.checkpoint$")
 DUMP_LINE = re.compile(rb"^baseOffset: \d+ .*isControl: \w+ ", re.MULTILINE)
-CONTROLLER_LINE = re.compile(rb"\[(?:QuorumController|ControllerServer|RaftManager) id=\d+")
+CONTROLLER_LINE = re.compile(rb"\[(?:QuorumController|ControllerServer|RaftManager) (?:id|nodeId)=\d+")
 EPOCHS_TEXT = re.compile(rb"0\r?\n\d+\r?\n(\d+ \d+\r?\n?)*$")
 UNFINISHED = (".checkpoint.part", ".checkpoint.deleted")
 """Snapshots that are not whole, as a process leaves them that was killed while it wrote one, or not needed any more."""
+BOOTSTRAP = "bootstrap.checkpoint"
+"""What a node was formatted with, which the first controller writes into the log: no part of a log."""
 INDEXES = (".index", ".timeindex", ".txnindex", ".snapshot", ".swap", ".cleaned", ".deleted", *UNFINISHED)
 """Files of a log's folder that hold no records, or none that count."""
 SEGMENT, SNAPSHOT, DUMP, CONTROLLER, EPOCHS, QUORUM, OTHER = (
@@ -108,7 +110,7 @@ def kind_of(path: Path) -> str:
     """Return what a file holds of a metadata log."""
     data = beginning(path)
     if is_batch(data):
-        if path.name.endswith(UNFINISHED) or not holds_metadata(data, path):
+        if path.name == BOOTSTRAP or path.name.endswith(UNFINISHED) or not holds_metadata(data, path):
             return OTHER
         return SNAPSHOT if SNAPSHOT_NAME.search(path.name) else SEGMENT
     if path.name == "quorum-state" and b'"leaderEpoch"' in data:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kafka_spec.conformance.metadata.bugs import MEANINGS, at_risk, is_wrong, nearest_bugs, pages, summary
+from kafka_spec.conformance.metadata.elections import LoggedElections
 from kafka_spec.conformance.metadata.explaining import MOST_SUBJECTS, Acting, Explaining
 from kafka_spec.conformance.metadata.judge import LogJudge, time_of
 from kafka_spec.conformance.metadata.kinds import KINDS
@@ -16,6 +17,7 @@ from kafka_spec.conformance.metadata.validation import MetadataOutcome
 from kafka_spec.conformance.outcome.report import MOST_SHOWN, and_more, plain_violation, violations_text
 from kafka_spec.impl.kraft.record_schemas import SCHEMAS
 from kafka_spec.model_check.report.escape import plain
+from kafka_spec.spec.language.domain import NONE
 
 
 def text_of(outcome: MetadataOutcome) -> str:
@@ -50,6 +52,8 @@ def _text(outcome: MetadataOutcome) -> Iterator[str]:
         yield f"  snapshots compared with the image: {len(outcome.compared)}"
     yield from (f"  {note}" for note in outcome.notes)
     yield from _reigns(judge)
+    if outcome.elections is not None:
+        yield from _elections(outcome.elections, outcome.elections_compared)
     if outcome.explaining is not None:
         yield from _events(outcome.explaining, judge)
         yield from _bugs(outcome.explaining, judge)
@@ -67,6 +71,15 @@ def _reigns(judge: LogJudge) -> Iterator[str]:
         who = f"controller {reign.controller}" if reign.controller >= 0 else "a controller that the log does not name"
         yield f"  {reign.epoch:>8,}  {who}, from offset {reign.first:,} at {time_of(reign.began)}"
     yield from and_more(len(judge.reigns), "before")
+
+
+def _elections(elections: LoggedElections, compared: int) -> Iterator[str]:
+    nodes = ", ".join(map(str, sorted(elections.nodes)))
+    role_changes = f"{elections.count:,} changes of role that controllers {nodes} log"
+    yield f"\nelections, by {role_changes}; leaders compared with the log: {compared:,}"
+    shown = [elections.epochs[epoch] for epoch in sorted(elections.epochs) if epoch > 0]
+    yield from (f"  {one.epoch:>8,}  {one}" for one in shown[-MOST_SHOWN:])
+    yield from and_more(len(shown), "before")
 
 
 def _events(explaining: Explaining, judge: LogJudge) -> Iterator[str]:
@@ -145,12 +158,30 @@ def plain_of(outcome: MetadataOutcome) -> dict[str, Any]:
         ],
         "snapshots_compared": outcome.compared,
         "epochs": [{"epoch": one.epoch, "controller": one.controller, "offset": one.first} for one in judge.reigns],
+        **_plain_elections(outcome),
         **_plain_events(outcome),
         "tested": dict(sorted(judge.claims.count().items())),
         "violations": [plain_violation(one, outcome, KINDS) for one in outcome.violations],
         "notes": outcome.notes,
         "not_checked": outcome.unseen,
     }
+
+
+def _plain_elections(outcome: MetadataOutcome) -> dict[str, Any]:
+    if (elections := outcome.elections) is None:
+        return {}
+    plain_elections = [
+        {
+            "epoch": one.epoch,
+            "leader": None if one.leader == NONE else one.leader,
+            "elected": one.elected or None,
+            "stood": sorted(one.stood),
+            "votes": {str(node): other for node, other in sorted(one.votes.items())},
+        }
+        for _, one in sorted(elections.epochs.items())
+    ]
+    counts = {"role_changes": elections.count, "leaders_compared": outcome.elections_compared}
+    return {**counts, "controllers": sorted(elections.nodes), "elections": plain_elections}
 
 
 def _plain_events(outcome: MetadataOutcome) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from kafka_spec.conformance.metadata.batches import LogBatch
+from kafka_spec.conformance.metadata.elections import LoggedElections, elections_of
 from kafka_spec.conformance.metadata.explaining import Explaining
 from kafka_spec.conformance.metadata.image import Image
 from kafka_spec.conformance.metadata.judge import LogJudge
@@ -40,6 +41,10 @@ class MetadataOutcome:
     compared: list[int] = field(default_factory=list)
     """The ends of snapshots that were compared with the image."""
     explaining: Explaining | None = None
+    elections: LoggedElections | None = None
+    """What the logs of controllers say about elections; None if they say nothing."""
+    elections_compared: int = 0
+    """The epochs whose leader the metadata log and those logs name."""
     notes: list[str] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
 
@@ -114,10 +119,10 @@ class Validation:
             pending = self._begin(0, pending) if pending and pending[0].end == 0 else self._only_snapshots(pending)
         for snapshot in pending:
             self._compare(snapshot)
-        outcome.nodes = merger.ends
-        outcome.notes += merger.notes
+        outcome.nodes, outcome.notes = merger.ends, outcome.notes + merger.notes
         for node, end in zip(self._sources.nodes, merger.ends, strict=True):
             self._look_beside(node, end)
+        self._look_at_elections()
         if judge.open_transaction is not None:
             outcome.unseen.append("a transaction has not ended where the log ends; its records are not judged")
         if judge.unknown_tags:
@@ -186,6 +191,19 @@ class Validation:
         for subject, mine, theirs in found[:MOST_DIFFERENCES]:
             text = f"the log says {mine}, the snapshot {theirs}" + (f"; and {len(found) - 1} more" if len(found) > 1 else "")
             self.judge.report_at("snapshot-differs", snapshot.file, snapshot.end, subject, text)
+
+    def _look_at_elections(self) -> None:
+        """Judge the elections that the logs of controllers name, and compare their leaders with those of the log."""
+        found = elections_of(self._sources.controllers, self.judge.report_at)
+        if not found.count:
+            return
+        self.outcome.elections = found
+        for one in found.gaps[:MOST_DIFFERENCES]:
+            place = f"{self.outcome.files[one.file]}, line {one.line}"
+            self.outcome.unseen.append(f"{place}: controller {one.node} was something else in the line before; lines are missing")
+        files = [number for node in self._sources.nodes for number, _ in (*node.segments, *node.dumps)]
+        for reign in self.judge.reigns if files else ():
+            self.outcome.elections_compared += found.compare([(reign.epoch, reign.controller)], files[0], reign.first)
 
     def _start_of(self, node: NodeLog, first: int, reported: Sequence[tuple[int, int]]) -> int:
         """Return where a log begins, -1 if it has all batches: at its first, or at a snapshot, by its checkpoint of epochs."""

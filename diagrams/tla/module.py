@@ -38,7 +38,6 @@ from kafka_spec.diagrams.tla.terms import (
     number,
 )
 from kafka_spec.diagrams.tla.text import comment
-from kafka_spec.spec.language.domain import Bound
 from kafka_spec.spec.vocabulary.table import (
     EVENTUAL,
     Among,
@@ -331,10 +330,8 @@ class Module:
         """Write what a goal denies: for each binding by itself, since TLC has to find each of them violated."""
         claims = claim.at({bound.name: bound.high for bound in claim.counting_bounds})
         if len(claims) > MOST_GOALS:
-            every = " and ".join(claim.named_things)
-            raise SpecError(
-                f"{claim.name}: {len(claims)} goals, one for each {every}; narrow the bounds, or leave it out of the export"
-            )
+            every = f"{len(claims)} goals, one for each {' and '.join(claim.named_things)}"
+            raise SpecError(f"{claim.name}: {every}; narrow the bounds, or leave it out of the export")
         for one in claims:
             (asked,) = one.predicates
             goal = self.operators.predicate(asked.function, self.state, {name: number(value) for name, value in asked.given})
@@ -359,10 +356,8 @@ class Module:
         """Return a formula about each binding of an instance."""
         names = self.things(claim)
         for name, count in reversed(list(claim.named_things.items())):
-            last: Term = (
-                Infix("-", Atom(constant_name(count.name)), number(1), 10) if isinstance(count, Bound) else number(count - 1)
-            )
-            body = Bind(f"\\A {names[name]} \\in {Infix('..', number(0), last, RANGE).flat()} :", body)
+            values = Infix("..", number(0), plus_number(limit(count), -1), RANGE)
+            body = Bind(f"\\A {names[name]} \\in {values.flat()} :", body)
         return body
 
 

@@ -25,6 +25,7 @@ from kafka_spec.model_check.command.options import (
 )
 from kafka_spec.model_check.report.ci import Draw
 from kafka_spec.model_check.report.escape import plain
+from kafka_spec.model_check.room import with_room
 from kafka_spec.model_check.within import limited, reading
 from kafka_spec.spec.optional_dependencies import needing
 from kafka_spec.spec.vocabulary.table import Spec, SpecError
@@ -76,7 +77,7 @@ def run_explain(options: argparse.Namespace, models: Models, charts: Mapping[str
     budget = Budget(options.seconds)
     with reading(options.seconds):
         spec = models.find(options.model)
-        world = Interpreter(spec, spec.with_room(asked_bounds(options, spec)))
+        world = Interpreter(spec, with_room(spec, asked_bounds(options, spec)))
         text, name = _text(options.log), str(options.log)
         if name.endswith(ITF):
             lines = observed_states(states_of_itf(text, name, world.space.root))

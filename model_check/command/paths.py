@@ -21,6 +21,7 @@ from kafka_spec.model_check.command.options import (
     write,
 )
 from kafka_spec.model_check.report.escape import plain
+from kafka_spec.model_check.room import with_room
 from kafka_spec.model_check.within import limited, reading
 from kafka_spec.spec.language.domain import plain_value
 from kafka_spec.spec.optional_dependencies import needing
@@ -58,7 +59,7 @@ def run_paths(options: argparse.Namespace, models: Models) -> int:
     budget = Budget(options.seconds)
     with reading(options.seconds):
         spec = models.find(options.model)
-        world = Interpreter(spec, spec.with_room(asked_bounds(options, spec)))
+        world = Interpreter(spec, with_room(spec, asked_bounds(options, spec)))
     with limited(budget), interruptible(budget):
         graph = graph_of(world, options.most_states)
         if graph.outside:

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from kafka_spec.model_check.budget import Budget
-from kafka_spec.model_check.exploration import Exploration, Progress, quiet, with_room
+from kafka_spec.model_check.exploration import Exploration, Progress, quiet
 from kafka_spec.model_check.record.layout import Packed
+from kafka_spec.model_check.room import found_room
 from kafka_spec.model_check.search import embedded
 from kafka_spec.model_check.search.level_judge import PIECE_BYTES
 from kafka_spec.spec.language.domain import Array
@@ -27,7 +28,7 @@ def covered(spec: Spec, bounds: Mapping[str, int], budget: Budget | None = None,
         result.tallies |= {("fullest", path): most for path, most in fullest.most.items()}
         return result
 
-    return with_room(search, bounds, (budget or Budget()).exhausted)
+    return found_room(search, bounds, (budget or Budget()).exhausted)
 
 
 class Fullest:

@@ -1,6 +1,6 @@
 """What a search has found, as plain values, for the summaries of checkpoints: every field that a verdict or its text depends on.
 
-Which these are follows from the result itself (exploration.FOUND); a field of a kind that cannot be written is an error.
+Which these are follows from the result itself (agreement.FOUND); a field of a kind that cannot be written is an error.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from kafka_spec.model_check.exploration import FOUND, Exploration, Finding
+from kafka_spec.model_check.agreement import FOUND
+from kafka_spec.model_check.exploration import Exploration, Finding
 
 
 def remembered(result: Exploration) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any
 from kafka_spec.model_check.interpreter.expression import Expression
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.record.layout import Layout
+from kafka_spec.model_check.room import with_room
 from kafka_spec.model_check.traces.counterexample import Teller
 from kafka_spec.spec.language.domain import OutOfBound, OutOfDomain
 from kafka_spec.spec.vocabulary.table import Property, Rule, Spec, SpecError, first_line
@@ -61,7 +62,7 @@ class Walk:
     """A behaviour from an initial state, and a place in it. Steps are added at the place; what came after it is dropped."""
 
     def __init__(self, spec: Spec, bounds: Mapping[str, int], start: int = 0, shows: Iterable[str] = ()) -> None:
-        self.world = Interpreter(spec, spec.with_room(spec.bound_values(bounds)))
+        self.world = Interpreter(spec, with_room(spec, spec.bound_values(bounds)))
         self.teller = Teller(self.world, shows)
         self.beginnings = self.world.beginnings()
         self.restart(start)

@@ -19,8 +19,9 @@ from types import ModuleType
 from typing import Any
 from unittest import mock
 
+from kafka_spec.model_check.agreement import agreed
 from kafka_spec.model_check.budget import Budget
-from kafka_spec.model_check.exploration import Exploration, Finding, agreed
+from kafka_spec.model_check.exploration import Exploration, Finding
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.oracle import oracle
 from kafka_spec.model_check.record import layout as records

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 HASHING = "model_check/lowering/hashing.py"
 CHECK, COUNTED, EMBEDDED = "model_check/check.py", "model_check/record/counted.py", "model_check/search/embedded.py"
 LEVEL_JUDGE = "model_check/search/level_judge.py"
+AGREEMENT = "model_check/agreement.py"
 EXPLORATION, FINGERPRINT, KERNEL = "model_check/exploration.py", "model_check/record/fingerprint.py", "model_check/code/kernel.py"
 INTERPRETER = "model_check/interpreter/interpreter.py"
 LAYOUT, ORACLE, RECOVERY = "model_check/record/layout.py", "model_check/oracle/oracle.py", "model_check/search/recovery.py"
@@ -62,13 +63,13 @@ COMPARISONS = (
     ),
     *(
         mutant(
-            f"compare-without-{kind}", f"engines are compared without {kind}", EXPLORATION,
+            f"compare-without-{kind}", f"engines are compared without {kind}", AGREEMENT,
             '"engine", "threads", "stopped",', f'"engine", "threads", "stopped", "{kind}",', COMPARED + "test_the_other_engine_finds_the_same",
         )
         for kind in ("levels", "fired", "cut_by", "tested", "new", "digest", "findings")
     ),
     mutant(
-        "compare-without-violated", "two results that are violated agree, whatever is violated", EXPLORATION,
+        "compare-without-violated", "two results that are violated agree, whatever is violated", AGREEMENT,
         "(*FOUND, *DERIVED)", "FOUND", COMPARED + "test_another_seed_finds_the_same_verdicts",
     ),
     mutant(
@@ -204,9 +205,14 @@ VERDICTS = (
         'if rule.kind == "protocol" and bounded[rule.name]]', "if bounded[rule.name]]", BACK + "test_a_trap_is_found_at_its_first_state",
     ),
     mutant(
-        "complete-anyway", "a search whose ways back were not judged is complete", EMBEDDED,
-        "result.complete = not search.width and not result.stopped", "result.complete = not search.width",
+        "complete-anyway", "a search whose ways back were not judged is complete", EXPLORATION,
+        "self.complete = everywhere and not self.stopped", "self.complete = everywhere",
         BACK + "test_an_interrupt_while_ways_are_looked_for",
+    ),
+    mutant(
+        "capacity-is-a-limit", "a search that found no room is complete", EXPLORATION,
+        "if everywhere and not self.stopped and self.full:", "if False:",
+        "tests/test_capacities.py::test_too_small_a_capacity_is_no_result",
     ),
     mutant(
         "budget-of-states", "the budget of states is not looked at", "model_check/budget.py",

@@ -18,7 +18,8 @@ class Scalar:
     """An integer in low..high.
 
     `bound` names the bound behind `high`, if one is, and `plus` is what is added to it; `show` prints a value; `machine` names the
-    machine whose state it is; a `counter` counts firings of the rules that a bound limits; `name` is that of its domain.
+    machine whose state it is; a `counter` counts firings of rules that a bound limits; `name` is that of its domain. A set holds
+    `many` members, and `members_inside` names the bound that counts those of sets in it, which no symmetry renames.
     """
 
     low: int
@@ -35,9 +36,7 @@ class Scalar:
     members: str = ""
     """The bound that counts the members of which it holds one; "" if it holds none, or their number is fixed."""
     many: bool = False
-    """Whether it holds a set of members."""
     members_inside: str = ""
-    """The bound that counts the members of the sets that it holds, which no symmetry renames."""
 
     @property
     def kept(self) -> str:
@@ -268,8 +267,7 @@ class Record:
 
     def copy(self, value: Any) -> Any:
         """Return a copy that shares nothing."""
-        twin = self.live.__new__(self.live)
-        source = value.__dict__
+        twin, source = self.live.__new__(self.live), value.__dict__
         twin.__dict__.update({n: source[n] if isinstance(t, Scalar) else t.copy(source[n]) for n, t in self.fields.items()})
         return twin
 

@@ -198,10 +198,10 @@ class Spec:
         """
         if not isinstance(asked, Mapping):
             named = ", ".join(known.name for known in self.bound_sets) or "none"
-            raise SpecError(
-                f"{self.name}: bounds are a dict of name to number, not {asked!r}; the bound sets ({named}) have theirs as `values`"
-            )
-        values = dict(self.bound_sets[0].values) if self.bound_sets else {}
+            sets = f"the bound sets ({named}) have theirs as `values`"
+            raise SpecError(f"{self.name}: bounds are a dict of name to number, not {asked!r}; {sets}")
+        values = {name: bound.first for name, bound in self.bounds.items() if isinstance(bound, Capacity)}
+        values |= self.bound_sets[0].values if self.bound_sets else {}
         for name, value in asked.items():
             bound = by_name(self.bounds.values(), name, f"{self.name}: bound", "; one that only functions read is in more_bounds=")
             if not isinstance(value, int):
@@ -209,17 +209,9 @@ class Spec:
             if not bound.low <= value <= bound.high:
                 raise SpecError(f"{self.name}: bound {name}={value} is outside {bound.low}..{bound.high}")
             values[name] = value
-        for bound in self.bounds.values():
-            if isinstance(bound, Capacity):
-                values.setdefault(bound.name, bound.first)
         if missing := [name for name in self.bounds if name not in values]:
             raise SpecError(f"{self.name}: bound {missing[0]} has no value; give it with --bound {missing[0]}=N")
         return {name: values[name] for name in self.bounds}
-
-    def with_room(self, bounds: Mapping[str, int], room: int | None = None) -> dict[str, int]:
-        """Return bounds in which each capacity that the spec leaves out is at least `room`, or as large as it can be."""
-        capacities = {name: one for name, one in self.bounds.items() if isinstance(one, Capacity)}
-        return {**bounds, **{name: max(bounds[name], room or one.high) for name, one in capacities.items()}}
 
     def in_normal_form(self) -> Spec:
         """Return this spec, to be searched by its normal form.

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kafka_spec.spec.language.domain import NONE, Array, Bound, Collection, MemberSet, Record, Scalar, SpecError, Type
-from kafka_spec.spec.language.domain.types import items_of, order, paths
+from kafka_spec.spec.language.domain.types import items_of, order
 
 MOST_MEMBERS = 8
 """The most interchangeable members: where signatures do not tell them apart, all their orders are tried."""
@@ -56,6 +56,13 @@ def names_members(type_: Type, members: str) -> bool:
     if isinstance(type_, Scalar):
         return type_.members == members
     return (isinstance(type_, Array) and type_.members == members) or names_members(type_.item, members)
+
+
+def nests_members(type_: Type, members: str) -> bool:
+    """Whether anything inside a type is a set of sets of the members."""
+    if isinstance(type_, Record):
+        return any(nests_members(field, members) for field in type_.fields.values())
+    return type_.members_inside == members if isinstance(type_, Scalar) else nests_members(type_.item, members)
 
 
 def number_of_members(type_: Type, members: str) -> int:
@@ -223,5 +230,7 @@ def check_symmetric(part: Symmetric, root: Record, where: str) -> None:
                 f"{where}: no field names one of the {name}; declare them Member({name.upper()}), MemberOrNone, SetOf "
                 f"or ArrayOf(..., {name.upper()})"
             )
-    for found in paths(root, lambda type_: isinstance(type_, Scalar) and type_.members_inside in part.names):
-        raise SpecError(f"{where}: {'.'.join(found)} holds sets of sets of members, which are not renamed; search all states")
+    if any(nests_members(root, name) for name in part.names):
+        raise SpecError(
+            f"{where}: the state holds sets of sets of {' or '.join(part.names)}, which are not renamed; search all states"
+        )

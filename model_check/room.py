@@ -1,0 +1,30 @@
+"""Room in containers whose capacity a spec leaves out: a search begins again with more until it has enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from kafka_spec.model_check.exploration import Exploration
+from kafka_spec.spec.language.domain import Capacity
+from kafka_spec.spec.vocabulary.table import Spec
+
+
+def found_room(
+    search: Callable[[Mapping[str, int]], Exploration], bounds: Mapping[str, int], exhausted: Callable[[int], str]
+) -> Exploration:
+    """Search at bounds, and again with more room, while a capacity that the spec leaves out is too small; return the last result.
+
+    `exhausted` says of a number of states whether the budget is spent.
+    """
+    while True:
+        result = search(bounds)
+        larger = {**bounds, **result.full}
+        if larger == bounds or exhausted(result.distinct):
+            return result
+        bounds = larger
+
+
+def with_room(spec: Spec, bounds: Mapping[str, int], room: int | None = None) -> dict[str, int]:
+    """Return bounds in which each capacity that the spec leaves out is at least `room`, or as large as it can be."""
+    capacities = {name: one for name, one in spec.bounds.items() if isinstance(one, Capacity)}
+    return {**bounds, **{name: max(bounds[name], room or one.high) for name, one in capacities.items()}}
