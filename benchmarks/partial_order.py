@@ -24,7 +24,7 @@ from kafka_spec.spec.language.domain.types import type_of
 from kafka_spec.spec.vocabulary.table import ElementOf, Rule, Spec
 from kafka_spec.spec.vocabulary.table.parameters import elements_of
 
-MOST_STATES = 12_000
+MOST_STATES = 60_000
 """The states of a graph that is explored; a larger model is left out."""
 OWN = (
     ("replication/kip_320", "small"),

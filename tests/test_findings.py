@@ -28,12 +28,16 @@ SECTIONS = [
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_page_follows_the_template(page: Path) -> None:
-    """A page names its finding and how severe it is to users, and has every section, with text; findings of KRaft have a test."""
+    """A page names its finding, and says how severe and likely it is and how to see it; it has every section, with text.
+
+    Findings of KRaft have a test.
+    """
     text = page.read_text(encoding="utf-8")
     tested = page.stem in {test.finding for test in findings.TESTS}
     parts = re.split(r"^## (.*)\n", text, flags=re.MULTILINE)
 
-    assert text.startswith("# ") and f"\n**{page.stem}**: " in text and "\n**Severity.** " in text
+    assert text.startswith("# ") and f"\n**{page.stem}**: " in text
+    assert re.findall(r"^\*\*([\w ]+)\.\*\* ", parts[0], re.MULTILINE)[:3] == ["Severity", "Likelihood", "How to see it"]
     assert parts[1::2] == [section for section in SECTIONS if tested or section != "Failing test"]
     assert all(part.strip() for part in parts[2::2])
 
