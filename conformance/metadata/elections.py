@@ -24,6 +24,7 @@ from kafka_spec.conformance.metadata.sources import open_text
 from kafka_spec.spec.language.domain import NONE
 from kafka_spec.spec.quorum.machines import CANDIDATE, FOLLOWER, LEADER, QUORUM, UNATTACHED, QuorumRole
 
+MARK = "Completed transition to "
 LINE = re.compile(r"\[RaftManager (?:id|nodeId)=(\d+)\] Completed transition to (\w+)\((.*?)\) from (\w+)(.*)")
 """A node, its new role with the fields of its state, and the same of before: null when the process starts."""
 TIME = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?")
@@ -55,8 +56,7 @@ class RoleChange:
 def changes_in(file: int, lines: Iterable[str]) -> Iterator[RoleChange]:
     """Yield the changes of role that the lines of a file name."""
     for number, line in enumerate(lines, 1):
-        found = LINE.search(line)
-        if found is None:
+        if MARK not in line or (found := LINE.search(line)) is None:
             continue
         node, name, state, old = int(found[1]), _role(found[2]), found[3], _role(found[4])
         epoch, old_epoch = EPOCH.search(state), EPOCH.search(found[5])

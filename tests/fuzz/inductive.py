@@ -109,6 +109,8 @@ def differs(spec: Spec, bounds: Mapping[str, int]) -> tuple[bool, str]:
     implied = [claim.name for claim in claims if claim.name not in names]
     try:
         expected: Any = by_definition(spec, names, implied, bounds)
+        if expected[-1]:
+            Interpreter(spec, spec.bound_values(bounds)).initial()  # a search follows, which needs a state to begin in
     except SpecError:
         expected = "cannot be executed"
     try:

@@ -169,7 +169,11 @@ def _asked(function: Function, binding: Mapping[Name, int]) -> Question:
 
 def _counts(thing: object) -> bool:
     """Whether a value says how many things there are."""
-    return isinstance(thing, Bound) or (type(thing) is int and thing > 0)
+    return isinstance(thing, Bound) or (type(thing) is int and 0 < thing <= MOST_THINGS)
+
+
+MOST_THINGS = 1_000
+"""The largest number of things that a property may be about without a bound: each has an instance."""
 
 
 def _check_things(each: object, functions: Iterable[Function], where: str) -> None:
@@ -178,7 +182,7 @@ def _check_things(each: object, functions: Iterable[Function], where: str) -> No
     if not isinstance(pairs, Iterable) or not all(isinstance(pair, tuple) and _counts(pair[-1]) for pair in pairs):
         raise SpecError(
             f'{where}: each is {each!r}; write each={{"client": CLIENTS}}, names of parameters, each with a bound, or with a '
-            "number from 1, that says how many there are"
+            f"number from 1 to {MOST_THINGS:,}, that says how many there are"
         )
     names = [name for name, _ in (each.items() if isinstance(each, Mapping) else tuple(pairs))]
     if not names:
