@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kafka_spec.model_check.exploration import Exploration
+from kafka_spec.spec.language.domain import Capacity
 from kafka_spec.spec.vocabulary.table import Spec, SpecError
 
 UNKNOWN_GROWTH = 4.0
@@ -57,7 +58,7 @@ class Growth:
     """The searches that found a violation; what is reached from these bounds alone is not searched."""
 
     def __post_init__(self) -> None:
-        self.names = list(self.spec.bounds)
+        self.names = [name for name, bound in self.spec.bounds.items() if not isinstance(bound, Capacity)]
         start = tuple(self.base[name] for name in self.names)
         self.met.add(start)
         self.waiting = [(0, 1.0, start, "", None)]
@@ -81,7 +82,7 @@ class Growth:
         if not self.waiting:
             return None
         _, expected, bounds, raised, _ = self.waiting[0]
-        return dict(zip(self.names, bounds, strict=True)), raised, expected
+        return {**self.base, **dict(zip(self.names, bounds, strict=True))}, raised, expected
 
     def run(self, search: Search) -> Iterator[Grown]:
         """Search bound after bound, until there are none; whoever asks decides when to stop.
@@ -149,5 +150,5 @@ class Growth:
 
 
 def least_bounds(spec: Spec) -> dict[str, int]:
-    """Return the least value of each bound."""
-    return {name: bound.low for name, bound in spec.bounds.items()}
+    """Return the least value of each bound; a search finds the capacities that are left out."""
+    return {name: bound.first if isinstance(bound, Capacity) else bound.low for name, bound in spec.bounds.items()}

@@ -19,6 +19,7 @@ from kafka_spec.model_check.exploration import EngineError, Exploration, Verdict
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.llvm.machine_code import Tier
 from kafka_spec.model_check.record.layout import Layout
+from kafka_spec.model_check.room import refuse_open
 from kafka_spec.model_check.search.embedded import explore
 from kafka_spec.model_check.search.every_state import EveryState
 from kafka_spec.model_check.search.induction import BlockFindings, InductionWorker
@@ -148,6 +149,7 @@ def check_inductive(
         SpecError: the request or the spec is wrong, the state has too many values, or a guard, an effect or a property cannot be
             executed in a state that the invariants admit.
     """
+    refuse_open(spec, bounds or {})
     result = _asked(spec, names, spec.bound_values(bounds or {}), implied)
     budget, began = budget or Budget(), time.perf_counter()
     try:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from kafka_spec.model_check.exploration import Exploration
 from kafka_spec.spec.language.domain import Capacity
-from kafka_spec.spec.vocabulary.table import Spec
+from kafka_spec.spec.vocabulary.table import Spec, SpecError
 
 
 def found_room(
@@ -28,3 +28,16 @@ def with_room(spec: Spec, bounds: Mapping[str, int], room: int | None = None) ->
     """Return bounds in which each capacity that the spec leaves out is at least `room`, or as large as it can be."""
     capacities = {name: one for name, one in spec.bounds.items() if isinstance(one, Capacity)}
     return {**bounds, **{name: max(bounds[name], room or one.high) for name, one in capacities.items()}}
+
+
+def refuse_open(spec: Spec, named: Collection[str], cure: str = "") -> None:
+    """Refuse capacities that the spec leaves out and that are not named, for what searches no states and so cannot find them.
+
+    Raises:
+        SpecError: the message names the first, and `cure` what else to write than a bound.
+    """
+    for name, bound in spec.bounds.items():
+        if isinstance(bound, Capacity) and name not in named:
+            raise SpecError(
+                f"{spec.name} leaves {name} out, and only a search finds it; name it, --bound {name}=N{cure.format(name)}"
+            )

@@ -167,6 +167,31 @@ def test_a_parameter_says_its_capacity() -> None:
         OPEN.replacing("p", "p", rules=(rule,))
 
 
+def test_what_searches_no_states_needs_them_named(tmp_path: Path, kafka_spec: Callable[..., Any]) -> None:
+    """A proof, and an inductive check, would hold within four items alone: they refuse what they cannot find, with the cure."""
+    (tmp_path / "log.py").write_text(MODULE, encoding="utf-8")
+    open_ = "log leaves capacity_of_numbers out, and only a search finds it; name it, --bound capacity_of_numbers=N"
+    for command, cure in (
+        (("prove", "log:SPEC"), ", or lift it, --unbounded capacity_of_numbers"),
+        (("check", "log:SPEC", "--inductive", "Few"), ""),
+    ):
+        refused = kafka_spec(*command, cwd=tmp_path)
+        assert (refused.returncode, refused.stderr.strip().splitlines()[-1]) == (2, f"kafka-spec: {open_}{cure}")
+
+    lifted = kafka_spec("prove", "log:SPEC", "--unbounded", "capacity_of_numbers", cwd=tmp_path)
+    assert lifted.returncode == 0 and "proved: Few" in lifted.stdout
+    named = kafka_spec("check", "log:SPEC", "--inductive", "Few", "--bound", "capacity_of_numbers=2", "--quiet", cwd=tmp_path)
+    assert named.returncode == 0 and "capacity_of_numbers 2" in named.stdout.replace("=", " ")
+
+
+def test_grow_raises_no_capacities(tmp_path: Path, kafka_spec: Callable[..., Any]) -> None:
+    """`--grow` raises what bounds a protocol; capacities are found in each of its searches."""
+    (tmp_path / "log.py").write_text(MODULE, encoding="utf-8")
+    grown = kafka_spec("check", "log:SPEC", "--grow", "--seconds", "20", "--quiet", cwd=tmp_path)
+
+    assert grown.returncode == 0 and "10" in grown.stdout and "not tried" not in grown.stdout
+
+
 MODULE = """
 from dataclasses import dataclass
 from kafka_spec import *
@@ -181,7 +206,11 @@ def is_short(s: Log) -> bool:
 def write(s: Log) -> None:
     append(s.items, len(s.items))
 
-SPEC = Spec("log", "a log", Log, (Rule("Write", "it", "it writes", "", (write,), guards=(is_short,)),), (), final=anywhere)
+def is_few(s: Log) -> bool:
+    return len(s.items) < 10
+
+FEW = (invariant("Few", is_few, "a log has fewer than ten items"),)
+SPEC = Spec("log", "a log", Log, (Rule("Write", "it", "it writes", "", (write,), guards=(is_short,)),), FEW, final=anywhere)
 """
 MANIFEST = """
 [tool.kafka-spec]

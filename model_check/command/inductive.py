@@ -43,7 +43,7 @@ def run_inductive(options: argparse.Namespace, models: Models) -> int:
         from kafka_spec.model_check.report.inductive import inductive_text, json_text
     with reading(options.seconds):
         (options.model,) = options.models
-        spec, bounds = chosen_model(options, models)
+        spec, bounds = chosen_model(options, models, searches=False)
     budget = Budget(options.seconds)
     with Display(enabled=not options.quiet) as display, interruptible(budget):
         result = check_inductive(

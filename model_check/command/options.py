@@ -15,6 +15,7 @@ from kafka_spec.model_check.command.find import Models
 from kafka_spec.model_check.manifest import manifest_of, named_bounds, read_manifest
 from kafka_spec.model_check.report.escape import plain, visible
 from kafka_spec.model_check.report.fold import folded
+from kafka_spec.model_check.room import refuse_open
 from kafka_spec.spec.vocabulary.table import Spec, SpecError
 
 MANIFEST = Path("pyproject.toml")
@@ -101,15 +102,23 @@ def positive(text: str) -> int:
     return number
 
 
-def asked_bounds(options: argparse.Namespace, spec: Spec) -> dict[str, int]:
+def given_bounds(options: argparse.Namespace, spec: Spec) -> dict[str, int]:
     """Return the bounds that --bounds and --bound specify, by name."""
     bounds = dict(named_bounds(spec, options.bounds)) if options.bounds else {}
     bounds.update(_bound(text) for text in options.bound)
-    return spec.bound_values(bounds)
+    return bounds
 
 
-def chosen_model(options: argparse.Namespace, models: Models) -> tuple[Spec, Mapping[str, int]]:
-    """Return the spec and the bounds of options.model: of a model, or of a named check of options.manifest."""
+def asked_bounds(options: argparse.Namespace, spec: Spec) -> dict[str, int]:
+    """Return all bounds: those that --bounds and --bound specify, the others from the first bound set."""
+    return spec.bound_values(given_bounds(options, spec))
+
+
+def chosen_model(options: argparse.Namespace, models: Models, searches: bool = True) -> tuple[Spec, Mapping[str, int]]:
+    """Return the spec and the bounds of options.model: of a model, or of a named check of options.manifest.
+
+    Capacities that the spec leaves out have to be named unless it `searches`, which finds them.
+    """
     name = options.model
     if ":" not in name and name not in models.catalogue and options.manifest.exists():
         named = {check.name: check for check in read_manifest(options.manifest, models.find, [name])}
@@ -118,6 +127,8 @@ def chosen_model(options: argparse.Namespace, models: Models) -> tuple[Spec, Map
                 raise SpecError(f"{name} is a named check and has its own bounds; leave out --bound and --bounds")
             return named[name].spec, named[name].bounds
     spec = models.find(name, partial(check_names, options.manifest))
+    if not searches:
+        refuse_open(spec, given_bounds(options, spec))
     return spec, asked_bounds(options, spec)
 
 

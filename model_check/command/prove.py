@@ -20,12 +20,14 @@ from kafka_spec.model_check.command.options import (
     asked_bounds,
     cores,
     duration,
+    given_bounds,
     outputs,
     threads,
     write,
 )
 from kafka_spec.model_check.exploration import EngineError, Exploration
 from kafka_spec.model_check.report.escape import plain
+from kafka_spec.model_check.room import refuse_open
 from kafka_spec.model_check.within import reading
 from kafka_spec.spec.optional_dependencies import needing
 from kafka_spec.spec.vocabulary.table import Property, Spec, SpecError
@@ -68,6 +70,7 @@ def run_prove(options: argparse.Namespace, models: Models) -> int:
     with reading(options.seconds):
         spec = models.find(options.model)
     bounds = asked_bounds(options, spec)
+    refuse_open(spec, {*given_bounds(options, spec), *options.unbounded}, ", or lift it, --unbounded {}")
     stated_as = claims_of(spec, options.properties)
     lifted = lifted_bounds(spec, bounds, options.unbounded)
     induction = Induction(spec, bounds, spec.claims_at(bounds, stated_as), lifted)
