@@ -63,7 +63,7 @@ def test_the_report_has_each_election() -> None:
     outcome = judged([LOGS / "f440-elections"])
     text, plain = text_of(outcome), plain_of(outcome)
 
-    assert "elections, by 44 changes of role that controllers 1, 2, 3 log; leaders compared with the log: 3\n" in text
+    assert "elections, by 44 changes of role that nodes 1, 2, 3 log; leaders compared with the log: 3\n" in text
     assert "         3  nobody leads; stood: 1, 2\n" in text
     assert "         4  controller 1 leads since 2026-11-30 18:09:05,130; stood: 1; voted: 2 for 1\n" in text
     assert plain["elections"][-1] == {

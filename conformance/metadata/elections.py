@@ -140,15 +140,15 @@ class LoggedElections:
         before, self._newest[one.node] = self._newest.get(one.node), one
         if before is not None and one.epoch < before.epoch:
             text = f"its epoch goes back from {before.epoch} to {one.epoch}"
-            self._wrong(EPOCH_BACK, one, f"controller {one.node}", text)
+            self._wrong(EPOCH_BACK, one, f"node {one.node}", text)
         if before is not None and one.before not in (None, (before.role, before.epoch)):
             self.gaps.append(one)
         if one.before is not None and (one.before[0], one.role) not in QUORUM.legal_pairs:
             text = f"from {one.before[0].name.lower()} to {one.role.name.lower()}, for which there is no row"
-            self._wrong(ROLE_WITHOUT_ROW, one, f"controller {one.node}", text)
+            self._wrong(ROLE_WITHOUT_ROW, one, f"node {one.node}", text)
 
     def _wrong(self, kind: str, one: RoleChange, subject: str, text: str) -> None:
-        self._report(kind, one.file, one.line, subject, f"controller {one.node}, {one.when or 'at this line'}: {text}")
+        self._report(kind, one.file, one.line, subject, f"node {one.node}, {one.when or 'at this line'}: {text}")
 
     def compare(self, reigns: Iterable[tuple[int, int]], file: int, offset: int) -> int:
         """Compare with the leaders that a metadata log names, as (epoch, controller); return how many epochs both name."""

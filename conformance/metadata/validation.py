@@ -200,7 +200,7 @@ class Validation:
         self.outcome.elections = found
         for one in found.gaps[:MOST_DIFFERENCES]:
             place = f"{self.outcome.files[one.file]}, line {one.line}"
-            self.outcome.unseen.append(f"{place}: controller {one.node} was something else in the line before; lines are missing")
+            self.outcome.unseen.append(f"{place}: node {one.node} was something else in the line before; lines are missing")
         files = [number for node in self._sources.nodes for number, _ in (*node.segments, *node.dumps)]
         for reign in self.judge.reigns if files else ():
             self.outcome.elections_compared += found.compare([(reign.epoch, reign.controller)], files[0], reign.first)
