@@ -16,7 +16,7 @@ from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.engines import Engine, SearchRequest, need, refuse_unfit
 from kafka_spec.model_check.exploration import Distribution, EngineError, Exploration, Progress, Verdict, quiet
 from kafka_spec.model_check.record.fingerprint import VERIFY_SEED
-from kafka_spec.model_check.room import found_room, with_room
+from kafka_spec.model_check.room import search_with_room, with_room
 from kafka_spec.model_check.within import limited
 from kafka_spec.spec.optional_dependencies import needing
 from kafka_spec.spec.vocabulary.table import DEADLOCK, TYPE_INVARIANT, Spec
@@ -189,7 +189,7 @@ def check(
     def search(bounds: Mapping[str, int]) -> Exploration:
         return _searched(replace(request, bounds=bounds), engine, spec if verify_normal_form else None, verify)
 
-    return search(values) if distribution is not None else found_room(search, values, budget.exhausted)
+    return search(values) if distribution is not None else search_with_room(search, values, budget.exhausted)
 
 
 def _searched(request: SearchRequest, engine: Engine, unreduced: Spec | None, verify: bool) -> Exploration:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from kafka_spec.model_check.record.fingerprint import collision_probability
-from kafka_spec.spec.language.domain import Capacity
+from kafka_spec.spec.language.domain import capacities_in
 from kafka_spec.spec.vocabulary.table import ABOUT_PATHS, DEADLOCK, TYPE_INVARIANT, Property, Spec
 
 Verdict: TypeAlias = Literal["holds", "violated", "inconclusive"]
@@ -149,9 +149,8 @@ class Exploration:
     @property
     def full(self) -> dict[str, int]:
         """The capacities left out in the spec that prevented a step, each with what to try next: twice as much."""
-        known = {name: one for name, one in self.spec.bounds.items() if isinstance(one, Capacity)}
-        names = {name for (_, name), steps in self.cut_by.items() if steps and name in known}
-        return {name: min(2 * self.bounds[name], known[name].high) for name in known if name in names}
+        cut = {name for (_, name), steps in self.cut_by.items() if steps}
+        return {name: min(2 * self.bounds[name], one.high) for name, one in capacities_in(self.spec.bounds).items() if name in cut}
 
     @property
     def distinct(self) -> int:

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from kafka_spec.model_check.check import Outcome
-from kafka_spec.spec.language.domain.limits import CAPACITY
-from kafka_spec.spec.vocabulary.table import SpecError
+from kafka_spec.spec.language.domain.limits import CAPACITY, capacities_in
+from kafka_spec.spec.vocabulary.table import Spec, SpecError
 
 HEAD = "# Written by `kafka-spec check --accept`. Other counts are another model: say why in the commit.\n"
 COUNTS = ("distinct", "depth", "unreduced")
@@ -36,11 +36,11 @@ class GoldenCounts:
         if strange := [name for name in self.lines if name not in names]:
             raise SpecError(f"{self.path}: no check is named {strange[0]!r}; `kafka-spec check --accept` writes the file again")
 
-    def expected(self, name: str) -> tuple[dict[str, Any], dict[str, int], str]:
-        """Return the counts of a check, the capacities that a search of it found, and what is wrong if it has no line."""
+    def expected(self, name: str, spec: Spec) -> tuple[dict[str, Any], dict[str, int], str]:
+        """Return the counts of a check, the capacities that a search of the spec found, and what is wrong if it has no line."""
         if (line := self.lines.get(name)) is None:
             return {}, {}, f"{self.path} has no counts of it; `kafka-spec check {name} --accept` writes those of a run"
-        capacities = {bound: value for bound, value in line.items() if bound.startswith(CAPACITY)}
+        capacities = {bound: line[bound] for bound in capacities_in(spec.bounds) if bound in line}
         return {count: line[count] for count in COUNTS if count in line}, capacities, ""
 
     def accept(self, outcomes: Iterable[Outcome], names: Sequence[str], own: Sequence[str]) -> list[str]:
@@ -56,7 +56,7 @@ class GoldenCounts:
                 continue
             before = lines.get(outcome.name, {})
             found = {name: value for name in COUNTS if (value := getattr(outcome.result, name)) is not None}
-            found |= {name: value for name, value in outcome.result.bounds.items() if name.startswith(CAPACITY)}
+            found |= {name: outcome.result.bounds[name] for name in capacities_in(outcome.result.spec.bounds)}
             if "unreduced" in before and "unreduced" not in found and found.items() <= before.items():
                 found["unreduced"] = before["unreduced"]
             if {name: value for name, value in before.items() if name != "seconds"} != found:

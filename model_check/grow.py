@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kafka_spec.model_check.exploration import Exploration
-from kafka_spec.spec.language.domain import Capacity
+from kafka_spec.spec.language.domain import capacities_in
 from kafka_spec.spec.vocabulary.table import Spec, SpecError
 
 UNKNOWN_GROWTH = 4.0
@@ -58,7 +58,7 @@ class Growth:
     """The searches that found a violation; what is reached from these bounds alone is not searched."""
 
     def __post_init__(self) -> None:
-        self.names = [name for name, bound in self.spec.bounds.items() if not isinstance(bound, Capacity)]
+        self.names = [name for name in self.spec.bounds if name not in capacities_in(self.spec.bounds)]
         start = tuple(self.base[name] for name in self.names)
         self.met.add(start)
         self.waiting = [(0, 1.0, start, "", None)]
@@ -151,4 +151,5 @@ class Growth:
 
 def least_bounds(spec: Spec) -> dict[str, int]:
     """Return the least value of each bound; a search finds the capacities that are left out."""
-    return {name: bound.first if isinstance(bound, Capacity) else bound.low for name, bound in spec.bounds.items()}
+    first = {name: one.first for name, one in capacities_in(spec.bounds).items()}
+    return {name: bound.low for name, bound in spec.bounds.items()} | first

@@ -363,8 +363,8 @@ def _check(manifest: Manifest, table: Mapping[str, Any], where: str, model: Call
         if counts and line:
             raise SpecError(f"{where}: its counts stand here and in {golden.path}; delete them here, or the line there")
         if not counts and not accepts:
-            counts, capacities, no_counts = golden.expected(table["name"])
-            bounds |= {name: value for name, value in capacities.items() if name in spec.bounds}
+            counts, capacities, no_counts = golden.expected(table["name"], spec)
+            bounds = spec.bound_values({**bounds, **capacities})
         took = line.get("seconds") if line else None
     expected = Expectation(
         verdict=table["verdict"],

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 
 from kafka_spec.model_check.exploration import Exploration
-from kafka_spec.spec.language.domain import Capacity
+from kafka_spec.spec.language.domain import capacities_in
 from kafka_spec.spec.vocabulary.table import Spec, SpecError
 
 
-def found_room(
+def search_with_room(
     search: Callable[[Mapping[str, int]], Exploration], bounds: Mapping[str, int], exhausted: Callable[[int], str]
 ) -> Exploration:
     """Search at bounds, and again with more room, while a capacity that the spec leaves out is too small; return the last result.
@@ -26,8 +26,7 @@ def found_room(
 
 def with_room(spec: Spec, bounds: Mapping[str, int], room: int | None = None) -> dict[str, int]:
     """Return bounds in which each capacity that the spec leaves out is at least `room`, or as large as it can be."""
-    capacities = {name: one for name, one in spec.bounds.items() if isinstance(one, Capacity)}
-    return {**bounds, **{name: max(bounds[name], room or one.high) for name, one in capacities.items()}}
+    return {**bounds, **{name: max(bounds[name], room or one.high) for name, one in capacities_in(spec.bounds).items()}}
 
 
 def refuse_open(spec: Spec, named: Collection[str], cure: str = "") -> None:
@@ -36,8 +35,8 @@ def refuse_open(spec: Spec, named: Collection[str], cure: str = "") -> None:
     Raises:
         SpecError: the message names the first, and `cure` what else to write than a bound.
     """
-    for name, bound in spec.bounds.items():
-        if isinstance(bound, Capacity) and name not in named:
+    for name in capacities_in(spec.bounds):
+        if name not in named:
             raise SpecError(
                 f"{spec.name} leaves {name} out, and only a search finds it; name it, --bound {name}=N{cure.format(name)}"
             )

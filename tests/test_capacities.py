@@ -233,3 +233,28 @@ def test_accepted_capacities_are_kept(tmp_path: Path, kafka_spec: Callable[..., 
 
     again = kafka_spec("check", "log", "--verbose", cwd=tmp_path)
     assert again.returncode == 0 and "capacity_of_numbers 16" in again.stdout
+
+
+OWN = """
+import log
+from kafka_spec import Bound, BoundSet, invariant
+from dataclasses import replace
+
+MOST = Bound("capacity_of_files", 1, 9, "a bound of one's own")
+SETS = (BoundSet("few", {"capacity_of_files": 2}, "few"),)
+SPEC = replace(log.SPEC, name="own", more_bounds=(MOST,), bound_sets=SETS)
+"""
+
+
+def test_only_what_a_search_finds_is_kept(tmp_path: Path, kafka_spec: Callable[..., Any]) -> None:
+    """A bound that is named like a capacity stays what the manifest says; an accepted capacity that cannot be is refused."""
+    (tmp_path / "log.py").write_text(MODULE, encoding="utf-8")
+    (tmp_path / "own.py").write_text(OWN, encoding="utf-8")
+    (tmp_path / "pyproject.toml").write_text(MANIFEST.replace("log:SPEC", "own:SPEC"), encoding="utf-8")
+    assert kafka_spec("check", "--accept", cwd=tmp_path).returncode == 0
+    counts = tmp_path / "counts.toml"
+    assert "capacity_of_files" not in counts.read_text(encoding="utf-8")
+
+    counts.write_text(counts.read_text(encoding="utf-8").replace("capacity_of_numbers = 16", "capacity_of_numbers = 99999"))
+    refused = kafka_spec("check", cwd=tmp_path)
+    assert refused.returncode == 2 and "capacity_of_numbers=99999 is outside 1..4096" in refused.stderr

@@ -157,6 +157,23 @@ def test_rotated_and_doubled_files_are_one_log(tmp_path: Path) -> None:
     assert (parts.verdict, parts.elections.count, parts.elections.epochs) == ("holds", 44, whole.elections.epochs)
 
 
+def test_one_line_of_many_is_wrong(tmp_path: Path) -> None:
+    """A line that names another leader is the only violation: the lines after it are held to the first."""
+    node, edit, kind = PLANTED["a follower of another leader"]
+    outcome = edited(LOGS / "f440-elections", tmp_path, node, edit)
+
+    assert [one.kind for one in outcome.violations] == [kind]
+
+
+def test_nodes_without_a_log_are_named() -> None:
+    """With the log of one controller a report says whose logs it would need."""
+    folder = LOGS / "f440-elections" / "node-2"
+    outcome = judged([folder])
+
+    assert outcome.elections is not None and outcome.elections.unheard == {1, 3}
+    assert "not compared with what nodes 1, 3 log, which these lines name: their logs are not here" in text_of(outcome)
+
+
 OLDER = (
     "[2022-10-01 10:00:00,000] INFO [RaftManager nodeId=1] Completed transition to Unattached(epoch=0, voters=[1, 2, 3], "
     "electionTimeoutMs=1100, highWatermark=Optional.empty) from null (org.apache.kafka.raft.QuorumState)",

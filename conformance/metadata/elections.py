@@ -128,7 +128,8 @@ class LoggedElections:
             if election.leader not in (NONE, one.leader):
                 text = f"controller {election.leader} leads it too, by another line"
                 self._wrong(TWO_LEADERS, one, f"epoch {one.epoch}", f"controller {one.leader} leads; {text}")
-            election.leader = one.leader
+            elif election.leader == NONE:
+                election.leader = one.leader
             if one.leader == one.node:
                 election.elected = election.elected or one.when
         if one.voted != NONE and election.votes.setdefault(one.node, one.voted) != one.voted:
@@ -149,6 +150,12 @@ class LoggedElections:
 
     def _wrong(self, kind: str, one: RoleChange, subject: str, text: str) -> None:
         self._report(kind, one.file, one.line, subject, f"node {one.node}, {one.when or 'at this line'}: {text}")
+
+    @property
+    def unheard(self) -> set[int]:
+        """The nodes that lines name as a leader, or as whom somebody voted for, and that have no line of their own."""
+        named = {node for one in self.epochs.values() for node in (one.leader, *one.votes.values())}
+        return named - self.nodes - {NONE}
 
     def compare(self, reigns: Iterable[tuple[int, int]], file: int, offset: int) -> int:
         """Compare with the leaders that a metadata log names, as (epoch, controller); return how many epochs both name."""

@@ -75,11 +75,13 @@ def _reigns(judge: LogJudge) -> Iterator[str]:
 
 def _elections(elections: LoggedElections, compared: int) -> Iterator[str]:
     nodes = ", ".join(map(str, sorted(elections.nodes)))
-    role_changes = f"{elections.count:,} changes of role that nodes {nodes} log"
+    role_changes = f"{elections.count:,} change{'s' if elections.count != 1 else ''} of role that nodes {nodes} log"
     yield f"\nelections, by {role_changes}; leaders compared with the log: {compared:,}"
     shown = [elections.epochs[epoch] for epoch in sorted(elections.epochs) if epoch > 0]
     yield from (f"  {one.epoch:>8,}  {one}" for one in shown[-MOST_SHOWN:])
     yield from and_more(len(shown), "before")
+    if unheard := ", ".join(map(str, sorted(elections.unheard))):
+        yield f"  not compared with what nodes {unheard} log, which these lines name: their logs are not here"
 
 
 def _events(explaining: Explaining, judge: LogJudge) -> Iterator[str]:
@@ -181,7 +183,7 @@ def _plain_elections(outcome: MetadataOutcome) -> dict[str, Any]:
         for _, one in sorted(elections.epochs.items())
     ]
     counts = {"role_changes": elections.count, "leaders_compared": outcome.elections_compared}
-    return {**counts, "elections_by": sorted(elections.nodes), "elections": plain_elections}
+    return {**counts, "elections_by": sorted(elections.nodes), "not_heard": sorted(elections.unheard), "elections": plain_elections}
 
 
 def _plain_events(outcome: MetadataOutcome) -> dict[str, Any]:

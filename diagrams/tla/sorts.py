@@ -28,6 +28,7 @@ from kafka_spec.spec.language.domain import (
     SequenceOf,
     Spent,
     Subset,
+    capacities_in,
     domain_of,
 )
 from kafka_spec.spec.vocabulary.table import Spec, SpecError
@@ -96,7 +97,7 @@ def constant_name(name: str) -> str:
 
 def constant_bounds(spec: Spec) -> dict[str, Bound]:
     """Return the bounds that are constants of a module: all but the capacities that a search finds."""
-    return {name: bound for name, bound in spec.bounds.items() if not isinstance(bound, Capacity)}
+    return {name: bound for name, bound in spec.bounds.items() if name not in capacities_in(spec.bounds)}
 
 
 def limit(of: Number) -> Term:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.exploration import Exploration, Progress, quiet
 from kafka_spec.model_check.record.layout import Packed
-from kafka_spec.model_check.room import found_room
+from kafka_spec.model_check.room import search_with_room
 from kafka_spec.model_check.search import embedded
 from kafka_spec.model_check.search.level_judge import PIECE_BYTES
 from kafka_spec.spec.language.domain import Array
@@ -28,7 +28,7 @@ def covered(spec: Spec, bounds: Mapping[str, int], budget: Budget | None = None,
         result.tallies |= {("fullest", path): most for path, most in fullest.most.items()}
         return result
 
-    return found_room(search, bounds, (budget or Budget()).exhausted)
+    return search_with_room(search, bounds, (budget or Budget()).exhausted)
 
 
 class Fullest:

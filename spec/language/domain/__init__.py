@@ -15,7 +15,17 @@ drop that step, count it and name it.
 from kafka_spec.spec.language.domain.counting import check_numbered, count_of, nth
 from kafka_spec.spec.language.domain.elements import add, count, has, remove
 from kafka_spec.spec.language.domain.forms import form, unlike
-from kafka_spec.spec.language.domain.limits import BadAccess, Bound, Capacity, Limit, Number, OutOfBound, OutOfDomain, SpecError
+from kafka_spec.spec.language.domain.limits import (
+    BadAccess,
+    Bound,
+    Capacity,
+    Limit,
+    Number,
+    OutOfBound,
+    OutOfDomain,
+    SpecError,
+    capacities_in,
+)
 from kafka_spec.spec.language.domain.members import (
     NO_BROKERS,
     NO_MEMBERS,
@@ -140,6 +150,7 @@ __all__ = [
     "as_element",
     "as_fired",
     "assign",
+    "capacities_in",
     "check_numbered",
     "contains",
     "copy_of",

@@ -63,6 +63,11 @@ class Capacity(Bound):
     first: int = 4
 
 
+def capacities_in(bounds: Mapping[str, Bound]) -> dict[str, Capacity]:
+    """Return those of some bounds that are capacities which were left out, by name."""
+    return {name: bound for name, bound in bounds.items() if isinstance(bound, Capacity)}
+
+
 CAPACITY = "capacity_of_"
 """How the names of these bounds begin."""
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, TypeVar, get_args
 
 from kafka_spec.spec.language import Function
-from kafka_spec.spec.language.domain import Bound, Capacity, Domain, Space, SpecError, domain_of
+from kafka_spec.spec.language.domain import Bound, Domain, Space, SpecError, capacities_in, domain_of
 from kafka_spec.spec.vocabulary.table.assumptions import Abstraction, BoundSet, Decision
 from kafka_spec.spec.vocabulary.table.firing import Attempt, Constants
 from kafka_spec.spec.vocabulary.table.former_names import accepts_former_names
@@ -200,7 +200,7 @@ class Spec:
             named = ", ".join(known.name for known in self.bound_sets) or "none"
             sets = f"the bound sets ({named}) have theirs as `values`"
             raise SpecError(f"{self.name}: bounds are a dict of name to number, not {asked!r}; {sets}")
-        values = {name: bound.first for name, bound in self.bounds.items() if isinstance(bound, Capacity)}
+        values = {name: bound.first for name, bound in capacities_in(self.bounds).items()}
         values |= self.bound_sets[0].values if self.bound_sets else {}
         for name, value in asked.items():
             bound = by_name(self.bounds.values(), name, f"{self.name}: bound", "; one that only functions read is in more_bounds=")
