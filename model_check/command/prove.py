@@ -33,10 +33,12 @@ from kafka_spec.spec.optional_dependencies import needing
 from kafka_spec.spec.vocabulary.table import Property, Spec, SpecError
 
 if TYPE_CHECKING:
+    from kafka_spec.model_check.proof.obligations import Induction
     from kafka_spec.model_check.proof.solving import Proof
+    from kafka_spec.model_check.proof.suggestions.suggest import Suggestions
 
-SECONDS, EACH = 60.0, 20.0
-"""The time of the search, and that of the solver for one obligation, unless options name others."""
+SECONDS, SUGGESTING, EACH = 60.0, 300.0, 20.0
+"""The times of the search, of suggesting lemmas, and of the solver for one obligation, unless options name others."""
 
 
 def add_prove(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec]) -> None:
@@ -53,7 +55,13 @@ def add_prove(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec]) ->
         metavar="BOUND,...",
         help="bounds to lift: for all their values",
     )
-    add("--seconds", type=duration, default=SECONDS, metavar="S", help=f"the time of the search before (default: {SECONDS:g})")
+    add("--suggest", action="store_true", help="suggest lemmas, and prove with them what can be proved")
+    add(
+        "--seconds",
+        type=duration,
+        metavar="S",
+        help=f"the time of the search before (default: {SECONDS:g}), and again that of --suggest (default: {SUGGESTING:g})",
+    )
     add("--each", type=duration, default=EACH, metavar="S", help=f"the time for one obligation (default: {EACH:g})")
     add("--anyway", action="store_true", help="try the induction even if the search finds a violation: which rule keeps what")
     add("--smtlib", type=Path, metavar="FOLDER", help="also write each obligation there, for other solvers; unsat means proved")
@@ -65,33 +73,57 @@ def add_prove(parser: argparse.ArgumentParser, catalogue: Mapping[str, Spec]) ->
 def run_prove(options: argparse.Namespace, models: Models) -> int:
     """Search, prove, write what was found, and return the exit code: 0, 1 or 3."""
     with needing("prove"):
-        from kafka_spec.model_check.proof.obligations import Induction
         from kafka_spec.model_check.proof.solving import prove
-    with reading(options.seconds):
+    seconds = SECONDS if options.seconds is None else options.seconds
+    with reading(seconds):
         spec = models.find(options.model)
     bounds = asked_bounds(options, spec)
     refuse_open(spec, {*given_bounds(options, spec), *options.unbounded}, ", or lift it, --unbounded {}")
-    stated_as = claims_of(spec, options.properties)
+    asked = claims_of(spec, options.properties)
     lifted = lifted_bounds(spec, bounds, options.unbounded)
-    induction = Induction(spec, bounds, spec.claims_at(bounds, stated_as), lifted)
+    induction = induction_about(spec, asked, bounds, lifted)
     induction.tasks  # noqa: B018 - what has no translation is refused before anything is searched
     if options.smtlib is not None:
         options.smtlib.mkdir(parents=True, exist_ok=True)
-    judged = dataclasses.replace(spec, properties=stated_as, lemmas=())
-    budget = Budget(options.seconds)
-    with interruptible(budget):
+    judged = dataclasses.replace(spec, properties=(*asked, *spec.lemmas), lemmas=())
+    with interruptible(Budget(seconds)) as budget:
         searched = check(judged, bounds, threads=options.threads, everything=True, deadlock=False, budget=budget)
-    each = int(options.each * 1000)
-    refuted = bool(searched.violated) and not options.anyway
-    proof = None if refuted else prove(induction, threads=options.threads, milliseconds=each, smtlib=options.smtlib)
+    suggestions = None
+    if options.suggest and not searched.violated:
+        suggestions = suggested(induction_about(spec, asked, bounds), options.seconds or SUGGESTING)
+        spec = dataclasses.replace(spec, lemmas=(*spec.lemmas, *(one.lemma for one in suggestions.lemmas)))
+        induction = induction_about(spec, asked, bounds, lifted)
+    tried = not searched.violated or options.anyway
+    if suggestions is not None and not suggestions.suffice:
+        tried = False
+    proof = None
+    if tried:
+        proof = prove(induction, threads=options.threads, milliseconds=int(options.each * 1000), smtlib=options.smtlib)
     if searched.violated and proof is not None and proof.is_complete:
         raise EngineError(f"the search violates {', '.join(searched.violated)}, and the solver says that every rule keeps it")
-    write_proof(options, searched, proof)
+    write_proof(options, searched, proof, suggestions)
     return VIOLATED if searched.violated else AS_EXPECTED if proof is not None and proof.is_complete else INCONCLUSIVE
 
 
+def induction_about(
+    spec: Spec, asked: Sequence[Property], bounds: Mapping[str, int], lifted: frozenset[str] = frozenset()
+) -> Induction:
+    """Return the induction about some properties and all lemmas of a spec."""
+    from kafka_spec.model_check.proof.obligations import Induction
+
+    return Induction(spec, bounds, spec.claims_at(bounds, (*asked, *spec.lemmas)), lifted)
+
+
+def suggested(induction: Induction, seconds: float) -> Suggestions:
+    """Return lemmas with which an induction may succeed, found in so many seconds."""
+    from kafka_spec.model_check.proof.suggestions.suggest import suggest
+
+    with interruptible(Budget(seconds)) as budget:
+        return suggest(induction, budget)
+
+
 def claims_of(spec: Spec, names: Sequence[str] | None) -> tuple[Property, ...]:
-    """Return what is proved together: the properties asked for, or all invariants, and the lemmas.
+    """Return the properties that are asked for, or all invariants.
 
     Raises:
         SpecError: there is no such property, or it is not an invariant.
@@ -101,7 +133,7 @@ def claims_of(spec: Spec, names: Sequence[str] | None) -> tuple[Property, ...]:
         raise SpecError(f"{wrong[0].name} is of kind {wrong[0].kind}; only an invariant is proved by induction")
     if not asked:
         raise SpecError(f"{spec.name} states no invariant to prove; declare one with invariant(...)")
-    return (*asked, *spec.lemmas)
+    return tuple(asked)
 
 
 def lifted_bounds(spec: Spec, bounds: Mapping[str, int], names: Sequence[str]) -> frozenset[str]:
@@ -120,12 +152,13 @@ def lifted_bounds(spec: Spec, bounds: Mapping[str, int], names: Sequence[str]) -
     return frozenset(names)
 
 
-def write_proof(options: argparse.Namespace, searched: Exploration, proof: Proof | None) -> None:
-    """Write the result in each format; `proof` is None where the search found a violation."""
+def write_proof(options: argparse.Namespace, searched: Exploration, proof: Proof | None, suggestions: Suggestions | None) -> None:
+    """Write the result in each format; there is no proof where the search found a violation, or the suggestions do not suffice."""
     from kafka_spec.model_check.report.proof import json_text, proof_text
     from kafka_spec.model_check.traces.counterexample import trace_of
 
     traces = {name: trace for name in searched.violated if (trace := trace_of(searched, name)) is not None}
     for form, file in outputs(options):
-        text = json_text(searched, proof, traces) if form == "json" else plain(proof_text(searched, proof, traces))
-        write(text, file)
+        written = json_text if form == "json" else proof_text
+        text = written(searched, proof, traces, suggestions)
+        write(text if form == "json" else plain(text), file)

@@ -181,6 +181,16 @@ def _write(obligation: Obligation, file: Path) -> None:
     file.write_text(f"; {step} keeps: {obligation.statement}\n(set-logic ALL)\n{solver.to_smt2()}", encoding="utf-8")
 
 
+def valued_by(model: Any) -> Callable[[Any], Any]:
+    """Return the function that gives the number or truth that a term is in a model of the solver."""
+
+    def valued(term: Any) -> Any:
+        found = model.eval(term, model_completion=True)
+        return z3.is_true(found) if z3.is_bool(term) else found.as_long()
+
+    return valued
+
+
 def induced_by(induction: Induction, obligation: Obligation, model: Any) -> Induced | None:
     """Return the counterexample to induction of a model, confirmed by the interpreter; None where a bound is lifted.
 
@@ -190,10 +200,7 @@ def induced_by(induction: Induction, obligation: Obligation, model: Any) -> Indu
     if induction.lifted:
         return None
 
-    def valued(term: Any) -> Any:
-        found = model.eval(term, model_completion=True)
-        return z3.is_true(found) if z3.is_bool(term) else found.as_long()
-
+    valued = valued_by(model)
     world = Interpreter(induction.spec, induction.bounds)
     state = world.space.fresh()
     binding = tuple(plain(value, valued) for _, value in obligation.binding)
@@ -205,10 +212,7 @@ def induced_by(induction: Induction, obligation: Obligation, model: Any) -> Indu
 def _confirmed(induction: Induction, world: Interpreter, obligation: Obligation, binding: tuple[int, ...], state: Any) -> Induced:
     """Return a counterexample, replayed by the interpreter."""
     what = f"{obligation.rule}{binding} and {obligation.statement}"
-    fields = tuple((show_path(one.path), show_value(one.type, one.before)) for one in world.space.fields(state))
-    special = {show_path(one.path) for one in world.space.changes(world.space.fresh(), state)}
-    initial = tuple(path for path, _ in fields if path not in special)
-    found = Induced(obligation.rule, binding, obligation.statement, fields, initial)
+    found = induced_step(world, obligation.rule, binding, obligation.statement, state)
     try:
         after = _replayed(induction, world, obligation, binding, state)
     except OutOfBound as error:
@@ -219,8 +223,21 @@ def _confirmed(induction: Induction, world: Interpreter, obligation: Obligation,
         raise EngineError(f"the solver says that a step can be executed; the interpreter says: {error}: {what}") from error
     if after is None:
         raise EngineError(f"the solver says that a step leads astray; the interpreter disagrees: {what}")
-    changes = [(show_path(one.path), *show_change(one.type, one.before, one.after)) for one in world.space.changes(state, after)]
-    return dataclasses.replace(found, changed=tuple(changes))
+    return induced_step(world, obligation.rule, binding, obligation.statement, state, after)
+
+
+def induced_step(
+    world: Interpreter, rule: str, binding: tuple[int, ...], statement: str, state: Any, after: Any | None = None
+) -> Induced:
+    """Return what is shown of a step that does not keep a statement; `after` is the state behind it, if it can be executed."""
+    fields = tuple((show_path(one.path), show_value(one.type, one.before)) for one in world.space.fields(state))
+    special = {show_path(one.path) for one in world.space.changes(world.space.fresh(), state)}
+    changes = [] if after is None else world.space.changes(state, after)
+    return Induced(
+        rule, binding, statement, fields,
+        initial=tuple(path for path, _ in fields if path not in special),
+        changed=tuple((show_path(one.path), *show_change(one.type, one.before, one.after)) for one in changes),
+    )  # fmt: skip
 
 
 def _replayed(induction: Induction, world: Interpreter, obligation: Obligation, binding: tuple[int, ...], state: Any) -> Any:
@@ -246,4 +263,4 @@ def _replayed(induction: Induction, world: Interpreter, obligation: Obligation, 
     return after if violated else None
 
 
-__all__ = ["Answer", "Induced", "Proof", "decide", "induced_by", "parts_of", "prove", "proved"]
+__all__ = ["Answer", "Induced", "Proof", "decide", "induced_by", "induced_step", "parts_of", "prove", "proved", "valued_by"]

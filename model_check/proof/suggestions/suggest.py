@@ -1,0 +1,121 @@
+"""Suggests the lemmas that an induction lacks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kafka_spec.model_check.budget import Budget
+from kafka_spec.model_check.interpreter.interpreter import Interpreter
+from kafka_spec.model_check.proof.obligations import Induction
+from kafka_spec.model_check.proof.solving import Induced, induced_step
+from kafka_spec.model_check.proof.suggestions.clauses import mined
+from kafka_spec.model_check.proof.suggestions.conditions import Grammar
+from kafka_spec.model_check.proof.suggestions.formulas import function_of, readable
+from kafka_spec.model_check.proof.suggestions.keeping import ClauseSearch
+from kafka_spec.model_check.proof.suggestions.sufficing import Uses, fewest
+from kafka_spec.model_check.state_graph import graph_of
+from kafka_spec.spec.vocabulary.table import Property, lemma
+
+MOST_STATES = 20_000
+"""The most states that clauses are mined from."""
+MOST_NEAREST = 5
+"""The most clauses that are shown which exclude a state."""
+
+
+@dataclass(frozen=True)
+class Suggested:
+    """A lemma that is suggested: its text, and what it is used for, each as a rule and what that rule then keeps."""
+
+    lemma: Property
+    text: str
+    uses: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Obstacle:
+    """A step that breaks a statement although all clauses that every rule keeps hold, and clauses that exclude its state.
+
+    Each of those with the rule that does not keep it.
+    """
+
+    step: Induced
+    nearest: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Suggestions:
+    """What was tried, and the lemmas that were found; none if they do not suffice."""
+
+    states: int
+    complete: bool
+    conditions: int
+    clauses: int
+    kept: int
+    """How many clauses every rule keeps."""
+    found: int
+    """How many states the solver found that clauses had to be left out for."""
+    lemmas: tuple[Suggested, ...]
+    obstacles: tuple[Obstacle, ...]
+    """Of each statement that no clauses help with."""
+    stopped: str
+    """Why it was ended early; "" if it was not."""
+    seconds: float
+
+    @property
+    def suffice(self) -> bool:
+        """Whether the lemmas suffice for what was asked, as far as is known before it is proved; there may be none."""
+        return not self.obstacles and not self.stopped
+
+
+def suggest(induction: Induction, budget: Budget) -> Suggestions:
+    """Return lemmas with which the statements of an induction can be proved, if there are such among the clauses."""
+    began = time.perf_counter()
+    world = Interpreter(induction.spec, induction.bounds)
+    graph = graph_of(world, MOST_STATES)
+    grammar = Grammar(induction.spec, induction.bounds, induction.statements)
+    tables = [(table, readable(induction, table, grammar.conditions(table), grammar.names)) for table in grammar.tables()]
+    found = mined(grammar, tables, graph.states, world.k)
+    conditions = len({one.text for _, some in tables for one in some})
+    for most in (2, 3):
+        candidates = ClauseSearch(induction, [table.up_to(most) for table in found])
+        kept = candidates.kept(range(len(candidates.before)), budget)
+        missing = [goal for goal in candidates.statements if goal not in kept]
+        if not missing or budget.exhausted():
+            break
+    needed = None if missing else fewest(candidates, kept, budget)
+    stopped = budget.exhausted()
+    obstacles = () if stopped else tuple(one for goal in missing if (one := obstacle(candidates, goal, kept)) is not None)
+    return Suggestions(
+        len(graph.states), graph.complete, conditions, candidates.clauses, sum(number < candidates.clauses for number in kept),
+        candidates.found, () if needed is None or stopped else suggested(candidates, needed), obstacles, stopped,
+        time.perf_counter() - began,
+    )  # fmt: skip
+
+
+def obstacle(candidates: ClauseSearch, goal: int, kept: Sequence[int]) -> Obstacle | None:
+    """Return why a statement is not kept; None if the solver does not find it in time."""
+    if (found := candidates.counterexample(goal, kept)) is None:
+        return None
+    step, binding, state = found
+    world = candidates.world
+    after = world.apply(step.rule, state, binding, beyond=True)
+    texts = [candidates.text(number) for number in candidates.excluding(state)[:MOST_NEAREST]]
+    rules = [candidates.broken_by[number] for number in candidates.excluding(state)[:MOST_NEAREST]]
+    shown = induced_step(world, step.rule.name, binding, candidates.name(goal), state, after)
+    return Obstacle(shown, tuple(zip(texts, rules, strict=True)))
+
+
+def suggested(candidates: ClauseSearch, needed: Uses) -> tuple[Suggested, ...]:
+    """Return the lemmas of the clauses that are needed."""
+    numbers = [number for number in needed if number < candidates.clauses]
+    names = {str(number): f"Suggested{place}" for place, number in enumerate(numbers, 1)}
+    about = candidates.induction.statements[0].predicate
+    found = []
+    for number in numbers:
+        text, name = candidates.text(number), names[str(number)]
+        function = function_of(name.lower(), text, ("s", "k"), candidates.tables[0].names, about, "A lemma that is suggested.")
+        uses = tuple(dict.fromkeys((rule, names.get(what, what)) for rule, what in needed[number]))
+        found.append(Suggested(lemma(name, function), text, uses))
+    return tuple(found)
