@@ -13,10 +13,12 @@ OF_THE_REQUEST = ("spec", "bounds", "properties", "deadlock")
 OF_THE_RUN = frozenset(
     {
         "engine", "threads", "stopped", "unreduced", "compared", "tallies", "compile_seconds", "search_seconds", "record_bytes",
-        "peak", "exchanged_bytes",
+        "peak", "exchanged_bytes", "induction",
     }
 )  # fmt: skip
-"""The fields that say how one engine found it: time, memory, who else found it, why it stopped. No verdict depends on them."""
+"""The fields that say how one engine found it: time, memory, who else found it, why it stopped; and what was proved afterwards.
+
+No verdict of a search depends on them."""
 FOUND = tuple(one.name for one in fields(Exploration) if one.name not in OF_THE_RUN and one.name not in OF_THE_REQUEST)
 """All other fields: what a search finds. Verdicts and reports depend on them; engines are compared, and checkpoints keep them."""
 DERIVED = tuple(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from kafka_spec.model_check.agreement import agreed
 from kafka_spec.model_check.budget import Budget
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 class Expectation:
     """The expected result of a check; None or empty where nothing is expected."""
 
-    verdict: Verdict = "holds"
+    verdict: Verdict | Literal["proved"] = "holds"
+    """*proved* is *holds*, and by induction more than that: also what the search has not reached, up to bounds and beyond some."""
     distinct: int | None = None
     unreduced: int | None = None
     """The number of states without the normal form, for a check that searches normal forms."""
@@ -61,7 +62,7 @@ class Expectation:
         if result.verdict == "inconclusive":
             return [f"the verdict is inconclusive: {result.stopped or 'the search stopped'}"]
         problems = [self.no_counts] if self.no_counts else []
-        if result.verdict != self.verdict:
+        if result.verdict != ("holds" if self.verdict == "proved" else self.verdict):
             which = f" ({', '.join(result.violated)})" if result.violated else ""
             problems.append(f"the verdict is {result.verdict}{which}, expected {self.verdict}")
         counts = [("distinct states", self.distinct, result.distinct), ("levels", self.depth, result.depth)]
@@ -84,6 +85,8 @@ class Expectation:
                 for name in result.violated
                 if name not in asked
             ]
+        if self.verdict == "proved" and result.verdict == "holds" and result.induction != "proved":
+            problems.append(f"not proved by induction: {result.induction or 'it was not tried'}; kafka-spec prove shows more")
         if result.reached_after_all:
             problems.append(f"rules that the model lists as unreachable fire: {', '.join(result.reached_after_all)}")
         if self.all_rules_fire and result.dead_rules:

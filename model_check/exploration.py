@@ -110,6 +110,8 @@ class Exploration:
     """For a search by normal forms that was compared with that of all states: their number."""
     compared: list[str] = field(default_factory=list)
     """The searches that gave an equal result."""
+    induction: str = ""
+    """Of a check that is to be proved by induction: "proved", or what is not; "" where that is not asked."""
     compile_seconds: float = 0.0
     search_seconds: float = 0.0
     record_bytes: int = 0
@@ -255,6 +257,11 @@ class Exploration:
     def violated(self) -> list[str]:
         """The names of the violated instances."""
         return [name for name, kind in self.claims if self._verdict(name, kind) == "violated"]
+
+    @property
+    def shown_verdict(self) -> str:
+        """The verdict as reports show it: *proved* where an induction goes beyond the search."""
+        return "proved" if self.induction == "proved" else self.verdict
 
     @property
     def verdict(self) -> Verdict:

@@ -20,7 +20,9 @@ from kafka_spec.model_check.exploration import Distribution, Exploration, Progre
 from kafka_spec.model_check.golden_counts import COUNTS, GoldenCounts, read_counts
 from kafka_spec.model_check.home import at_home, home_folder
 from kafka_spec.model_check.loading import load_object
-from kafka_spec.spec.vocabulary.table import DEADLOCK, TYPE_INVARIANT, Check, Spec, SpecError, Untestable, check_name
+from kafka_spec.model_check.proof.statements import PROVED, invariants_of, lifted_bounds, outcome_of_induction
+from kafka_spec.model_check.room import refuse_open
+from kafka_spec.spec.vocabulary.table import DEADLOCK, TYPE_INVARIANT, Check, Property, Spec, SpecError, Untestable, check_name
 
 KEYS: dict[str, tuple[type, ...]] = {
     "name": (str,),
@@ -30,6 +32,7 @@ KEYS: dict[str, tuple[type, ...]] = {
     "without": (list,),
     "engine": (str,),
     "verdict": (str,),
+    "unbounded": (list,),
     "distinct": (int,),
     "normal_form": (bool,),
     "unreduced": (int,),
@@ -44,6 +47,8 @@ KEYS: dict[str, tuple[type, ...]] = {
     "memory_mib": (int,),
     "why": (str,),
 }
+EACH = 20_000
+"""The most milliseconds for one obligation of a proof."""
 OF_ALL = ("checks", "counts", "not_tested", "all_properties_tested")
 """What [tool.kafka-spec] itself may say."""
 _KEYS_OF_VALUES = {**KEYS, "model": (str, Spec), "not_tested": (tuple,)}
@@ -83,6 +88,10 @@ class NamedCheck:
     """The seconds that the check took when its counts were accepted."""
     home: Path | None = None
     """The folder of the manifest, in which its modules are."""
+    proves: tuple[Property, ...] = ()
+    """What is to be proved by induction, once the search finds no violation."""
+    lifted: frozenset[str] = frozenset()
+    """The bounds that the proof lifts."""
 
     def run(
         self,
@@ -102,7 +111,7 @@ class NamedCheck:
         """Run the check. The arguments add to the options of the manifest; `budget` and `engine` replace them."""
         memory = self.memory_mib << 20 if self.memory_mib is not None else None
         with at_home(self.home):
-            return check(
+            result = check(
                 self.spec,
                 self.bounds,
                 properties=self.properties,
@@ -118,6 +127,9 @@ class NamedCheck:
                 distribution=distribution,
                 traces=traces,
             )
+            if self.proves and result.verdict == "holds":
+                result.induction = outcome_of_induction(self.spec, self.proves, self.bounds, self.lifted, threads, EACH)
+            return result
 
 
 @dataclass(frozen=True)
@@ -258,7 +270,7 @@ def _loaded(named: str, path: Path) -> Sequence[Check]:
 def _table_of(check: Check, where: str) -> dict[str, Any]:
     """Return a check as the table of TOML that says the same."""
     table = {field.name: value for field in fields(check) if (value := getattr(check, field.name)) not in (None, "", (), False)}
-    table |= {name: list(table[name]) for name in ("properties", "without") if isinstance(table.get(name), tuple)}
+    table |= {name: list(table[name]) for name in ("properties", "without", "unbounded") if isinstance(table.get(name), tuple)}
     table |= {name: dict(table[name]) for name in ("bounds", "traces") if isinstance(table.get(name), Mapping)}
     if "everything" in table:
         table["all"] = table.pop("everything")
@@ -301,8 +313,9 @@ def _well_formed(table: Mapping[str, Any], where: str, keys: Mapping[str, tuple[
             raise SpecError(f"{where}: {key} = {table[key]} is less than 0")
         if not math.isfinite(table.get(key, 0)):
             raise SpecError(f"{where}: {key} = {table[key]} is not a number; omit it for no limit")
-    if wrong := [value for key in ("properties", "without") for value in table.get(key, []) if not isinstance(value, str)]:
-        raise SpecError(f"{where}: property {wrong[0]!r} is not a name")
+    for key, what in (("properties", "property"), ("without", "property"), ("unbounded", "bound")):
+        if wrong := [value for value in table.get(key, []) if not isinstance(value, str)]:
+            raise SpecError(f"{where}: {what} {wrong[0]!r} is not a name")
     if "properties" in table and not table["properties"]:
         raise SpecError(f"{where}: properties is empty; omit it to judge all")
     if wrong := [name for name, states in table.get("traces", {}).items() if type(states) is not int]:
@@ -316,8 +329,10 @@ def _well_formed(table: Mapping[str, Any], where: str, keys: Mapping[str, tuple[
             raise SpecError(f"{where}: {key} is missing, or empty")
     if not table["name"].isprintable():
         raise SpecError(f"{where}: the name {table['name']!r} has a line break or a control character; leave it out")
-    if table["verdict"] not in ("holds", "violated"):
-        raise SpecError(f"{where}: verdict {table['verdict']!r} cannot be expected; expect holds or violated")
+    if table["verdict"] not in ("holds", "violated", PROVED):
+        raise SpecError(f"{where}: verdict {table['verdict']!r} cannot be expected; expect holds, violated or proved")
+    if "unbounded" in table and table["verdict"] != PROVED:
+        raise SpecError(f'{where}: unbounded is for a proof; expect verdict = "proved", or omit it')
     if table["verdict"] == "violated" and not table.get("traces") and not table.get("properties"):
         raise SpecError(f"{where}: which property is to be violated? Add traces = {{ NAME = states }}, or properties = [NAME]")
     if table.get("engine", "embedded") not in ENGINES:
@@ -345,6 +360,9 @@ def _check(manifest: Manifest, table: Mapping[str, Any], where: str, model: Call
             judged = judged | {DEADLOCK} if table["deadlock"] else judged - {DEADLOCK}
         for name in judged_by_spec(properties or ()):
             spec.property(name)
+        proves: tuple[tuple[Property, ...], frozenset[str]] = ((), frozenset())
+        if table["verdict"] == PROVED:
+            proves = to_prove(spec, bounds, table, properties)
         claims = {one.name: one.stated for claim in spec.properties for one in claim.at(bounds)}
         known = judged | {name for name, stated in claims.items() if stated in judged}
         if table.get("normal_form"):
@@ -371,7 +389,7 @@ def _check(manifest: Manifest, table: Mapping[str, Any], where: str, model: Call
         **counts,
         traces=table.get("traces", {}),
         all_rules_fire=table.get("all_rules_fire", False),
-        all_properties_tested=table.get("all_properties_tested", manifest.tested and table["verdict"] == "holds"),
+        all_properties_tested=table.get("all_properties_tested", manifest.tested and table["verdict"] != "violated"),
         asked=properties or (),
         not_tested={
             name: reason for entry in (*manifest.untestable, *untestable) for name, reason in entry.of(bounds, known).items()
@@ -394,7 +412,25 @@ def _check(manifest: Manifest, table: Mapping[str, Any], where: str, model: Call
         table["bounds"] if isinstance(table.get("bounds"), str) else "",
         took,
         home_folder(),
+        *proves,
     )
+
+
+def to_prove(
+    spec: Spec, bounds: Mapping[str, int], table: Mapping[str, Any], properties: Sequence[str] | None
+) -> tuple[tuple[Property, ...], frozenset[str]]:
+    """Return the invariants that a check expects to be proved, and the bounds that the proof lifts.
+
+    Raises:
+        SpecError: there is nothing to prove, or a bound cannot be lifted.
+    """
+    unbounded = table.get("unbounded", [])
+    given = named_bounds(spec, table.get("bounds", {}))
+    refuse_open(spec, {*given, *unbounded}, ', or lift it, unbounded = ["{}"]')
+    names = [name for name in judged_by_spec(properties or ()) if spec.property(name).kind == "invariant"]
+    if properties is not None and not names:
+        raise SpecError('none of its properties is an invariant, which is what can be proved; expect "holds"')
+    return invariants_of(spec, names), lifted_bounds(spec, bounds, unbounded, "unbounded: ")
 
 
 def all_judged(spec: Spec) -> tuple[str, ...]:

@@ -17,10 +17,19 @@ import z3
 from test_constant_data import WALKS
 from test_record_values import NOTES
 
-from examples.bounded_queue import OVERFULL, QUEUE, QUEUE_THAT_WAKES_ALL, QUEUE_WITH_TWO_CONDITIONS, Buffer, wake_all
+from examples.bounded_queue import (
+    OVERFULL,
+    QUEUE,
+    QUEUE_PROVED,
+    QUEUE_THAT_WAKES_ALL,
+    QUEUE_WITH_TWO_CONDITIONS,
+    Buffer,
+    wake_all,
+)
 from examples.philosophers import CARELESS, TABLE
 from examples.two_phase_commit import HASTY, TWO_PHASE_COMMIT
 from kafka_spec.__main__ import main
+from kafka_spec.model_check.check import Expectation, check
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.proof.cells import Limits, SequenceCell
@@ -442,3 +451,62 @@ def test_what_is_not_translated_is_named() -> None:
     """A loop of more rounds than are written out, and a set without a limit, are refused with their place."""
     with pytest.raises(SpecError, match=r"decisions/log.py:.* in records_in: .*without a limit"):
         _results(records_in, [[(0, 0)]])
+
+
+# proofs in a manifest
+
+
+def _manifest(folder: Path, **keys: str) -> Path:
+    """Write a manifest with one check, of the queue with its lemmas unless another model is given."""
+    values = {"name": '"queue"', "model": '"examples.bounded_queue:QUEUE_PROVED"', "verdict": '"proved"', **keys}
+    lines = [f"{key} = {value}" for key, value in values.items()]
+    file = folder / "pyproject.toml"
+    file.write_text("\n".join(["[[tool.kafka-spec.checks]]", *lines]), encoding="utf-8")
+    return file
+
+
+def test_a_check_expects_a_proof(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A check that expects "proved" searches, and then proves its invariants; the line and the JSON say so."""
+    file = _manifest(tmp_path, unbounded='["capacity"]')
+    assert main(["check", "--manifest", str(file)]) == 0
+    assert "  proved\n" in capsys.readouterr().out
+    assert main(["check", "--manifest", str(file), "--format", "json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["checks"]
+    assert (found["verdict"], found["induction"]) == ("holds", "proved")
+    assert main(["check", "--manifest", str(file), "--format", "markdown"]) == 0
+    assert "| proved | proved |" in capsys.readouterr().out
+
+
+def test_a_check_without_its_proof_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A check whose invariants hold and are not inductive is not as expected, and names the rule; nor is a violated one."""
+    assert main(["check", "--manifest", str(_manifest(tmp_path, model='"examples.bounded_queue:QUEUE_THAT_WAKES_ALL"'))]) == 1
+    assert "not proved by induction: PutWaits does not keep SomebodyRuns; TakeWaits does not keep" in capsys.readouterr().out
+    assert main(["check", "--manifest", str(_manifest(tmp_path, model='"examples.bounded_queue:OVERFULL"'))]) == 1
+    assert "the verdict is violated (NeverTooFull), expected proved" in capsys.readouterr().out
+
+
+def test_a_proof_that_was_not_tried_is_not_as_expected() -> None:
+    """A result that holds is not *proved* unless an induction says so."""
+    result = check(QUEUE_PROVED, QUEUE_PROVED.bound_values({}))
+    (problem,) = Expectation(verdict="proved").unmet(result)
+    assert problem == "not proved by induction: it was not tried; kafka-spec prove shows more"
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"verdict": '"sure"'}, "verdict 'sure' cannot be expected; expect holds, violated or proved"),
+        ({"verdict": '"holds"', "unbounded": '["capacity"]'}, "unbounded is for a proof"),
+        ({"unbounded": '["colour"]'}, "unbounded: colour: bounded_queue_proved has no such bound"),
+        ({"unbounded": '["threads"]'}, "unbounded: threads: it says how many there are"),
+        ({"unbounded": "[3]"}, "3 is not a name"),
+        ({"model": '"examples.lease:FENCED"'}, "states no invariant to prove"),
+        ({"model": '"examples.two_phase_commit:TWO_PHASE_COMMIT"', "properties": '["AllCommit"]'}, "none of its properties is an"),
+    ],
+)
+def test_a_proof_that_cannot_be_expected_is_refused(
+    keys: dict[str, str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What a manifest says of a proof is checked before anything is searched."""
+    assert main(["check", "--manifest", str(_manifest(tmp_path, **keys))]) == 2
+    assert message in capsys.readouterr().err

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,11 +26,12 @@ from kafka_spec.model_check.command.options import (
     write,
 )
 from kafka_spec.model_check.exploration import EngineError, Exploration
+from kafka_spec.model_check.proof.statements import induction_about, invariants_of, lifted_bounds
 from kafka_spec.model_check.report.escape import plain
 from kafka_spec.model_check.room import refuse_open
 from kafka_spec.model_check.within import reading
 from kafka_spec.spec.optional_dependencies import needing
-from kafka_spec.spec.vocabulary.table import Property, Spec, SpecError
+from kafka_spec.spec.vocabulary.table import Spec
 
 if TYPE_CHECKING:
     from kafka_spec.model_check.proof.obligations import Induction
@@ -79,8 +80,8 @@ def run_prove(options: argparse.Namespace, models: Models) -> int:
         spec = models.find(options.model)
     bounds = asked_bounds(options, spec)
     refuse_open(spec, {*given_bounds(options, spec), *options.unbounded}, ", or lift it, --unbounded {}")
-    asked = claims_of(spec, options.properties)
-    lifted = lifted_bounds(spec, bounds, options.unbounded)
+    asked = invariants_of(spec, options.properties)
+    lifted = lifted_bounds(spec, bounds, options.unbounded, "--unbounded ")
     induction = induction_about(spec, asked, bounds, lifted)
     induction.tasks  # noqa: B018 - what has no translation is refused before anything is searched
     if options.smtlib is not None:
@@ -105,51 +106,12 @@ def run_prove(options: argparse.Namespace, models: Models) -> int:
     return VIOLATED if searched.violated else AS_EXPECTED if proof is not None and proof.is_complete else INCONCLUSIVE
 
 
-def induction_about(
-    spec: Spec, asked: Sequence[Property], bounds: Mapping[str, int], lifted: frozenset[str] = frozenset()
-) -> Induction:
-    """Return the induction about some properties and all lemmas of a spec."""
-    from kafka_spec.model_check.proof.obligations import Induction
-
-    return Induction(spec, bounds, spec.claims_at(bounds, (*asked, *spec.lemmas)), lifted)
-
-
 def suggested(induction: Induction, seconds: float) -> Suggestions:
     """Return lemmas with which an induction may succeed, found in so many seconds."""
     from kafka_spec.model_check.proof.suggestions.suggest import suggest
 
     with interruptible(Budget(seconds)) as budget:
         return suggest(induction, budget)
-
-
-def claims_of(spec: Spec, names: Sequence[str] | None) -> tuple[Property, ...]:
-    """Return the properties that are asked for, or all invariants.
-
-    Raises:
-        SpecError: there is no such property, or it is not an invariant.
-    """
-    asked = [spec.property(name) for name in names] if names else [one for one in spec.properties if one.kind == "invariant"]
-    if wrong := [statement for statement in asked if statement.kind != "invariant"]:
-        raise SpecError(f"{wrong[0].name} is of kind {wrong[0].kind}; only an invariant is proved by induction")
-    if not asked:
-        raise SpecError(f"{spec.name} states no invariant to prove; declare one with invariant(...)")
-    return tuple(asked)
-
-
-def lifted_bounds(spec: Spec, bounds: Mapping[str, int], names: Sequence[str]) -> frozenset[str]:
-    """Return the bounds to lift.
-
-    Raises:
-        SpecError: there is no such bound, or it says more than where numbers and sequences end.
-    """
-    from kafka_spec.model_check.proof.lifting import says_more_than_ends
-
-    for name in names:
-        if name not in bounds:
-            raise SpecError(f"--unbounded {name}: {spec.name} has no such bound; it has {', '.join(bounds)}")
-        if says_more_than_ends(spec, bounds, name):
-            raise SpecError(f"--unbounded {name}: it says how many there are, which a proof needs to know; lift other bounds")
-    return frozenset(names)
 
 
 def write_proof(options: argparse.Namespace, searched: Exploration, proof: Proof | None, suggestions: Suggestions | None) -> None:

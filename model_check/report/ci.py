@@ -122,7 +122,7 @@ def markdown_text(outcomes: Sequence[Outcome], draw: Draw | None = None) -> str:
     for outcome in outcomes:
         result, shown = outcome.result, MARK[status_of(outcome)]
         traces = ", ".join(f"{name} in {trace.states}" for name, trace in outcome.violations.items())
-        verdict = f"{result.verdict}{f' ({traces})' if traces else ''}"
+        verdict = f"{result.shown_verdict}{f' ({traces})' if traces else ''}"
         cells = (outcome.name, result.spec.name, verdict, outcome.expected.verdict)
         lines.append(f"| {shown} | {' | '.join(map(markdown_cell, cells))} | {result.distinct:,} | {result.depth} |")
     lines += [f"\n{markdown_cell(line)}" for line in checked(*(outcome.result.spec for outcome in outcomes))]

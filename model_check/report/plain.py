@@ -32,6 +32,7 @@ def result_plain(result: Exploration, traces: Mapping[str, Trace]) -> dict[str, 
         "complete": result.complete,
         "stopped": result.stopped or None,
         "compared_with": result.compared,
+        "induction": result.induction or None,
         "bounded": {rule: result.bounded[rule] for rule in rules if result.bounded[rule]},
         "off": dict(result.spec.switched_off(result.bounds)),
         "bounded_by": {

@@ -216,7 +216,7 @@ def check_line(name: str, result: Exploration, expected: Expectation) -> str:
     """Return one line for a named check of a manifest, and a further line for each expectation that is not met."""
     unmet = expected.unmet(result)
     traces = ", ".join(f"{n} in {result.findings[n].states}" for n in result.violated if n in result.findings)
-    found = f"{result.verdict}{f' ({traces})' if traces else ''}"
+    found = f"{result.shown_verdict}{f' ({traces})' if traces else ''}"
     counts = f"{result.distinct:>10,} states {result.depth:>3} levels {result.search_seconds:>7.2f} s"
     if result.spec.reduced and expected.unreduced is not None:
         found = f"{found} (normal forms of {expected.unreduced:,} states)"

@@ -42,6 +42,7 @@ class Check:
     bounds: str | Mapping[str, int] = ""
     """The name of a bound set, or values; "" for the first bound set."""
     verdict: str = "holds"
+    """"holds", "violated", or "proved": holds, and the invariants are proved by induction."""
     traces: Mapping[str, int] = field(default_factory=dict)
     name: str = ""
     """Its name; "" for the names of the model and of the bound set, joined by "-"."""
@@ -64,6 +65,8 @@ class Check:
     depth: int | None = None
     seconds: float | None = None
     memory_mib: int | None = None
+    unbounded: tuple[str, ...] = ()
+    """The bounds that a proof lifts."""
 
 
 def check_name(model: str, bounds: str, suffix: str = "") -> str:
