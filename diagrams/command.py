@@ -34,7 +34,8 @@ from kafka_spec.model_check.command.options import (
 )
 from kafka_spec.model_check.command.side_by_side import outcomes
 from kafka_spec.model_check.loading import load_object
-from kafka_spec.model_check.manifest import NamedCheck, read_manifest
+from kafka_spec.model_check.manifest import read_manifest
+from kafka_spec.model_check.named_check import NamedCheck
 from kafka_spec.spec.optional_dependencies import needing
 from kafka_spec.spec.vocabulary.table import ChoiceTable, Machine, Spec, SpecError
 from kafka_spec.spec.vocabulary.table_json import table_text

@@ -19,7 +19,8 @@ sys.path.insert(0, str(ROOT))
 from mkdocs.structure.files import File, Files  # noqa: E402
 
 from kafka_spec.model_check.command.find import Models  # noqa: E402
-from kafka_spec.model_check.manifest import NamedCheck, read_manifest  # noqa: E402
+from kafka_spec.model_check.manifest import read_manifest  # noqa: E402
+from kafka_spec.model_check.named_check import NamedCheck  # noqa: E402
 from kafka_spec.spec.case import Case  # noqa: E402
 from kafka_spec.spec.catalogue.models import MODELS  # noqa: E402
 from kafka_spec.spec.kraft.eras import SUITE as KRAFT  # noqa: E402

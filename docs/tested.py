@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kafka_spec.model_check.manifest import NamedCheck, read_manifest
+from kafka_spec.model_check.manifest import read_manifest
+from kafka_spec.model_check.named_check import NamedCheck
 from kafka_spec.spec.catalogue.models import MODELS
 
 PAGE = Path(__file__).parent / "kafka" / "tested.md"

@@ -13,16 +13,14 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from kafka_spec.model_check.budget import Budget
-from kafka_spec.model_check.check import Expectation, check, judged_by_spec
-from kafka_spec.model_check.engines import ENGINES, Engine
-from kafka_spec.model_check.exploration import Distribution, Exploration, Progress, quiet
+from kafka_spec.model_check.check import Expectation, judged_by_spec
+from kafka_spec.model_check.engines import ENGINES
 from kafka_spec.model_check.golden_counts import COUNTS, GoldenCounts, read_counts
 from kafka_spec.model_check.home import at_home, home_folder
 from kafka_spec.model_check.loading import load_object
-from kafka_spec.model_check.proof.statements import PROVED, invariants_of, lifted_bounds, outcome_of_induction
-from kafka_spec.model_check.room import refuse_open
-from kafka_spec.spec.vocabulary.table import DEADLOCK, TYPE_INVARIANT, Check, Property, Spec, SpecError, Untestable, check_name
+from kafka_spec.model_check.named_check import NamedCheck, to_prove
+from kafka_spec.model_check.proof.statements import PROVED
+from kafka_spec.spec.vocabulary.table import DEADLOCK, TYPE_INVARIANT, Check, Spec, SpecError, Untestable, check_name
 
 KEYS: dict[str, tuple[type, ...]] = {
     "name": (str,),
@@ -47,8 +45,6 @@ KEYS: dict[str, tuple[type, ...]] = {
     "memory_mib": (int,),
     "why": (str,),
 }
-EACH = 20_000
-"""The most milliseconds for one obligation of a proof."""
 OF_ALL = ("checks", "counts", "not_tested", "all_properties_tested")
 """What [tool.kafka-spec] itself may say."""
 _KEYS_OF_VALUES = {**KEYS, "model": (str, Spec), "not_tested": (tuple,)}
@@ -63,73 +59,6 @@ KINDS = {
     list: "a list",
     dict: "a table { ... }",
 }
-
-
-@dataclass(frozen=True)
-class NamedCheck:
-    """A check of the manifest."""
-
-    name: str
-    spec: Spec
-    bounds: Mapping[str, int]
-    expected: Expectation
-    properties: tuple[str, ...] | None
-    engine: Engine
-    everything: bool
-    deadlock: bool | None
-    """Whether to check for deadlocks; None: as `check` decides."""
-    seconds: float | None
-    memory_mib: int | None
-    normal_form: bool = False
-    why: str = ""
-    bound_set: str = ""
-    """The name of the bound set, if the check names one."""
-    took: float | None = None
-    """The seconds that the check took when its counts were accepted."""
-    home: Path | None = None
-    """The folder of the manifest, in which its modules are."""
-    proves: tuple[Property, ...] = ()
-    """What is to be proved by induction, once the search finds no violation."""
-    lifted: frozenset[str] = frozenset()
-    """The bounds that the proof lifts."""
-
-    def run(
-        self,
-        *,
-        engine: Engine | None = None,
-        threads: int = 1,
-        everything: bool = False,
-        deadlock: bool | None = None,
-        verify: bool = False,
-        normal_form: bool = False,
-        verify_normal_form: bool = False,
-        budget: Budget | None = None,
-        progress: Progress = quiet,
-        distribution: Distribution | None = None,
-        traces: bool = True,
-    ) -> Exploration:
-        """Run the check. The arguments add to the options of the manifest; `budget` and `engine` replace them."""
-        memory = self.memory_mib << 20 if self.memory_mib is not None else None
-        with at_home(self.home):
-            result = check(
-                self.spec,
-                self.bounds,
-                properties=self.properties,
-                engine=engine or self.engine,
-                threads=threads,
-                everything=everything or self.everything,
-                deadlock=self.deadlock if deadlock is None else deadlock,
-                verify=verify,
-                normal_form=normal_form or self.normal_form,
-                verify_normal_form=verify_normal_form and bool(self.spec.normal_form),
-                budget=budget or Budget(self.seconds, memory),
-                progress=progress,
-                distribution=distribution,
-                traces=traces,
-            )
-            if self.proves and result.verdict == "holds":
-                result.induction = outcome_of_induction(self.spec, self.proves, self.bounds, self.lifted, threads, EACH)
-            return result
 
 
 @dataclass(frozen=True)
@@ -360,9 +289,7 @@ def _check(manifest: Manifest, table: Mapping[str, Any], where: str, model: Call
             judged = judged | {DEADLOCK} if table["deadlock"] else judged - {DEADLOCK}
         for name in judged_by_spec(properties or ()):
             spec.property(name)
-        proves: tuple[tuple[Property, ...], frozenset[str]] = ((), frozenset())
-        if table["verdict"] == PROVED:
-            proves = to_prove(spec, bounds, table, properties)
+        proves = to_prove(spec, bounds, table, named_bounds(spec, table.get("bounds", {})), properties)
         claims = {one.name: one.stated for claim in spec.properties for one in claim.at(bounds)}
         known = judged | {name for name, stated in claims.items() if stated in judged}
         if table.get("normal_form"):
@@ -375,15 +302,8 @@ def _check(manifest: Manifest, table: Mapping[str, Any], where: str, model: Call
             raise SpecError(f"not_tested: property {wrong[0]!r} is unknown, or not judged; judged are {', '.join(sorted(judged))}")
     except SpecError as error:
         raise SpecError(f"{where}: {error}") from None
-    counts, took, no_counts = {name: table[name] for name in COUNTS if name in table}, None, ""
-    if (golden := manifest.counts) is not None:
-        line = golden.lines.get(table["name"])
-        if counts and line:
-            raise SpecError(f"{where}: its counts stand here and in {golden.path}; delete them here, or the line there")
-        if not counts and not accepts:
-            counts, capacities, no_counts = golden.expected(table["name"], spec)
-            bounds = spec.bound_values({**bounds, **capacities})
-        took = line.get("seconds") if line else None
+    counts, capacities, took, no_counts = _counts(manifest, table, where, spec, accepts)
+    bounds = spec.bound_values({**bounds, **capacities})
     expected = Expectation(
         verdict=table["verdict"],
         **counts,
@@ -416,21 +336,21 @@ def _check(manifest: Manifest, table: Mapping[str, Any], where: str, model: Call
     )
 
 
-def to_prove(
-    spec: Spec, bounds: Mapping[str, int], table: Mapping[str, Any], properties: Sequence[str] | None
-) -> tuple[tuple[Property, ...], frozenset[str]]:
-    """Return the invariants that a check expects to be proved, and the bounds that the proof lifts.
-
-    Raises:
-        SpecError: there is nothing to prove, or a bound cannot be lifted.
-    """
-    unbounded = table.get("unbounded", [])
-    given = named_bounds(spec, table.get("bounds", {}))
-    refuse_open(spec, {*given, *unbounded}, ', or lift it, unbounded = ["{}"]')
-    names = [name for name in judged_by_spec(properties or ()) if spec.property(name).kind == "invariant"]
-    if properties is not None and not names:
-        raise SpecError('none of its properties is an invariant, which is what can be proved; expect "holds"')
-    return invariants_of(spec, names), lifted_bounds(spec, bounds, unbounded, "unbounded: ")
+def _counts(
+    manifest: Manifest, table: Mapping[str, Any], where: str, spec: Spec, accepts: bool
+) -> tuple[dict[str, int], Mapping[str, int], float | None, str]:
+    """Return the counts that a check expects, its capacities, the seconds that it took, and what is wrong if it has no counts."""
+    counts: dict[str, int] = {name: table[name] for name in COUNTS if name in table}
+    if (golden := manifest.counts) is None:
+        return counts, {}, None, ""
+    line = golden.lines.get(table["name"])
+    took = line.get("seconds") if line else None
+    if counts and line:
+        raise SpecError(f"{where}: its counts stand here and in {golden.path}; delete them here, or the line there")
+    if counts or accepts:
+        return counts, {}, took, ""
+    counts, capacities, no_counts = golden.expected(table["name"], spec)
+    return counts, capacities, took, no_counts
 
 
 def all_judged(spec: Spec) -> tuple[str, ...]:

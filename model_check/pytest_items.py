@@ -14,7 +14,8 @@ import pytest
 from kafka_spec.model_check.check import Outcome
 from kafka_spec.model_check.command.find import Models
 from kafka_spec.model_check.command.options import cores
-from kafka_spec.model_check.manifest import NamedCheck, read_manifest
+from kafka_spec.model_check.manifest import read_manifest
+from kafka_spec.model_check.named_check import NamedCheck
 from kafka_spec.model_check.report.traces import trace_text
 from kafka_spec.spec.optional_dependencies import MissingExtra, needing
 from kafka_spec.spec.vocabulary.table import Spec, SpecError

@@ -18,7 +18,8 @@ from hypothesis import Phase, settings
 
 from kafka_spec.model_check.code.memo import VERIFIES
 from kafka_spec.model_check.exploration import Exploration
-from kafka_spec.model_check.manifest import NamedCheck, read_manifest
+from kafka_spec.model_check.manifest import read_manifest
+from kafka_spec.model_check.named_check import NamedCheck
 from kafka_spec.model_check.oracle import oracle
 from kafka_spec.model_check.search import embedded
 from kafka_spec.spec.catalogue.models import MODELS

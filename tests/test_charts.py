@@ -26,7 +26,7 @@ from kafka_spec.diagrams.page import page_html, page_plain
 from kafka_spec.diagrams.sequence import chart_svg, width_of, wrapped
 from kafka_spec.model_check.command.options import cores
 from kafka_spec.model_check.command.side_by_side import outcomes
-from kafka_spec.model_check.manifest import NamedCheck
+from kafka_spec.model_check.named_check import NamedCheck
 from kafka_spec.model_check.traces.explain import reasons
 from kafka_spec.spec.catalogue.machines import CHOICES, MACHINES
 from kafka_spec.spec.vocabulary.table import Spec

@@ -17,7 +17,7 @@ from conftest import GOLDEN, named_checks
 from led import Action, fails_in_the_same_way, survives
 
 from kafka_spec.model_check.interpreter.interpreter import Interpreter as Model
-from kafka_spec.model_check.manifest import NamedCheck
+from kafka_spec.model_check.named_check import NamedCheck
 from kafka_spec.model_check.traces.counterexample import REPLAYED_WAYS
 from kafka_spec.spec.zookeeper.eras import SUITE
 from kafka_spec.spec.zookeeper.fixed import FIXED

@@ -19,7 +19,7 @@ from kafka_spec.model_check.code.arrays import address
 from kafka_spec.model_check.code.program import Program
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
-from kafka_spec.model_check.manifest import NamedCheck
+from kafka_spec.model_check.named_check import NamedCheck
 from kafka_spec.model_check.record.layout import Layout
 from kafka_spec.model_check.report.text import result_text
 from kafka_spec.model_check.search import embedded

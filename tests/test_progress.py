@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from conftest import named_checks
 
-from kafka_spec.model_check.manifest import NamedCheck, read_manifest
+from kafka_spec.model_check.manifest import read_manifest
+from kafka_spec.model_check.named_check import NamedCheck
 from kafka_spec.model_check.oracle import oracle
 from kafka_spec.model_check.report.traces import story_text
 from kafka_spec.model_check.search import embedded

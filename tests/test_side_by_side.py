@@ -18,7 +18,7 @@ from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.check import Expectation
 from kafka_spec.model_check.command import side_by_side
 from kafka_spec.model_check.exploration import EngineError, Exploration
-from kafka_spec.model_check.manifest import NamedCheck
+from kafka_spec.model_check.named_check import NamedCheck
 from kafka_spec.spec.catalogue.models import MODELS
 from kafka_spec.spec.vocabulary.table import SpecError
 

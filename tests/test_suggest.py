@@ -125,7 +125,10 @@ def test_suggesting_ends_with_its_time(capsys: pytest.CaptureFixture[str]) -> No
     """What was not finished in time is not proved, and suggests nothing."""
     assert main(["prove", QUEUE, "--suggest", "--seconds", "0.01"]) == 3
     written = capsys.readouterr().out
-    assert "ended early: the time budget of 0.01 s is spent" in written and "def suggested" not in written
+    assert (
+        "lemmas: ended early, the time budget of 0.01 s is spent; give it more with --seconds" in written
+        and "def suggested" not in written
+    )
 
 
 # the parts
@@ -161,7 +164,7 @@ def _candidates(spec: Spec, most: int = 400) -> ClauseSearch:
 def test_what_is_kept_is_the_most_that_can_be() -> None:
     """What every rule keeps is found by trying all states, reachable or not: those, and no more clauses, are left."""
     candidates = _candidates(QUEUE_THAT_WAKES_ALL, most=3)
-    kept = set(candidates.kept(range(len(candidates.before)), Budget()))
+    kept = set(candidates.kept(range(len(candidates.before))))
     world, states = candidates.world, []
     for size, waiting in itertools.product(range(3), range(8)):
         state: Any = world.space.fresh()
@@ -205,7 +208,7 @@ def test_a_wrong_formula_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     candidates = _candidates(QUEUE_THAT_WAKES_ALL, most=3)
     candidates.before[:] = [candidates.before[-1]] * len(candidates.before)
     with pytest.raises(EngineError, match="the solver's state violates"):
-        candidates.kept(range(len(candidates.before)), Budget())
+        candidates.kept(range(len(candidates.before)))
 
 
 @pytest.mark.slow

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from kafka_spec.model_check.check import Outcome
 from kafka_spec.model_check.command.options import warn
-from kafka_spec.model_check.manifest import Manifest, NamedCheck, manifest_of
+from kafka_spec.model_check.manifest import Manifest, manifest_of
+from kafka_spec.model_check.named_check import NamedCheck
 from kafka_spec.spec.vocabulary.table import SpecError
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from kafka_spec.model_check.check import Outcome, checks_deadlock, judged_by_spec
 from kafka_spec.model_check.exploration import Exploration
-from kafka_spec.model_check.manifest import NamedCheck
+from kafka_spec.model_check.named_check import NamedCheck
 
 WITHOUT = "interrupted without a result"
 """The reason of a check that Ctrl-C kept from running, or ended."""

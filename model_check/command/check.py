@@ -39,8 +39,9 @@ from kafka_spec.model_check.command.options import (
 from kafka_spec.model_check.command.side_by_side import cheapest_first, outcomes
 from kafka_spec.model_check.command.simulate import add_simulate_options, refuse_without_simulate, run_simulate
 from kafka_spec.model_check.engines import ENGINES
-from kafka_spec.model_check.exploration import Distribution, Exploration, Progress
-from kafka_spec.model_check.manifest import NamedCheck, judged_without, manifest_of
+from kafka_spec.model_check.exploration import Distribution, Exploration
+from kafka_spec.model_check.manifest import judged_without, manifest_of
+from kafka_spec.model_check.named_check import NamedCheck
 from kafka_spec.model_check.report.ci import Draw, github_text, junit_text, markdown_text
 from kafka_spec.model_check.report.escape import plain
 from kafka_spec.model_check.report.plain import SCHEMA_VERSION, check_plain, result_plain
@@ -304,7 +305,6 @@ def run_one(options: argparse.Namespace, named: NamedCheck) -> Exploration:
     budget = Budget(seconds, memory << 20 if memory is not None else None, options.max_states)
     distribution = _distribution(options, named)
     with Display(enabled=not options.quiet) as display, interruptible(budget):
-        show: Progress = display.show
         return named.run(
             engine=options.engine,
             threads=options.threads,
@@ -314,7 +314,7 @@ def run_one(options: argparse.Namespace, named: NamedCheck) -> Exploration:
             normal_form=options.normal_form,
             verify_normal_form=options.verify == "normal_form",
             budget=budget,
-            progress=show,
+            progress=display.show,
             distribution=distribution,
             traces=not getattr(options, "no_traces", False),
         )

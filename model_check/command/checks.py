@@ -12,7 +12,8 @@ from typing import Any
 
 from kafka_spec.model_check.command.find import Models
 from kafka_spec.model_check.command.options import AS_EXPECTED, MANIFEST, add_output_options, outputs, write
-from kafka_spec.model_check.manifest import Manifest, NamedCheck, all_judged, manifest_of
+from kafka_spec.model_check.manifest import Manifest, all_judged, manifest_of
+from kafka_spec.model_check.named_check import NamedCheck
 from kafka_spec.model_check.report.escape import plain
 from kafka_spec.spec.vocabulary.table import Spec, SpecError
 

@@ -21,7 +21,7 @@ from kafka_spec.model_check.budget import INTERRUPTED
 from kafka_spec.model_check.check import Outcome
 from kafka_spec.model_check.command.asked import not_run
 from kafka_spec.model_check.exploration import EngineError, Exploration
-from kafka_spec.model_check.manifest import NamedCheck
+from kafka_spec.model_check.named_check import NamedCheck
 from kafka_spec.model_check.sent_results import received, sent
 from kafka_spec.model_check.within import end_with
 from kafka_spec.spec.language.domain import form

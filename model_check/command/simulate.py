@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from kafka_spec.model_check.budget import Budget, interruptible
 from kafka_spec.model_check.check import simulate
 from kafka_spec.model_check.command.options import INCONCLUSIVE, VIOLATED, outputs, positive, write
-from kafka_spec.model_check.manifest import NamedCheck
+from kafka_spec.model_check.named_check import NamedCheck
 from kafka_spec.model_check.report.escape import plain
 from kafka_spec.spec.optional_dependencies import needing
 from kafka_spec.spec.vocabulary.table import SpecError

@@ -22,7 +22,7 @@ from kafka_spec.model_check.command.options import (
     write,
 )
 from kafka_spec.model_check.command.simulate import FORMATS, refuse_search_options
-from kafka_spec.model_check.manifest import NamedCheck
+from kafka_spec.model_check.named_check import NamedCheck
 from kafka_spec.model_check.report.ci import Draw
 from kafka_spec.model_check.report.escape import plain
 from kafka_spec.model_check.report.traces import trace_text

@@ -32,7 +32,6 @@ def result_plain(result: Exploration, traces: Mapping[str, Trace]) -> dict[str, 
         "complete": result.complete,
         "stopped": result.stopped or None,
         "compared_with": result.compared,
-        "induction": result.induction or None,
         "bounded": {rule: result.bounded[rule] for rule in rules if result.bounded[rule]},
         "off": dict(result.spec.switched_off(result.bounds)),
         "bounded_by": {
@@ -76,7 +75,13 @@ def result_plain(result: Exploration, traces: Mapping[str, Trace]) -> dict[str, 
 def check_plain(name: str, result: Exploration, traces: Mapping[str, Trace], expected: Expectation) -> dict[str, Any]:
     """Return a named check of a manifest as plain objects."""
     unmet = expected.unmet(result)
-    return {"name": name, "as_expected": not unmet, "unmet": unmet, **result_plain(result, traces)}
+    return {
+        "name": name,
+        "as_expected": not unmet,
+        "unmet": unmet,
+        "induction": result.induction or None,
+        **result_plain(result, traces),
+    }
 
 
 def model_plain(spec: Spec) -> dict[str, Any]:

@@ -109,13 +109,14 @@ def json_text(
 
 def suggestion_lines(suggestions: Suggestions, spec: Spec) -> Iterator[str]:
     """Print how lemmas were looked for, and those that were found as functions that a spec can state."""
+    if suggestions.stopped:
+        yield f"lemmas: ended early, {suggestions.stopped}; give it more with --seconds"
+        return
     extent = "all" if suggestions.complete else "the first"
     yield (
         f"lemmas: of {suggestions.conditions} conditions, {suggestions.clauses:,} clauses hold in {extent} {suggestions.states:,} "
         f"states; every rule keeps {suggestions.kept:,} of them ({suggestions.seconds:.1f} s)"
     )
-    if suggestions.stopped:
-        yield f"  ended early: {suggestions.stopped}; give it more with --seconds"
     for one in suggestions.lemmas:
         yield ""
         yield f"def {one.lemma.predicate.__name__}(s: {spec.state.__name__}, k: Constants) -> bool:"

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kafka_spec.model_check.proof.suggestions.conditions import Grammar, StateCondition, Table
+from kafka_spec.model_check.within import look
 
 Literals: TypeAlias = tuple[int, ...]
 """The literals of a clause: a condition by its number, or its contrary by that number and the count of the conditions."""
@@ -131,6 +132,7 @@ def _threes(
     packed: npt.NDArray[np.uint8], left: npt.NDArray[np.intp], full: Any, conditions: int, pairs: set[Literals]
 ) -> Iterator[Literals]:
     for (_, one), (behind, other) in itertools.combinations(enumerate(left), 2):
+        look()
         if (int(one), int(other)) in pairs or (other - one) % conditions == 0:
             continue
         rest = left[behind + 1 :]

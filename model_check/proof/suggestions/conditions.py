@@ -70,7 +70,7 @@ class Grammar:
                 found += [self.table(slot, slot)] if slot.what != "item" else []
             else:
                 of = next(term.slots[0] for term in self.terms if slot in term.slots)
-                found += [self.table(of, slot), self.table(of, of, slot)]
+                found += [self.table(of, slot), self.table(of, of, slot)] if of.what == "index" else []
         found += [self.table(one, other) for one, other in itertools.combinations(numbers, 2)]
         return [table for table in dict.fromkeys(found) if math.prod(one.slot.count for one in table) <= MOST_CHOICES]
 

@@ -18,6 +18,7 @@ from kafka_spec.model_check.proof.suggestions.conditions import StateCondition, 
 from kafka_spec.model_check.proof.terms import TRUE, Formula, all_of, any_of, compared, is_true, negation, number
 from kafka_spec.model_check.proof.translation import SymbolicCall
 from kafka_spec.model_check.proof.values import as_truth
+from kafka_spec.model_check.within import look
 from kafka_spec.spec.language import Function, source_of
 from kafka_spec.spec.language.domain import SpecError
 from kafka_spec.spec.language.source import made
@@ -41,6 +42,7 @@ def readable(
     found: dict[tuple[Any, ...], StateCondition] = {}
     choices = list(itertools.islice(_choices(induction, table, induction.state), MOST_COMPARED))
     for condition in sorted(conditions, key=lambda one: len(one.text)):
+        look()
         formulas = []
         for given, there, _ in choices:
             if (formula := _readable(induction, condition, table, names, given, there)) is None:
@@ -144,6 +146,7 @@ class Stated:
         for mined in tables:
             choices = list(_choices(induction, mined.table, state))
             for clause in mined.clauses:
+                look()
                 found = []
                 for given, there, numbers in choices:
                     literals = [self.literal(induction, mined, one, given, numbers, state, tag) for one in clause]

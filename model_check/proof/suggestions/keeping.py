@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import z3
 
-from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.proof.cells import terms_of
@@ -24,8 +23,11 @@ from kafka_spec.model_check.proof.states import Fresh, fill, plain
 from kafka_spec.model_check.proof.suggestions.clauses import Mined, Truths
 from kafka_spec.model_check.proof.suggestions.formulas import Stated
 from kafka_spec.model_check.proof.terms import Formula, all_of, any_of, negation
+from kafka_spec.model_check.within import look
 from kafka_spec.spec.language.domain import OutOfBound, OutOfDomain, SpecError
 
+SOLVING = 20_000
+"""The most milliseconds for one question to the solver; what it does not decide counts as kept until the proof."""
 STEPS_ON = 40
 """How many states behind one that the solver finds are looked at."""
 
@@ -103,20 +105,21 @@ class ClauseSearch:
 
     # what every rule keeps
 
-    def kept(self, asked: Sequence[int], budget: Budget) -> list[int]:
-        """Return the candidates, of those asked for, that every rule keeps together; all that are left when the time is over."""
+    def kept(self, asked: Sequence[int]) -> list[int]:
+        """Return the candidates, of those asked for, that every rule keeps together."""
         alive, before = set(asked), frozenset[int]()
-        while alive != before and not budget.exhausted():
+        while alive != before:
             before = frozenset(alive)
             supposed = all_of(*self.given, *(self.before[number] for number in before))
             for step in self.steps:
-                self.drop(step, alive, before, supposed, budget)
+                self.drop(step, alive, before, supposed)
         return sorted(alive)
 
-    def drop(self, step: SymbolicStep, alive: set[int], before: frozenset[int], supposed: Formula, budget: Budget) -> None:
+    def drop(self, step: SymbolicStep, alive: set[int], before: frozenset[int], supposed: Formula) -> None:
         """Leave out what a step breaks from a state that meets what is supposed, the candidates `before`."""
-        while alive and not budget.exhausted():
-            model = proved([supposed, *self.step(step), self.some_broken(frozenset(alive))], 60_000)[1]
+        while alive:
+            look()
+            model = proved([supposed, *self.step(step), self.some_broken(frozenset(alive))], SOLVING)[1]
             if model is None:
                 break
             self.found += 1
@@ -179,7 +182,7 @@ class ClauseSearch:
         """Return a step that breaks a candidate, though it and what is kept hold before: its rule, its binding, the state."""
         for step in self.steps:
             solver = z3.Solver()
-            solver.set("timeout", 60_000)
+            solver.set("timeout", SOLVING)
             solver.add(
                 *self.given, *self.step(step), *(self.before[number] for number in {*kept, goal}), negation(self.after[goal])
             )

@@ -7,34 +7,34 @@ from typing import Any, TypeAlias
 
 import z3
 
-from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.proof.obligations import EXECUTED
 from kafka_spec.model_check.proof.solving import proved
 from kafka_spec.model_check.proof.suggestions.clauses import Truths
-from kafka_spec.model_check.proof.suggestions.keeping import ClauseSearch
+from kafka_spec.model_check.proof.suggestions.keeping import SOLVING, ClauseSearch
 from kafka_spec.model_check.proof.terms import Formula, is_true, negation
+from kafka_spec.model_check.within import look
 
 Uses: TypeAlias = dict[int, list[tuple[str, str]]]
 """Candidates by number, and what each is used for: rules, and what these then keep."""
 
 
-def fewest(search: ClauseSearch, kept: Sequence[int], budget: Budget) -> Uses | None:
+def fewest(search: ClauseSearch, kept: Sequence[int]) -> Uses:
     """Return the statements and clauses with which every rule keeps the statements, and all can be executed as far as it can be.
 
-    None of the clauses can be left out. None if the time is over.
+    None of the clauses can be left out.
     """
     goals, unexecuted = set(search.statements), list(_unexecuted(search))
-    chosen = sufficient(search, kept, budget)
+    chosen = sufficient(search, kept)
     open_before = [_escape(search, formulas, chosen) is not None for formulas, _ in unexecuted]
     for number in sorted(chosen - goals, key=lambda number: -len(search.texts[number])):
-        if number in chosen and not budget.exhausted():
-            rest = set(search.kept(sorted(chosen - {number}), budget))
+        if number in chosen:
+            rest = set(search.kept(sorted(chosen - {number})))
             executed = ([_escape(search, formulas, rest) is not None for formulas, _ in unexecuted]) == open_before
             chosen = rest if goals <= rest and executed else chosen
-    return None if budget.exhausted() else _uses(search, chosen)
+    return _uses(search, chosen)
 
 
-def sufficient(search: ClauseSearch, kept: Sequence[int], budget: Budget) -> set[int]:
+def sufficient(search: ClauseSearch, kept: Sequence[int]) -> set[int]:
     """Return the statements, and clauses with which every rule keeps them all.
 
     As long as a step leads astray from a state that meets what is chosen, one more clause is chosen: of those that exclude the
@@ -45,14 +45,16 @@ def sufficient(search: ClauseSearch, kept: Sequence[int], budget: Budget) -> set
 
     def excluded(formulas: Sequence[Formula]) -> bool:
         """Choose a clause that excludes a state; whether there is such a state, and a clause."""
-        if budget.exhausted() or (state := _escape(search, formulas, chosen)) is None:
+        look()
+        if (state := _escape(search, formulas, chosen)) is None:
             return False
         escapes.append(search.violated(state))
         choices = [number for number in clauses if escapes[-1][number]]
-        chosen.update([max(choices, key=lambda one: (sum(far[one] for far in escapes), -len(search.texts[one])))][: len(choices)])
+        if choices:
+            chosen.add(max(choices, key=lambda number: (sum(far[number] for far in escapes), -len(search.texts[number]))))
         return bool(choices)
 
-    while chosen != before and not budget.exhausted():
+    while chosen != before:
         before = set(chosen)
         for step in search.steps:
             while excluded([*search.step(step), search.some_broken(frozenset(chosen))]):
@@ -65,7 +67,7 @@ def sufficient(search: ClauseSearch, kept: Sequence[int], budget: Budget) -> set
 
 def _escape(search: ClauseSearch, formulas: Sequence[Formula], chosen: set[int]) -> Any | None:
     """Return a state that meets what is chosen, and some formulas; None if there is none."""
-    model = proved([*search.given, *(search.before[number] for number in chosen), *formulas], 60_000)[1]
+    model = proved([*search.given, *(search.before[number] for number in chosen), *formulas], SOLVING)[1]
     return None if model is None else search.state(model)
 
 
@@ -82,7 +84,7 @@ def _uses(search: ClauseSearch, chosen: set[int]) -> Uses:
     """Return what is used of what is chosen, and what for."""
     found: Uses = {number: [] for number in search.statements}
     solver, left = z3.Solver(), list(search.statements)
-    solver.set("timeout", 30_000)
+    solver.set("timeout", SOLVING)
     solver.set("core.minimize", True)
     solver.add(*search.given)
     for number in sorted(chosen):
@@ -102,5 +104,6 @@ def _uses(search: ClauseSearch, chosen: set[int]) -> Uses:
         use(formulas, rule, EXECUTED)
     for goal in left:  # it grows meanwhile
         for step in search.steps:
+            look()
             use([*search.step(step), search.violations[goal]], step.rule.name, search.name(goal) or str(goal), goal)
     return found

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from kafka_spec.model_check.budget import Budget
+from kafka_spec.model_check.budget import Budget, Stopped
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.proof.obligations import Induction
 from kafka_spec.model_check.proof.solving import Induced, induced_step
@@ -16,6 +16,7 @@ from kafka_spec.model_check.proof.suggestions.formulas import function_of, reada
 from kafka_spec.model_check.proof.suggestions.keeping import ClauseSearch
 from kafka_spec.model_check.proof.suggestions.sufficing import Uses, fewest
 from kafka_spec.model_check.state_graph import graph_of
+from kafka_spec.model_check.within import limited
 from kafka_spec.spec.vocabulary.table import Property, lemma
 
 MOST_STATES = 20_000
@@ -48,20 +49,18 @@ class Obstacle:
 class Suggestions:
     """What was tried, and the lemmas that were found; none if they do not suffice."""
 
-    states: int
-    complete: bool
-    conditions: int
-    clauses: int
-    kept: int
+    states: int = 0
+    complete: bool = False
+    conditions: int = 0
+    clauses: int = 0
+    kept: int = 0
     """How many clauses every rule keeps."""
-    found: int
-    """How many states the solver found that clauses had to be left out for."""
-    lemmas: tuple[Suggested, ...]
-    obstacles: tuple[Obstacle, ...]
+    lemmas: tuple[Suggested, ...] = ()
+    obstacles: tuple[Obstacle, ...] = ()
     """Of each statement that no clauses help with."""
-    stopped: str
-    """Why it was ended early; "" if it was not."""
-    seconds: float
+    stopped: str = ""
+    """Why it was ended early, with nothing found; "" if it was not."""
+    seconds: float = 0.0
 
     @property
     def suffice(self) -> bool:
@@ -72,6 +71,15 @@ class Suggestions:
 def suggest(induction: Induction, budget: Budget) -> Suggestions:
     """Return lemmas with which the statements of an induction can be proved, if there are such among the clauses."""
     began = time.perf_counter()
+    try:
+        with limited(budget):
+            found = _suggest(induction)
+    except Stopped as reason:
+        found = Suggestions(stopped=str(reason))
+    return replace(found, seconds=time.perf_counter() - began)
+
+
+def _suggest(induction: Induction) -> Suggestions:
     world = Interpreter(induction.spec, induction.bounds)
     graph = graph_of(world, MOST_STATES)
     grammar = Grammar(induction.spec, induction.bounds, induction.statements)
@@ -80,18 +88,19 @@ def suggest(induction: Induction, budget: Budget) -> Suggestions:
     conditions = len({one.text for _, some in tables for one in some})
     for most in (2, 3):
         candidates = ClauseSearch(induction, [table.up_to(most) for table in found])
-        kept = candidates.kept(range(len(candidates.before)), budget)
+        kept = candidates.kept(range(len(candidates.before)))
         missing = [goal for goal in candidates.statements if goal not in kept]
-        if not missing or budget.exhausted():
+        if not missing:
             break
-    needed = None if missing else fewest(candidates, kept, budget)
-    stopped = budget.exhausted()
-    obstacles = () if stopped else tuple(one for goal in missing if (one := obstacle(candidates, goal, kept)) is not None)
     return Suggestions(
-        len(graph.states), graph.complete, conditions, candidates.clauses, sum(number < candidates.clauses for number in kept),
-        candidates.found, () if needed is None or stopped else suggested(candidates, needed), obstacles, stopped,
-        time.perf_counter() - began,
-    )  # fmt: skip
+        len(graph.states),
+        graph.complete,
+        conditions,
+        candidates.clauses,
+        sum(number < candidates.clauses for number in kept),
+        () if missing else suggested(candidates, fewest(candidates, kept)),
+        tuple(one for goal in missing if (one := obstacle(candidates, goal, kept)) is not None),
+    )
 
 
 def obstacle(candidates: ClauseSearch, goal: int, kept: Sequence[int]) -> Obstacle | None:
