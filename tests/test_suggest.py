@@ -25,6 +25,7 @@ from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
 from kafka_spec.model_check.proof.solving import prove
+from kafka_spec.model_check.proof.statements import induction_about
 from kafka_spec.model_check.proof.suggestions import suggest as suggest_module
 from kafka_spec.model_check.proof.suggestions.clauses import clauses_of, mined
 from kafka_spec.model_check.proof.suggestions.conditions import Grammar
@@ -32,6 +33,7 @@ from kafka_spec.model_check.proof.suggestions.formulas import Stated, readable
 from kafka_spec.model_check.proof.suggestions.keeping import ClauseSearch
 from kafka_spec.model_check.proof.suggestions.suggest import Suggestions, suggest
 from kafka_spec.model_check.state_graph import graph_of
+from kafka_spec.spec.catalogue.models import MODELS
 from kafka_spec.spec.language.domain import OutOfBound, OutOfDomain
 from kafka_spec.spec.vocabulary.table import Property, Spec, SpecError
 from tests.fuzz.agree import load
@@ -209,6 +211,18 @@ def test_a_wrong_formula_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     candidates.before[:] = [candidates.before[-1]] * len(candidates.before)
     with pytest.raises(EngineError, match="the solver's state violates"):
         candidates.kept(range(len(candidates.before)))
+
+
+@pytest.mark.long
+def test_an_invariant_of_kip_320_is_proved_without_lemmas_by_hand() -> None:
+    """Lemmas that are found with two replicas and one record prove LeaderInIsr for logs of any length."""
+    kip_320 = dataclasses.replace(MODELS["replication/kip_320"], lemmas=())
+    bounds = kip_320.bound_values({"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1})
+    asked = (kip_320.property("LeaderInIsr"),)
+    found = suggest(induction_about(kip_320, asked, bounds), Budget(600))
+    with_lemmas = dataclasses.replace(kip_320, lemmas=tuple(one.lemma for one in found.lemmas))
+    lifted = frozenset({"log_size", "max_records", "max_leader_epoch"})
+    assert prove(induction_about(with_lemmas, asked, bounds, lifted)).is_complete
 
 
 @pytest.mark.slow
