@@ -36,6 +36,7 @@ from kafka_spec.model_check.state_graph import graph_of
 from kafka_spec.spec.catalogue.models import MODELS
 from kafka_spec.spec.language.domain import OutOfBound, OutOfDomain
 from kafka_spec.spec.vocabulary.table import Property, Spec, SpecError
+from tests import sample_specs
 from tests.fuzz.agree import load
 from tests.fuzz.specs import text_of
 from tests.translated import At, induction_of
@@ -89,19 +90,36 @@ def test_suggested_lemmas_lift_a_bound(capsys: pytest.CaptureFixture[str]) -> No
     assert written.rstrip().endswith("proved: SomebodyRuns, NeverTooFull")
 
 
+def _pasted(printed: str, stated: dict[str, str]) -> str:
+    """Return a module with the functions that the command has printed, some of them stated as lemmas: names and functions."""
+    functions = "\n\n".join(part for part in printed.split("\n\n") if part.startswith("def "))
+    lemmas = "".join(f"lemma({name!r}, {function}), " for name, function in stated.items())
+    spec = f"QUEUE_THAT_WAKES_ALL.replacing('pasted', 'with lemmas', lemmas=({lemmas}))"
+    return f"from kafka_spec import *\nfrom examples.bounded_queue import *\n\n{functions}\n\nSPEC = {spec}\n"
+
+
 def test_a_lemma_as_printed_can_be_stated(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The functions that are printed, pasted into a module, prove the property there."""
+    """The functions that are printed, pasted into a module, prove the property there; one alone leaves the other to be found."""
     main(["prove", QUEUE, "--suggest"])
     printed = capsys.readouterr().out
-    functions = "\n\n".join(part for part in printed.split("\n\n") if part.startswith("def "))
-    names = ", ".join(f"lemma('L{place}', suggested{place})" for place in range(1, functions.count("def ") + 1))
-    spec = f"QUEUE_THAT_WAKES_ALL.replacing('pasted', 'with lemmas', lemmas=({names},))"
-    text = f"from kafka_spec import *\nfrom examples.bounded_queue import *\n\n{functions}\n\nSPEC = {spec}\n"
-    (tmp_path / "pasted_lemmas.py").write_text(text, encoding="utf-8")
+    both = {"Suggested1": "suggested1", "Suggested2": "suggested2"}
+    (tmp_path / "pasted_lemmas.py").write_text(_pasted(printed, both), encoding="utf-8")
+    (tmp_path / "pasted_lemma.py").write_text(_pasted(printed, {"Suggested1": "suggested1"}), encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
     assert main(["prove", "pasted_lemmas:SPEC"]) == 0
+    assert main(["prove", "pasted_lemmas:SPEC", "--suggest"]) == 0
+    assert "none is needed" in capsys.readouterr().out
+    assert main(["prove", "pasted_lemma:SPEC", "--suggest"]) == 0
+    again = capsys.readouterr().out
+    assert "def suggested2" in again and "def suggested1" not in again
+
+
+def test_a_spec_without_clauses_needs_no_lemma() -> None:
+    """Where nothing can be stated about a state, nothing is suggested."""
+    found = _suggested(sample_specs.COUNTER)
+    assert found.lemmas == () and not found.stopped
 
 
 def test_what_no_clause_helps_with_is_shown(capsys: pytest.CaptureFixture[str]) -> None:

@@ -61,13 +61,13 @@ class Helpers:
 
     def wanted(self, function: Function, name: str, domains: Mapping[str, Sort]) -> Any:
         """Return what a parameter of a predicate is, "s", "k" or a sort; None if that is not known."""
-        if name in ("s", "k"):
+        if name == "k":
             return name
         annotation = inspect.get_annotations(function).get(name)
         if isinstance(annotation, str):
             annotation = function.__globals__.get(annotation)
         if isinstance(annotation, type) and dataclasses.is_dataclass(annotation):
-            return ("record", annotation) if annotation is not self.root else None
+            return ("record", annotation) if annotation is not self.root else name if name == "s" else None
         return domains.get(name) or self.given_to.get((function, name))
 
     @cached_property

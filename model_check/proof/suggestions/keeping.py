@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import z3
 
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
@@ -44,8 +43,6 @@ class ClauseSearch:
     """Of each candidate the formula that it holds before a step."""
     after: list[Formula] = field(init=False)
     """The same after it."""
-    found: int = 0
-    """How many states the solver has found."""
     broken_by: dict[int, str] = field(default_factory=dict)
     """The rule that did not keep a candidate, of each that was left out."""
 
@@ -92,10 +89,6 @@ class ClauseSearch:
         """The clauses as expressions of the language, by number."""
         return [table.text(clause) for table in self.tables for clause in table.clauses]
 
-    def text(self, number: int) -> str:
-        """Return a clause as an expression of the language."""
-        return self.texts[number]
-
     def violated(self, state: Any) -> Truths:
         """Return of each candidate whether a state violates it."""
         k = self.world.k
@@ -122,7 +115,6 @@ class ClauseSearch:
             model = proved([supposed, *self.step(step), self.some_broken(frozenset(alive))], SOLVING)[1]
             if model is None:
                 break
-            self.found += 1
             if self.violated(self.state(model))[list(before)].any():
                 raise EngineError("the solver's state violates what it is given; the interpreter disagrees with the translation")
             broken = self.broken(step, model, alive)
@@ -138,9 +130,7 @@ class ClauseSearch:
 
     def broken(self, step: SymbolicStep, model: Any, alive: set[int]) -> set[int]:
         """Return the candidates that the step of a model breaks, or a step soon after it."""
-        binding = tuple(plain(value, valued_by(model)) for value in step.binding.values())
-        state = self.state(model)
-        broken, left = set[int](), [self.world.apply(step.rule, state, binding, beyond=True)]
+        broken, left = set[int](), [self.world.apply(step.rule, self.state(model), self.binding(step, model), beyond=True)]
         self.note(left[0], step.rule.name, alive, broken)
         known = {self.world.key(left[0])}
         for state in left:
@@ -156,6 +146,10 @@ class ClauseSearch:
         for number in {int(one) for one in np.flatnonzero(self.violated(state))} & alive - broken:
             broken.add(number)
             self.broken_by.setdefault(number, rule)
+
+    def binding(self, step: SymbolicStep, model: Any) -> tuple[int, ...]:
+        """Return the values of the parameters of a step in a model."""
+        return tuple(plain(value, valued_by(model)) for value in step.binding.values())
 
     def state(self, model: Any) -> Any:
         """Return the state before the step of a model."""
@@ -180,13 +174,8 @@ class ClauseSearch:
 
     def counterexample(self, goal: int, kept: Sequence[int]) -> tuple[SymbolicStep, tuple[int, ...], Any] | None:
         """Return a step that breaks a candidate, though it and what is kept hold before: its rule, its binding, the state."""
+        supposed = [*self.given, *(self.before[number] for number in {*kept, goal}), self.violations[goal]]
         for step in self.steps:
-            solver = z3.Solver()
-            solver.set("timeout", SOLVING)
-            solver.add(
-                *self.given, *self.step(step), *(self.before[number] for number in {*kept, goal}), negation(self.after[goal])
-            )
-            if solver.check() == z3.sat:
-                model = solver.model()
-                return step, tuple(plain(value, valued_by(model)) for value in step.binding.values()), self.state(model)
+            if (model := proved([*supposed, *self.step(step)], SOLVING)[1]) is not None:
+                return step, self.binding(step, model), self.state(model)
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -110,20 +111,23 @@ def obstacle(candidates: ClauseSearch, goal: int, kept: Sequence[int]) -> Obstac
     step, binding, state = found
     world = candidates.world
     after = world.apply(step.rule, state, binding, beyond=True)
-    texts = [candidates.text(number) for number in candidates.excluding(state)[:MOST_NEAREST]]
-    rules = [candidates.broken_by[number] for number in candidates.excluding(state)[:MOST_NEAREST]]
+    nearest = candidates.excluding(state)[:MOST_NEAREST]
     shown = induced_step(world, step.rule.name, binding, candidates.name(goal), state, after)
-    return Obstacle(shown, tuple(zip(texts, rules, strict=True)))
+    return Obstacle(shown, tuple((candidates.texts[number], candidates.broken_by[number]) for number in nearest))
 
 
 def suggested(candidates: ClauseSearch, needed: Uses) -> tuple[Suggested, ...]:
     """Return the lemmas of the clauses that are needed."""
     numbers = [number for number in needed if number < candidates.clauses]
-    names = {str(number): f"Suggested{place}" for place, number in enumerate(numbers, 1)}
+    if not numbers:
+        return ()
+    taken = {statement.name for statement in candidates.induction.statements} | candidates.tables[0].names.keys()
+    free = (f"Suggested{place}" for place in itertools.count(1) if not {f"Suggested{place}", f"suggested{place}"} & taken)
+    names = {str(number): name for number, name in zip(numbers, free, strict=False)}
     about = candidates.induction.statements[0].predicate
     found = []
     for number in numbers:
-        text, name = candidates.text(number), names[str(number)]
+        text, name = candidates.texts[number], names[str(number)]
         function = function_of(name.lower(), text, ("s", "k"), candidates.tables[0].names, about, "A lemma that is suggested.")
         uses = tuple(dict.fromkeys((rule, names.get(what, what)) for rule, what in needed[number]))
         found.append(Suggested(lemma(name, function), text, uses))
