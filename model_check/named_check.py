@@ -16,9 +16,6 @@ from kafka_spec.model_check.proof.statements import PROVED, invariants_of, lifte
 from kafka_spec.model_check.room import refuse_open
 from kafka_spec.spec.vocabulary.table import Property, Spec, SpecError
 
-EACH = 20_000
-"""The most milliseconds for one obligation of a proof."""
-
 
 @dataclass(frozen=True)
 class NamedCheck:
@@ -64,7 +61,7 @@ class NamedCheck:
         traces: bool = True,
     ) -> Exploration:
         """Run the check. The arguments add to the options of the manifest; `budget` and `engine` replace them."""
-        memory = self.memory_mib << 20 if self.memory_mib is not None else None
+        budget = budget or Budget(self.seconds, self.memory_mib << 20 if self.memory_mib is not None else None)
         with at_home(self.home):
             result = check(
                 self.spec,
@@ -77,13 +74,15 @@ class NamedCheck:
                 verify=verify,
                 normal_form=normal_form or self.normal_form,
                 verify_normal_form=verify_normal_form and bool(self.spec.normal_form),
-                budget=budget or Budget(self.seconds, memory),
+                budget=budget,
                 progress=progress,
                 distribution=distribution,
                 traces=traces,
             )
             if self.proves and result.verdict == "holds":
-                result.induction = outcome_of_induction(self.spec, self.proves, self.bounds, self.lifted, threads, EACH)
+                result.induction = outcome_of_induction(self.spec, self.proves, self.bounds, self.lifted, threads, budget)
+                if reason := budget.exhausted():
+                    result.complete, result.stopped = False, reason
             return result
 
 

@@ -29,9 +29,12 @@ from examples.bounded_queue import (
 from examples.philosophers import CARELESS, TABLE
 from examples.two_phase_commit import HASTY, TWO_PHASE_COMMIT
 from kafka_spec.__main__ import main
+from kafka_spec.model_check import named_check
+from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.check import Expectation, check
 from kafka_spec.model_check.exploration import EngineError
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
+from kafka_spec.model_check.manifest import read_manifest
 from kafka_spec.model_check.proof.cells import Limits, SequenceCell
 from kafka_spec.model_check.proof.context import Collected
 from kafka_spec.model_check.proof.lifting import says_more_than_ends
@@ -483,6 +486,29 @@ def test_a_check_without_its_proof_fails(tmp_path: Path, capsys: pytest.CaptureF
     assert "not proved by induction: PutWaits does not keep SomebodyRuns; TakeWaits does not keep" in capsys.readouterr().out
     assert main(["check", "--manifest", str(_manifest(tmp_path, model='"examples.bounded_queue:OVERFULL"'))]) == 1
     assert "the verdict is violated (NeverTooFull), expected proved" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_proof_that_its_budget_ends_is_inconclusive(threads: int) -> None:
+    """A check whose time is over while it proves is neither proved nor refuted, and says why."""
+    induction = _induction(QUEUE_PROVED)
+    cells = prove(induction, threads=threads, budget=Budget(0.0)).cells.values()
+    assert sum(cell.undecided for cell in cells) and not any(cell.open for cell in cells)
+
+
+def test_a_budget_is_that_of_search_and_proof(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The budget of a check is also that of its proof: a search that ends in time and a proof that does not are inconclusive."""
+    budget = Budget()
+
+    def interrupted(*_: Any) -> str:
+        budget.interrupted = True
+        return "whether Put keeps SomebodyRuns was not decided in time"
+
+    monkeypatch.setattr(named_check, "outcome_of_induction", interrupted)
+    (queue,) = read_manifest(_manifest(tmp_path), lambda name: QUEUE_PROVED)
+    result = queue.run(budget=budget)
+    assert (result.verdict, result.stopped) == ("inconclusive", "interrupted")
+    assert queue.expected.unmet(result) == ["the verdict is inconclusive: interrupted"]
 
 
 def test_a_proof_that_was_not_tried_is_not_as_expected() -> None:

@@ -130,14 +130,22 @@ def decide(obligation: Obligation, milliseconds: int) -> tuple[Answer, Any]:
     return "proved", None
 
 
-def prove(induction: Induction, *, threads: int = 1, milliseconds: int = 20_000, smtlib: Path | None = None) -> Proof:
+def prove(
+    induction: Induction,
+    *,
+    threads: int = 1,
+    milliseconds: int = 20_000,
+    smtlib: Path | None = None,
+    budget: Budget | None = None,
+) -> Proof:
     """Prove that all statements hold in every reachable state, as far as the solver can.
 
-    With `smtlib`, each obligation is also written to a file of that folder; it is proved if a solver says `unsat`.
+    What is left when the budget is spent is undecided. With `smtlib`, each obligation is also written to a file of that folder; it
+    is proved if a solver says `unsat`.
     """
     began = time.perf_counter()
     proof = Proof(induction.spec, induction.bounds, induction.lifted, induction.statements)
-    work = Work(induction, induction.tasks, milliseconds, smtlib)
+    work = Work(induction, induction.tasks, milliseconds, smtlib, budget or Budget())
     for decided in _decided(work, threads):
         for place, answer, seconds, induced in decided:
             proof.cells.setdefault(place, Standing()).add(answer, seconds, induced)
@@ -153,12 +161,13 @@ class Work:
     tasks: Sequence[Callable[[], Iterator[Obligation]]]
     milliseconds: int
     smtlib: Path | None
+    budget: Budget
 
 
 def _decided(work: Work, threads: int) -> Iterator[list[Decided]]:
     """Yield what was found of each task; formulas cannot be sent to a process, but a fork has them."""
     numbers, decide_one = range(len(work.tasks)), functools.partial(_decide, work)
-    yield from map(decide_one, numbers) if threads == 1 else in_processes(decide_one, numbers, threads, Budget())
+    yield from map(decide_one, numbers) if threads == 1 else in_processes(decide_one, numbers, threads, work.budget)
 
 
 def _decide(work: Work, number: int) -> list[Decided]:
@@ -167,7 +176,9 @@ def _decide(work: Work, number: int) -> list[Decided]:
         began = time.perf_counter()
         if work.smtlib is not None and not is_true(obligation.goal):
             _write(obligation, work.smtlib / f"{number:04}-{place:04}.smt2")
-        answer, model = decide(obligation, work.milliseconds)
+        answer: Answer = "undecided"
+        if not work.budget.exhausted():
+            answer, model = decide(obligation, work.milliseconds)
         induced = induced_by(work.induction, obligation, model) if answer == "not proved" else None
         found.append(((obligation.rule, obligation.statement), answer, time.perf_counter() - began, induced))
     return found

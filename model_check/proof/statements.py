@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from kafka_spec.model_check.budget import Budget
 from kafka_spec.spec.optional_dependencies import needing
 from kafka_spec.spec.vocabulary.table import Property, Spec, SpecError
 
@@ -54,13 +55,13 @@ def induction_about(
 
 
 def outcome_of_induction(
-    spec: Spec, asked: Sequence[Property], bounds: Mapping[str, int], lifted: frozenset[str], threads: int, milliseconds: int
+    spec: Spec, asked: Sequence[Property], bounds: Mapping[str, int], lifted: frozenset[str], threads: int, budget: Budget
 ) -> str:
-    """Prove invariants; return "proved", or what is not: which rule does not keep which statement."""
+    """Prove invariants within a budget; return "proved", or what is not: which rule does not keep which statement."""
     with needing("prove"):
         from kafka_spec.model_check.proof.solving import prove
 
-    proof = prove(induction_about(spec, asked, bounds, lifted), threads=threads, milliseconds=milliseconds)
+    proof = prove(induction_about(spec, asked, bounds, lifted), threads=threads, budget=budget)
     if proof.is_complete:
         return PROVED
     left = {place: cell for place, cell in proof.cells.items() if cell.open or cell.undecided}

@@ -86,10 +86,9 @@ def condition_at(
     """Return a condition about these values of the variables, in a symbolic state."""
     about = induction.statements[0].predicate
     parameters = ("s", "k", *(one.name for one in table if one.name in condition.variables))
-    function = names.setdefault(f"condition {condition.text} {parameters}", None)
+    function = names.get(key := f"condition {condition.text} {parameters}")  # a key that is not a name: no text means it
     if function is None:
-        function = function_of("condition", condition.text, parameters, names, about, "A condition.")
-        names[f"condition {condition.text} {parameters}"] = function
+        function = names[key] = function_of("condition", condition.text, parameters, names, about, "A condition.")
     scope = {"s": Reference(((TRUE, state),)), "k": induction.k, **given}
     (result,) = SymbolicCall(context, source_of(function), {name: scope[name] for name in parameters}, TRUE).run()
     return as_truth(result)
