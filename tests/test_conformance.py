@@ -253,6 +253,7 @@ KRAFT_FINDINGS = {
     ("lagging_future_log_promoted", "--kafka", "3.9.1"): "lost 39 of 45 records that were acknowledged with acks=all",
     ("lagging_future_log_promoted", "--kafka", "4.4.0"): "lost 39 of 45 records that were acknowledged with acks=all",
     ("removed_voter_ends_leader", "--kafka", "4.4.0"): "Unexpected acknowledgement from non-voter 3",
+    ("voter_formatted_again", "--kafka", "4.4.0"): "leads, and has message.max.bytes=None",
     ("voters_configured_from_one_to_three", "--kafka", "4.4.0"): "which is inconsistent with current leader",
     ("reassignments_on_cluster", "--finding", "stale-reassignment-lists"): "lost 10 of 10 records that were acknowledged",
     ("reassignments_on_cluster", "--finding", "cancellation-elects-cleanly"): "lost 5 of 10 records that were acknowledged",

@@ -27,6 +27,7 @@ SHORTEST: dict[str, tuple[str, str, dict[str, int]]] = {
     "voters-skipped-after-truncation": ("two_removals", "ListenersAgree", {}),
     "voters-dropped-by-snapshot": ("snapshot_and_remove", "VotersFollowLog", {}),
     "snapshot-does-not-replace-log": ("snapshots", "SnapshotsAreLoaded", {}),
+    "voter-formatted-again": ("formatted", "LeaderHoldsCommitted", {}),
     LOST_LOG: ("two_removals", "LeaderHoldsCommitted", {"snapshots": 1, "records": 2, "log_size": 7}),
 }
 """Where the search finds each recorded path: the family, the property, and bounds that differ from the family's."""
@@ -90,7 +91,7 @@ def test_the_path_that_kafka_takes_is_the_shortest(path: RecordedPath, pre_votes
 @pytest.mark.parametrize("path", [pytest.param(path, id=path.case) for path in PATHS])
 def test_no_step_of_the_path_is_left_out(path: RecordedPath, pre_votes: int) -> None:
     """A comparison leaves out steps that are not possible where a walk is; of the recorded paths every step is."""
-    model = WalkSetting("quorum/era_4_3", 3, 1, pre_votes).interpreter()
+    model = WalkSetting("quorum/era_4_3", 3, path.kraft_version, pre_votes).interpreter()
     walk = ModelWalk(model)
     for step in recorded(path.steps(pre_votes), model):
         assert step in walk.steps(), step

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ from kafka_spec.spec.vocabulary.table import SpecError
 
 if TYPE_CHECKING:
     from kafka_spec.conformance.advise.advising import Advised
+    from kafka_spec.conformance.advise.controllers import FormatAdvice
     from kafka_spec.conformance.advise.plans import OperatorPlan
     from kafka_spec.conformance.metadata.image import Image
 
@@ -37,6 +39,8 @@ ALL = "all"
 CANDIDATES = "candidates"
 KEEPS = ("records", "leader", CANDIDATES, "min-isr")
 WAITS = ("nothing", "unfenced", "in-sync")
+OF_PARTITIONS = {"wait": WAITS[0], "writes": 0, "keep": None, "era": None, "at": None, "setting": []}
+"""The options that say nothing about controllers, with their defaults."""
 
 
 def add_advise(parser: argparse.ArgumentParser) -> None:
@@ -63,6 +67,8 @@ def add_advise(parser: argparse.ArgumentParser) -> None:
     add("--unregister", action="append", default=[], type=broker_id, metavar="ID", help=unregister_help)
     remove_help = "restart this broker without the log directory of this id (directory.id of its meta.properties)"
     add("--remove-directory", type=broker_and_directory, metavar="ID:DIRECTORY", help=remove_help)
+    format_help = "format the disk of this controller again; with --bootstrap-controller, which is asked how far the voters are"
+    add("--format-controller", type=controller_id, metavar="ID", help=format_help)
     add("--reassign", type=Path, metavar="FILE.json", help="reassign, as kafka-reassign-partitions --execute does")
     add("--cancel", type=Path, metavar="FILE.json", help="cancel reassignments, as kafka-reassign-partitions --cancel does")
     set_help = "set min.insync.replicas or unclean.leader.election.enable"
@@ -88,6 +94,13 @@ def broker_id(text: str) -> int:
     return int(text)
 
 
+def controller_id(text: str) -> int:
+    """Return the controller that an option names."""
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a controller id; give the node.id of a controller")
+    return int(text)
+
+
 def broker_or_all(text: str) -> int | str:
     """Return the broker that `--restart` names, or ALL."""
     if text != ALL and not text.isdigit():
@@ -107,20 +120,47 @@ def run_advise(options: argparse.Namespace) -> int:
     """Judge the plan, write the advice, and return the exit code: 0, 1 or 3."""
     check_what_is_read(options, "the metadata log")
     brokers = (options.stop, options.restart, options.unregister, options.remove_directory)
-    if sum(map(bool, (*brokers, options.reassign, options.cancel, options.set))) != 1:
-        ways = "--stop ID, --restart ID|all, --unregister ID, --remove-directory ID:DIRECTORY"
+    formats = options.format_controller is not None
+    if sum(map(bool, (*brokers, formats, options.reassign, options.cancel, options.set))) != 1:
+        ways = "--stop ID, --restart ID|all, --unregister ID, --remove-directory ID:DIRECTORY, --format-controller ID"
         raise SpecError(f"advise needs one plan: {ways}, --reassign FILE, --cancel FILE or --set NAME=VALUE")
     if options.topic and not options.set:
         raise SpecError("--topic belongs to --set NAME=VALUE; a reassignment names its partitions in its file")
     wanted = outputs(options)
     with needing("impl"), needing("check"):
-        from kafka_spec.conformance.advise.report import json_of, text_of
+        from kafka_spec.conformance.advise import controllers, report
     budget = Budget(options.seconds)
     with interruptible(budget):
-        advised = advised_of(options, budget)
+        if formats:
+            about = about_controller(options, budget)
+            verdict, forms = (
+                about.verdict,
+                {"json": partial(controllers.json_of, about), "text": partial(controllers.text_of, about)},
+            )
+        else:
+            advised = advised_of(options, budget)
+            verdict, forms = advised.verdict, {"json": partial(report.json_of, advised), "text": partial(report.text_of, advised)}
     for form, file in wanted:
-        write(json_of(advised) if form == "json" else plain(text_of(advised)), file)
-    return CODES[advised.verdict]
+        write(forms[form]() if form == "json" else plain(forms[form]()), file)
+    return CODES[verdict]
+
+
+def about_controller(options: argparse.Namespace, budget: Budget) -> FormatAdvice:
+    """Read the quorum of the controller that the options name, and judge whether a controller may be formatted.
+
+    Raises:
+        SpecError: the options are about partitions, or name a file: only a running controller knows how far the others are.
+    """
+    from kafka_spec.conformance.advise.controllers import advised
+
+    if {name: getattr(options, name) for name in OF_PARTITIONS} != OF_PARTITIONS:
+        raise SpecError("--wait, --writes, --keep, --era, --at and --setting belong to plans about brokers and partitions")
+    with reachable_log(options) as log:
+        if log is None:
+            raise SpecError(
+                "--format-controller needs --bootstrap-controller HOST:PORT: a file does not say how far the voters are"
+            )
+        return advised(options.format_controller, log.observer.quorum, budget)
 
 
 def advised_of(options: argparse.Namespace, budget: Budget) -> Advised:

@@ -7,6 +7,7 @@ same kind to the same node replaces one that waits.
 from __future__ import annotations
 
 import itertools
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -141,6 +142,14 @@ class RaftNode:
     def crash(self) -> None:
         """End the process without its shutdown."""
         self.log.close()
+        self.log = self.classes.open_log(self.folder, self.time, self.node)
+
+    def lose_disk(self) -> None:
+        """End the process, and empty its disk."""
+        self.log.close()
+        shutil.rmtree(self.folder)
+        self.folder.mkdir()
+        self.below.clear()
         self.log = self.classes.open_log(self.folder, self.time, self.node)
 
     def close(self) -> None:

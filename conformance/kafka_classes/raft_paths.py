@@ -19,6 +19,8 @@ class RecordedPath:
     """A rule, with its parameters, that the model does not allow there, since Kafka's process ends by it."""
     ends_with: str = ""
     """What the exception says."""
+    kraft_version: int = 1
+    """1 if the voters are records of the log, 0 if they are configured."""
 
     def steps(self, pre_votes: int) -> str:
         """Return the path for releases with pre-votes, or without."""
@@ -63,6 +65,13 @@ PATHS = (
         "LearnEpoch(2, 0); LearnEpoch(1, 0); Fetch(2); Fetch(2); Fetch(2); WriteSnapshot(0, 1); CutLog(0)",
         last="LoadSnapshot(1)",
         ends_with="Full log truncation expected but didn't happen",
+    ),
+    RecordedPath(
+        "voter-formatted-again",
+        "Stand(0); Vote(0, 1); Stand(1); Vote(1, 2); Win(0); Win(1); FormatAgain(2); LearnEpoch(2, 0); Fetch(2); Fetch(2)",
+        "AskForPreVotes(0); GrantPreVote(0, 1); Stand(0); Vote(0, 1); AskForPreVotes(1); GrantPreVote(1, 2); Stand(1); "
+        "Vote(1, 2); Win(0); Win(1); FormatAgain(2); LearnEpoch(2, 0); Fetch(2); Fetch(2)",
+        kraft_version=0,
     ),
 )
 """The paths: to two histories, to a node without voters, to a leader without committed batches, to the end of a process."""

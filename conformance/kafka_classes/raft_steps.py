@@ -114,6 +114,13 @@ def crash(stage: RaftStage, node: int) -> None:
     stage.nodes[node].start()
 
 
+@STEPS.of("FormatAgain")
+def format_again(stage: RaftStage, node: int) -> None:
+    """The process ends, an operator formats its disk, and it starts again with the voters that it is configured with."""
+    stage.nodes[node].lose_disk()
+    stage.nodes[node].start()
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Replication
 

@@ -24,10 +24,12 @@ from kafka_spec.conformance.kafka_classes.raft_steps import STEPS
 from kafka_spec.conformance.kafka_classes.raft_views import NodeView, view_of
 from kafka_spec.conformance.replay.core import NotEnabled
 from kafka_spec.model_check.interpreter.interpreter import Interpreter
+from kafka_spec.spec.decisions.quorum import FormatAwaits
 from kafka_spec.spec.language.domain import NONE, OutOfBound, contains, singleton
 from kafka_spec.spec.quorum.eras import SPECS
 from kafka_spec.spec.quorum.logs import voters_of
 from kafka_spec.spec.quorum.machines import RESIGNED, UNATTACHED
+from kafka_spec.spec.quorum.properties import is_asked_to_truncate
 from kafka_spec.spec.vocabulary.table import Rule
 
 if TYPE_CHECKING:
@@ -37,12 +39,14 @@ ERAS = {"3.9.1": "quorum/era_3_9", "4.1.2": "quorum/era_4_3", "4.3.1": "quorum/e
 """The model of each version that is compared."""
 BOUNDS = {
     "nodes": 3, "epochs": 5, "log_size": 9, "records": 3, "additions": 1, "removals": 2,
-    "snapshots": 2, "resignations": 2, "crashes": 2, "lossy_crashes": 0, "lost_answers": 1, "delayed_fetches": 1,
+    "snapshots": 2, "resignations": 2, "crashes": 2, "lossy_crashes": 0, "formats": 2, "lost_answers": 1, "delayed_fetches": 1,
 }  # fmt: skip
 LONGEST = 60
 """Steps of a walk."""
 OFTEN = ("Fetch", "Append", "Vote", "Win", "AddVoter", "RemoveVoter", "RefuseVote")
 """The rules that a walk takes more often, so that something is committed, and voters change."""
+STARTS = ("Crash", "FormatAgain")
+"""The rules by which a process begins."""
 
 CUT = "ends where batches have other sizes"
 """What a walk is counted as that is not compared to its end."""
@@ -58,10 +62,11 @@ class WalkSetting:
     pre_votes: int
 
     def interpreter(self) -> Interpreter:
-        """Return the model within these bounds."""
-        changes = {} if self.kraft_version else {"additions": 0, "removals": 0, "snapshots": 0}
+        """Return the model within these bounds, whose operators wait for nothing before they format a disk."""
+        changes = {"formats": 0} if self.kraft_version else {"additions": 0, "removals": 0, "snapshots": 0}
         asked = {"first_voters": self.first_voters, "kraft_version": self.kraft_version, "pre_votes": self.pre_votes}
-        spec = next(spec for spec in SPECS if spec.name == self.model)
+        era = next(spec for spec in SPECS if spec.name == self.model)
+        spec = era.replacing(era.name, era.summary, decisions={"format_awaits": FormatAwaits.NOTHING})
         return Interpreter(spec, spec.bound_values({**BOUNDS, **asked, **changes}))
 
     def __str__(self) -> str:
@@ -90,6 +95,8 @@ class ModelWalk:
     def __init__(self, model: Interpreter) -> None:
         self.model = model
         (self.state,) = model.initial()
+        self.committed = [0] * len(self.state.nodes)
+        """The largest high watermark that each process has known, which its log keeps."""
         self.last: WalkStep | None = None
 
     def steps(self) -> list[WalkStep]:
@@ -125,7 +132,7 @@ class ModelWalk:
 
     def has_just_begun(self, node: int) -> bool:
         """Whether a node is the only voter, and its process has just begun."""
-        is_first = self.last is None or (self.last.rule.name == "Crash" and self.last.binding == (node,))
+        is_first = self.last is None or (self.last.rule.name in STARTS and self.last.binding == (node,))
         return is_first and self.is_alone(node)
 
     def waits_no_longer(self, node: int) -> bool:
@@ -144,6 +151,8 @@ class ModelWalk:
                 return bool(mine.role != RESIGNED)
             case "Crash":
                 return not self.is_alone(*step.binding) or bool(mine.epoch < k.epochs)
+            case "Fetch":  # a process ends that is asked to truncate what it has known as committed, also in an earlier epoch
+                return not is_asked_to_truncate(self.state, *step.binding, self.committed[step.binding[0]])
             case "LeaveEpoch":
                 return not k.pre_votes or bool(mine.epoch + 1 < k.epochs)
             case "GiveUpAsking":  # of a leader that is not a voter a node may not know the address, which the model leaves out
@@ -157,6 +166,9 @@ class ModelWalk:
             OutOfBound: the log has no room for it.
         """
         self.state = self.model.apply(step.rule, self.state, step.binding)
+        if step.rule.name in STARTS:
+            self.committed[step.binding[0]] = 0
+        self.committed = [max(known, node.high_watermark) for known, node in zip(self.committed, self.state.nodes, strict=True)]
         self.last = step
 
     def views(self) -> list[NodeView]:
@@ -231,7 +243,7 @@ def compared(stage: RaftStage, walk: ModelWalk, steps: Sequence[WalkStep], seen:
             stage.do(STEPS.step_of(step.rule.name), step.parameters)
         except NotEnabled as reason:
             return SequenceOutcome(number, "does the step", str(reason))
-        if step.rule.name == "Crash":
+        if step.rule.name in STARTS:
             passed[step.binding[0]] = ReadSizes()
         theirs = [node.view() for node in stage.nodes]
         if not all(read.agree(view.sizes) for read, view in zip(passed, theirs, strict=True)):
@@ -260,8 +272,8 @@ def end_of(classes: RaftClasses, setting: WalkSetting, steps: Sequence[WalkStep]
 def compare(kafka: Kafka, comparison: Comparison, random: Random, cases: int) -> None:
     """Compare the recorded paths, and random walks, one for twenty cases that are asked for; a case is a step."""
     classes, model = RaftClasses(kafka), ERAS[kafka.version]
-    setting = WalkSetting(model, 3, 1, classes.pre_votes)
     for path in PATHS:
+        setting = WalkSetting(model, 3, path.kraft_version, classes.pre_votes)
         cut = comparison.seen[CUT]
         steps = recorded(path.steps(setting.pre_votes), setting.interpreter())
         compare_sequence(comparison, steps, partial(run, classes, setting), setting)

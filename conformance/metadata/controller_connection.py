@@ -1,6 +1,6 @@
 """A connection to one controller of a running quorum, on Kafka's wire protocol.
 
-Source: KIP-595, KIP-630; Kafka 4.4 FetchRequest.json, FetchSnapshotRequest.json.
+Source: KIP-595, KIP-630; Kafka 4.4 FetchRequest.json, FetchSnapshotRequest.json, DescribeQuorumRequest.json.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from kafka_spec.impl.kafka_wire import entities
 from kafka_spec.impl.kafka_wire.apis import API_VERSIONS, LENGTH
 from kafka_spec.impl.kafka_wire.entities import NotAMessage
 
-FETCH, FETCH_SNAPSHOT = 1, 59
-NEWEST = {FETCH: 17, FETCH_SNAPSHOT: 1}
+FETCH, DESCRIBE_QUORUM, FETCH_SNAPSHOT = 1, 55, 59
+NEWEST = {FETCH: 17, DESCRIBE_QUORUM: 2, FETCH_SNAPSHOT: 1}
 """The newest versions that are sent."""
 PATIENCE = 10.0
 """The longest wait for an answer, in seconds."""
@@ -43,7 +43,7 @@ class ControllerConnection:
             self._socket = security.secured(self._socket, host)
             security.authenticate(self.ask)
             served = {one.api_key: one.max_version for one in self.ask(API_VERSIONS, {}, 0).api_keys}
-            if FETCH not in served or FETCH_SNAPSHOT not in served:
+            if not served.keys() >= NEWEST.keys():
                 raise ControllerLost(f"{host}:{port} is not a controller: it serves no FetchSnapshot; name a controller's listener")
         except AuthenticationFailed as error:
             self.close()

@@ -10,7 +10,12 @@ from kafka_spec.spec.kraft.properties.safety import SAFETY
 BUG_ACTS, UNEXPLAINED, SNAPSHOT_DIFFERS, VOTERS_DIFFER = "bug-acts", "unexplained", "snapshot-differs", "snapshot-voters-differ"
 TWO_LEADERS, VOTES_TWICE, EPOCH_BACK = "two-leaders-in-an-epoch", "votes-twice-in-an-epoch", "epoch-of-controller-back"
 ROLE_WITHOUT_ROW, LEADER_DIFFERS = "wrong-change-of-role", "leader-differs-from-log"
-LEADER_BUGS = ("voters-configured-from-one-to-three", "formatted-with-other-voters", "voters-skipped-after-truncation")
+FORMATTED_AGAIN = ("voter-formatted-again",)
+"""The mistake of an operator after which a controller knows nothing of its votes."""
+LEADER_BUGS = (
+    *("voters-configured-from-one-to-three", "formatted-with-other-voters", "voters-skipped-after-truncation"),
+    *FORMATTED_AGAIN,
+)
 """The bugs of the quorum, and mistakes of its operators, that let two controllers lead."""
 VOTER_BUGS = ("voters-dropped-by-snapshot", "voters-skipped-after-truncation", "voters-of-lost-log-stay")
 """The bugs of the quorum that write snapshots with other voters."""
@@ -36,8 +41,10 @@ LOG_KINDS: Mapping[str, Kind] = {
     ),
     "quorum-state-differs": Kind("quorum-state has the newest epoch that the log knows, or a later one", "FileQuorumStateStore"),
     TWO_LEADERS: Kind("an epoch of the quorum has one leader, by what all controllers log", "OneLeaderInEachEpoch", LEADER_BUGS),
-    VOTES_TWICE: Kind("a controller votes for one candidate in an epoch", "QuorumState.transitionToUnattachedVotedState"),
-    EPOCH_BACK: Kind("a controller's epoch never goes back, also when it starts again", "FileQuorumStateStore"),
+    VOTES_TWICE: Kind(
+        "a controller votes for one candidate in an epoch", "QuorumState.transitionToUnattachedVotedState", FORMATTED_AGAIN
+    ),
+    EPOCH_BACK: Kind("a controller's epoch never goes back, also when it starts again", "FileQuorumStateStore", FORMATTED_AGAIN),
     ROLE_WITHOUT_ROW: Kind("a controller's role changes by a row of its table", "the rows of Quorum"),
     LEADER_DIFFERS: Kind("the leader of an epoch is the controller that wrote it in the metadata log", "KIP-595"),
     "broker-epoch": Kind(

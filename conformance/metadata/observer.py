@@ -1,7 +1,7 @@
 """Copies the metadata log of a running controller into a folder, as an observer of the quorum.
 
-It sends ApiVersions, Fetch and FetchSnapshot alone, so it changes nothing. What is copied is committed: batches below the high
-watermark, behind the snapshot that the controller names first.
+It sends ApiVersions, Fetch, FetchSnapshot and DescribeQuorum alone, so it changes nothing. What is copied is committed: batches
+below the high watermark, behind the snapshot that the controller names first.
 
 Source: KIP-595, KIP-630; Kafka 4.4 KafkaRaftClient.java, FetchRequest.json, FetchSnapshotRequest.json.
 """
@@ -21,12 +21,14 @@ from kafka_spec.conformance.metadata.batches import TornTail, batches_of
 from kafka_spec.conformance.metadata.client_security import PLAINTEXT, ClientSecurity
 from kafka_spec.conformance.metadata.controller_connection import (
     CURE,
+    DESCRIBE_QUORUM,
     FETCH,
     FETCH_SNAPSHOT,
     PATIENCE,
     ControllerConnection,
     ControllerLost,
 )
+from kafka_spec.conformance.metadata.quorum_reading import QuorumReading
 from kafka_spec.impl.kafka_wire.topics import code_of
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.quorum_requests import TOPIC, SnapshotId
@@ -86,6 +88,29 @@ class LogObserver:
                 lost = "no controller leads"
             time.sleep(LONG_POLL_MS / 1000)
         raise ControllerLost(lost)
+
+    def quorum(self) -> QuorumReading:
+        """Ask the leader for its voters.
+
+        Raises:
+            ControllerLost: no leader can be read.
+        """
+        for _ in range(MOST_TRIES):
+            self.more(0)  # finds the leader
+            topics = [{"topic_name": TOPIC.topic, "partitions": [{"partition_index": TOPIC.partition}]}]
+            try:
+                assert self._connection is not None
+                answer = self._connection.ask(DESCRIBE_QUORUM, {"topics": topics})
+            except OSError:
+                self._forget()
+                continue
+            one = answer.topics[0].partitions[0] if answer.topics else answer
+            if not answer.error_code and not one.error_code:
+                return QuorumReading.of(one)
+            if (error := code_of(answer.error_code or one.error_code)) not in ANOTHER_LEADER:
+                raise ControllerLost(f"the controller does not describe its quorum: {error.name}")
+            time.sleep(LONG_POLL_MS / 1000)
+        raise ControllerLost("no controller leads")
 
     def close(self) -> None:
         """Close the connection."""

@@ -112,6 +112,12 @@ def lossy_crash(stage: QuorumStage, node: int) -> None:
     stage.restart(node, loses=True)
 
 
+@STEPS.of("FormatAgain")
+def format_again(stage: QuorumStage, node: int) -> None:
+    """An operator formats the disk of a node, and starts it again."""
+    stage.format(node)
+
+
 @STEPS.of("ConfigureAllAsVoters")
 def configure(stage: QuorumStage, node: int) -> None:
     """An operator changes the configuration of a node, and starts it again."""

@@ -7,6 +7,7 @@ before it, by which the model distinguishes batches that were written twice at o
 
 from __future__ import annotations
 
+import shutil
 import struct
 from collections.abc import Mapping
 from functools import lru_cache
@@ -64,6 +65,13 @@ class QuorumStage:
             log.store.truncate_to(log.flushed)
         log.close()
         self.nodes[number] = self.open(number, tuple(log.formatted), log.flushed)
+
+    def format(self, number: int) -> None:
+        """End the process of a node, empty its disk, and start it again with the voters that it had."""
+        log = self.nodes[number].log
+        log.close()
+        shutil.rmtree(self._folder / str(number))
+        self.nodes[number] = self.open(number, tuple(log.formatted), 0)
 
     def flush(self, number: int) -> None:
         """Let a leader flush what it has appended, as the model does in the same step unless there are lossy crashes."""

@@ -55,6 +55,11 @@ class ControllerProcesses(ServerProcesses):
             self.tool("kafka.tools.StorageTool", ["format", "-t", CLUSTER_ID, "-c", str(file), *first])
         super().start(broker, settings)
 
+    def format_as_observer(self, broker: int) -> None:
+        """Format the folder of a controller that finds the voters in the log: it gets a directory id of its own."""
+        file = self.write_settings(broker, {})
+        self.tool("kafka.tools.StorageTool", ["format", "-t", CLUSTER_ID, "-c", str(file), "--no-initial-controllers"])
+
 
 class ControllerQuorum(ServersOnLoopback):
     """Controllers that elect their leader; a node's Raft traffic with others can be cut."""

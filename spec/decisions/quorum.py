@@ -66,6 +66,16 @@ class FullTruncation(enum.IntEnum):
     """If the snapshot's epoch, and then its end, is beyond the log's; else the process ends (2.8 to 4.4)."""
 
 
+class FormatAwaits(enum.IntEnum):
+    """What an operator waits for before a voter is formatted again, as the voter that it was. Kafka checks nothing."""
+
+    FOLLOWERS_AT_END = 0
+    """All other voters follow one leader in its epoch, and fetch at the end of its log."""
+    NO_LAG = 1
+    """A leader reports no lag of the others, as of their last fetches; they may be in a later epoch by now, or formatted."""
+    NOTHING = 2
+
+
 def is_majority(count: int, voters: int) -> bool:
     """Whether some of so many voters are a majority."""
     return count > voters // 2

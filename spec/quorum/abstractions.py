@@ -45,7 +45,16 @@ ABSTRACTIONS = (
         "is a log that begins later, for the process that cut it and for the next one",
     ),
     Abstraction(
-        "no disk that is formatted again, no upgrade of kraft.version, no snapshots where voters are configured",
+        "a disk that is formatted has another directory id: its controller is a new node, and the old one takes no step any more",
+        "where voters are records (kraft.version 1) both have one id, which Kafka never takes for the voter; where they are "
+        "configured, the controller stays the voter that it was (FormatAgain)",
+    ),
+    Abstraction(
+        "a controller is down, formatted and started again in one step, at which the others follow the leader at its end",
+        "a node that is down is one that nobody hears from; that they do so at one moment, two readings of their fetches show",
+    ),
+    Abstraction(
+        "no upgrade of kraft.version, no snapshots where voters are configured",
         "not covered: what Kafka does with them is not judged",
     ),
     Abstraction(

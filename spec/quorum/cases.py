@@ -6,7 +6,15 @@ To add a case, add its card: `fixed` takes the decision from it, and eras, model
 from __future__ import annotations
 
 from kafka_spec.spec.case import Case, Shown
-from kafka_spec.spec.decisions.quorum import ControlReader, FullTruncation, HistoryCut, OwnFlush, RestartedLeader, SnapshotReader
+from kafka_spec.spec.decisions.quorum import (
+    ControlReader,
+    FormatAwaits,
+    FullTruncation,
+    HistoryCut,
+    OwnFlush,
+    RestartedLeader,
+    SnapshotReader,
+)
 from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.quorum.configuration import CONFIGURE
 from kafka_spec.spec.quorum.formatting import FORMAT_ALONE
@@ -166,6 +174,55 @@ CASES: tuple[Case, ...] = (
                     "LogsMatch": 7,
                     "CommittedIsFlushed": 7,
                     "NoTruncationOfCommitted": 9,
+                },
+            ),
+        ),
+    ),
+    Case(
+        "voter-formatted-again",
+        "a controller is formatted again, as the voter that it was, before all others have what is committed",
+        releases=("3.0", LAST),
+        decides={
+            Decision(
+                "format_awaits", FormatAwaits.FOLLOWERS_AT_END, "what an operator waits for before a controller is formatted again"
+            ): FormatAwaits.NOTHING
+        },
+        from_outside=True,
+        shows=(
+            Shown(
+                "formatted",
+                {
+                    "OneLeaderInEachEpoch": 8,
+                    "LeaderHoldsCommitted": 11,
+                    "NoTruncationOfCommitted": 12,
+                    "ListenersAgree": 14,
+                    "CommittedIsFlushed": 14,
+                    "LogsMatch": 14,
+                },
+            ),
+        ),
+        seen="conformance/reproductions/voter_formatted_again.py",
+    ),
+    Case(
+        "voter-formatted-at-no-lag",
+        "a controller is formatted again once a leader reports no lag of the others: that was so at their last fetches",
+        releases=("3.0", LAST),
+        decides={
+            Decision(
+                "format_awaits", FormatAwaits.FOLLOWERS_AT_END, "what an operator waits for before a controller is formatted again"
+            ): FormatAwaits.NO_LAG
+        },
+        from_outside=True,
+        shows=(
+            Shown(
+                "formatted",
+                {
+                    "OneLeaderInEachEpoch": 15,
+                    "LeaderHoldsCommitted": 16,
+                    "NoTruncationOfCommitted": 17,
+                    "ListenersAgree": 19,
+                    "CommittedIsFlushed": 19,
+                    "LogsMatch": 21,
                 },
             ),
         ),

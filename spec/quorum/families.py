@@ -15,8 +15,8 @@ NO_SNAPSHOT = Untestable("no node writes a snapshot", ("SnapshotsHaveVoters", "S
 CANNOT_TEST = (NO_CHANGE, NO_SNAPSHOT)
 """What no check of the quorum can test while these bounds are 0."""
 
-FAULTS = ("snapshots", "resignations", "crashes", "lossy_crashes", "lost_answers", "delayed_fetches")
-"""The bounds on snapshots, and on what goes wrong."""
+FAULTS = ("snapshots", "resignations", "crashes", "lossy_crashes", "formats", "lost_answers", "delayed_fetches")
+"""The bounds on snapshots, on disks that are formatted again, and on what goes wrong."""
 
 
 def quorum(name: str, why: str, /, cannot_test: tuple[Untestable, ...] = (), checked: bool = True, **changes: int) -> Family:
@@ -45,6 +45,11 @@ QUORUM_FAMILIES = (
     quorum("add", "a third node becomes a voter, and a lossy crash", first_voters=2, additions=1, lossy_crashes=1),
     quorum("one_to_three", "two nodes join the only voter", first_voters=1, additions=2),
     quorum("configured", "one voter of three nodes, configured and not in the log", first_voters=1, kraft_version=0),
+    quorum("formatted", "three configured voters, two disks formatted again", kraft_version=0, formats=2),
+    quorum(
+        "formatted_and_crash", "three configured voters, three epochs, two disks formatted again, a crash",
+        epochs=3, kraft_version=0, formats=2, crashes=1,
+    ),
     quorum("remove", "a voter is removed, perhaps the leader, with pre-votes", removals=1, pre_votes=1, resignations=1),
     quorum(
         "two_to_one", "one of two voters is removed, perhaps the leader, with pre-votes, and a crash",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kafka_spec.spec.case import decisions_of
 from kafka_spec.spec.language.domain import first_brokers
-from kafka_spec.spec.quorum import crashes, elections, epochs, replication, snapshots, voters
+from kafka_spec.spec.quorum import crashes, disks, elections, epochs, replication, snapshots, voters
 from kafka_spec.spec.quorum.abstractions import ABSTRACTIONS
 from kafka_spec.spec.quorum.cases import CASES
 from kafka_spec.spec.quorum.families import QUORUM_FAMILIES
@@ -26,6 +26,11 @@ def snapshots_have_voters(k: Constants) -> bool:
     return k.snapshots == 0 or k.kraft_version == 1
 
 
+def formatted_voters_are_configured(k: Constants) -> bool:
+    """If controllers are formatted again, voters are configured; else they were observers."""
+    return k.formats == 0 or k.kraft_version == 0
+
+
 def begin(s: MetadataQuorum, k: Constants) -> None:
     """Format all nodes with the same voters; no log has a batch."""
     for node in range(k.nodes):
@@ -34,14 +39,22 @@ def begin(s: MetadataQuorum, k: Constants) -> None:
 
 
 START = Rule(
-    "Start", "world", "all nodes are formatted with the same voters", "", (begin,), guards=(voters_are_nodes, snapshots_have_voters)
+    "Start",
+    "world",
+    "all nodes are formatted with the same voters",
+    "",
+    (begin,),
+    guards=(voters_are_nodes, snapshots_have_voters, formatted_voters_are_configured),
 )
 
 FIXED = Spec(
     "quorum/fixed",
     "the quorum of controllers of Kafka 4.3, and a fix for each bug that is a case",
     MetadataQuorum,
-    rules=(*epochs.RULES, *elections.RULES, *replication.RULES, *voters.RULES, *crashes.RULES, *snapshots.RULES),
+    rules=(
+        *(*epochs.RULES, *elections.RULES, *replication.RULES, *voters.RULES),
+        *(*crashes.RULES, *snapshots.RULES, *disks.RULES),
+    ),
     properties=PROPERTIES,
     refines=(IS_ONE_LIST,),
     start=START,

@@ -8,7 +8,7 @@ from kafka_spec.spec.language.domain import NONE, including
 from kafka_spec.spec.quorum import snapshot_properties
 from kafka_spec.spec.quorum.logs import NO_NODES, has_majority_of, knows_high_watermark, last_epoch, voters_in_log, voters_of
 from kafka_spec.spec.quorum.machines import LEADER
-from kafka_spec.spec.quorum.replication import end_where_logs_part, follows_leader_of_epoch
+from kafka_spec.spec.quorum.replication import end_of_truncated, end_where_logs_part, follows_leader_of_epoch
 from kafka_spec.spec.quorum.state import MetadataQuorum
 from kafka_spec.spec.vocabulary.table import Constants, Property, invariant, reachable, recoverable, step_invariant
 
@@ -145,14 +145,17 @@ def a_follower_fetches(s: MetadataQuorum, k: Constants) -> bool:
     return any(follows_leader_of_epoch(s, node) for node in range(k.nodes))
 
 
+def is_asked_to_truncate(s: MetadataQuorum, node: int, committed: int) -> bool:
+    """A follower is asked to truncate below an end up to which it knows all as committed: its process would end."""
+    if not follows_leader_of_epoch(s, node):
+        return False
+    epoch, end = end_where_logs_part(s, s.nodes[node].leader, len(s.nodes[node].log), last_epoch(s, node))
+    return epoch >= 0 and end_of_truncated(s, node, epoch, end) < committed
+
+
 def no_truncation_below_high_watermark(s: MetadataQuorum, k: Constants) -> bool:
-    """No follower is asked to truncate below its high watermark: its process would end."""
-    for node in range(k.nodes):
-        if follows_leader_of_epoch(s, node):
-            epoch, end = end_where_logs_part(s, s.nodes[node].leader, len(s.nodes[node].log), last_epoch(s, node))
-            if epoch >= 0 and end < s.nodes[node].high_watermark:
-                return False
-    return True
+    """No follower is asked to truncate below its high watermark."""
+    return not any(is_asked_to_truncate(s, node, s.nodes[node].high_watermark) for node in range(k.nodes))
 
 
 def leads_before_and_after(before: MetadataQuorum, after: MetadataQuorum, node: int) -> bool:
@@ -257,7 +260,7 @@ PROPERTIES: tuple[Property, ...] = (
         "NoTruncationOfCommitted",
         no_truncation_below_high_watermark,
         "no follower is asked to truncate below its high watermark, which ends its process",
-        "Kafka 4.3 KafkaRaftClient.handleFetchResponse",
+        "Kafka 4.3 KafkaRaftClient.handleFetchResponse, KafkaRaftLog.truncateToEndOffset",
         when=a_follower_fetches,
     ),
     *snapshot_properties.PROPERTIES,

@@ -116,10 +116,15 @@ def note_fetch(s: MetadataQuorum, k: Constants, leader: int, node: int, end: int
     raise_high_watermark(s, k, leader)
 
 
-def truncate_to(s: MetadataQuorum, k: Constants, node: int, epoch: int, end: int) -> None:
-    """Truncate to the end of the leader's epoch that was answered, or of the largest own epoch below it."""
+def end_of_truncated(s: MetadataQuorum, node: int, epoch: int, end: int) -> int:
+    """Return where a follower truncates its log: at the end of the epoch that was answered, or of the largest own one below it."""
     own, own_end = end_of_epoch(s.nodes[node].log, epoch)
-    truncate_log(s, k, node, min(own_end, end) if own == epoch else own_end)
+    return min(own_end, end) if own == epoch else own_end
+
+
+def truncate_to(s: MetadataQuorum, k: Constants, node: int, epoch: int, end: int) -> None:
+    """Truncate a log as its leader has answered."""
+    truncate_log(s, k, node, end_of_truncated(s, node, epoch, end))
 
 
 def take_batch(s: MetadataQuorum, k: Constants, node: int, leader: int) -> None:
