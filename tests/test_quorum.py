@@ -28,6 +28,7 @@ SHORTEST: dict[str, tuple[str, str, dict[str, int]]] = {
     "voters-dropped-by-snapshot": ("snapshot_and_remove", "VotersFollowLog", {}),
     "snapshot-does-not-replace-log": ("snapshots", "SnapshotsAreLoaded", {}),
     "voter-formatted-again": ("formatted", "LeaderHoldsCommitted", {}),
+    "voter-formatted-at-no-lag": ("formatted", "LeadersKnowTheirEpochs", {}),
     LOST_LOG: ("two_removals", "LeaderHoldsCommitted", {"snapshots": 1, "records": 2, "log_size": 7}),
 }
 """Where the search finds each recorded path: the family, the property, and bounds that differ from the family's."""

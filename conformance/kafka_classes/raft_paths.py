@@ -73,5 +73,16 @@ PATHS = (
         "Vote(1, 2); Win(0); Win(1); FormatAgain(2); LearnEpoch(2, 0); Fetch(2); Fetch(2)",
         kraft_version=0,
     ),
+    RecordedPath(
+        "voter-formatted-at-no-lag",
+        "Stand(0); Vote(0, 1); Win(0); LearnEpoch(2, 0); LearnEpoch(1, 0); Fetch(2); Stand(2); Fetch(1); Fetch(1); Vote(2, 1); "
+        "Win(2); LearnEpoch(1, 2); FormatAgain(2)",
+        "AskForPreVotes(0); GrantPreVote(0, 1); Stand(0); Vote(0, 1); Win(0); LearnEpoch(2, 0); LearnEpoch(1, 0); Fetch(2); "
+        "AskForPreVotes(2); GrantPreVote(2, 1); Stand(2); Fetch(1); Fetch(1); Vote(2, 1); Win(2); LearnEpoch(1, 2); FormatAgain(2)",
+        last="LearnEpoch(2, 1)",
+        ends_with="Received request or response with leader OptionalInt[2] and epoch 2 which is inconsistent with current leader "
+        "OptionalInt",
+        kraft_version=0,
+    ),
 )
 """The paths: to two histories, to a node without voters, to a leader without committed batches, to the end of a process."""

@@ -152,7 +152,7 @@ class ModelWalk:
             case "Crash":
                 return not self.is_alone(*step.binding) or bool(mine.epoch < k.epochs)
             case "Fetch":  # a process ends that is asked to truncate what it has known as committed, also in an earlier epoch
-                return not is_asked_to_truncate(self.state, *step.binding, self.committed[step.binding[0]])
+                return not is_asked_to_truncate(self.state, step.binding[0], self.committed[step.binding[0]])
             case "LeaveEpoch":
                 return not k.pre_votes or bool(mine.epoch + 1 < k.epochs)
             case "GiveUpAsking":  # of a leader that is not a voter a node may not know the address, which the model leaves out

@@ -71,7 +71,7 @@ class ControllerQuorum(ServersOnLoopback):
         super().__init__(version)
         self.clients = Clients(Kafka(version, self.jars))
         self._directories = {node: base64.urlsafe_b64encode(bytes([node] * 16)).decode().rstrip("=") for node in nodes}
-        self.brokers = ControllerProcesses(self.folder, self.jars, {} if configured else self._directories)
+        self.brokers: ControllerProcesses = ControllerProcesses(self.folder, self.jars, {} if configured else self._directories)
         self._ends.callback(self.explain_metadata)
         self._ends.callback(self.brokers.end)
         self.proxies: dict[int, KafkaProxy] = {node: self.behind_proxy(node) for node in nodes}

@@ -192,6 +192,7 @@ CASES: tuple[Case, ...] = (
             Shown(
                 "formatted",
                 {
+                    "LeadersKnowTheirEpochs": 6,
                     "OneLeaderInEachEpoch": 8,
                     "LeaderHoldsCommitted": 11,
                     "NoTruncationOfCommitted": 12,
@@ -217,6 +218,7 @@ CASES: tuple[Case, ...] = (
             Shown(
                 "formatted",
                 {
+                    "LeadersKnowTheirEpochs": 14,
                     "OneLeaderInEachEpoch": 15,
                     "LeaderHoldsCommitted": 16,
                     "NoTruncationOfCommitted": 17,

@@ -10,7 +10,7 @@ from kafka_spec.spec.vocabulary.table import Untestable
 
 NO_CHANGE = Untestable("the voters are not changed", ("VotersFollowLog", "OneChangeAtATime"), ("additions", "removals"))
 ONE_EPOCH = Untestable("there is one epoch", ("LeaderCanBeElected",))
-ALONE = Untestable("there is one node", ("LogsMatch", "NoTruncationOfCommitted"))
+ALONE = Untestable("there is one node", ("LogsMatch", "NoTruncationOfCommitted", "LeadersKnowTheirEpochs"))
 NO_SNAPSHOT = Untestable("no node writes a snapshot", ("SnapshotsHaveVoters", "SnapshotsAreLoaded"), ("snapshots",))
 CANNOT_TEST = (NO_CHANGE, NO_SNAPSHOT)
 """What no check of the quorum can test while these bounds are 0."""

@@ -66,6 +66,20 @@ def each_epoch_has_one_leader(s: MetadataQuorum, k: Constants) -> bool:
     return True
 
 
+def a_node_knows_its_leader(s: MetadataQuorum, k: Constants) -> bool:
+    """A node knows another as its leader."""
+    return any(s.nodes[node].leader not in (NONE, node) for node in range(k.nodes))
+
+
+def leaders_know_their_epochs(s: MetadataQuorum, k: Constants) -> bool:
+    """No node knows a leader whose own epoch is earlier than the one that it leads there."""
+    for node in range(k.nodes):
+        leader = s.nodes[node].leader
+        if leader != NONE and s.nodes[leader].epoch < s.nodes[node].epoch:
+            return False
+    return True
+
+
 def two_logs_have_batches(s: MetadataQuorum, k: Constants) -> bool:
     """Two logs have batches."""
     return sum(len(s.nodes[node].log) > 0 for node in range(k.nodes)) > 1
@@ -220,6 +234,13 @@ PROPERTIES: tuple[Property, ...] = (
         "an epoch has at most one leader, ever",
         RAFT + "Election Safety",
         when=a_node_leads,
+    ),
+    invariant(
+        "LeadersKnowTheirEpochs",
+        leaders_know_their_epochs,
+        "nobody knows a controller as the leader of a later epoch than its own; its process ends once it hears of that",
+        "Kafka 4.3 KafkaRaftClient.hasConsistentLeader",
+        when=a_node_knows_its_leader,
     ),
     invariant(
         "LogsMatch",
