@@ -281,7 +281,7 @@ PROPERTIES: tuple[Property, ...] = (
         "NoTruncationOfCommitted",
         no_truncation_below_high_watermark,
         "no follower is asked to truncate below its high watermark, which ends its process",
-        "Kafka 4.3 KafkaRaftClient.handleFetchResponse, KafkaRaftLog.truncateToEndOffset",
+        "Kafka 4.3 KafkaRaftClient.handleFetchResponse; Kafka 4.3 KafkaRaftLog.truncateToEndOffset",
         when=a_follower_fetches,
     ),
     *snapshot_properties.PROPERTIES,
