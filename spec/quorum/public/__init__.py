@@ -1,1 +1,1 @@
-"""The public TLA+ models of Kafka's quorum, PullRaft and KRaft, restated: another checker's counts hold for them."""
+"""The public TLA+ models PullRaft, KRaft and KRaftWithReconfig of Kafka's quorum, restated: the counts of TLC hold for them."""

@@ -11,9 +11,15 @@ NOTHING_COMMITTED = Untestable(
     ("LeaderHasAllAckedValues", "NoLogDivergence"),
 )
 
+NO_VALUE_COMMITTED = Untestable(
+    "a leader commits when a voter fetches, so an only voter commits nothing; or no value is written",
+    ("LeaderHasAllAckedValues",),
+)
+
 _check = partial(Check, why="the public TLA+ model, and the counts that TLC has there")
 _pull_raft = partial(_check, "quorum/public_pull_raft")
 _kraft = partial(_check, "quorum/public_kraft")
+_reconfig = partial(_check, "quorum/public_reconfig")
 
 CHECKS: tuple[Check, ...] = (
     *(_pull_raft(bounds, not_tested=(NOTHING_COMMITTED,)) for bounds in ("2s1v1e", "2s1v1e1r", "2s1v2e", "2s1v2e1r", "2s1v3e")),
@@ -23,4 +29,6 @@ CHECKS: tuple[Check, ...] = (
     _kraft("2s1v1e"),
     _kraft("2s2v1e"),
     _kraft("2s1v1e1r", "violated", {"NoIllegalState": 7}),
+    *(_reconfig(bounds, not_tested=(NO_VALUE_COMMITTED,)) for bounds in ("1h", "1h3s0e1a1d0v")),
+    *(_reconfig(bounds) for bounds in ("2h", "2h1e1r", "1h0e1a", "1h1e1a", "1h1e1a1d", "2h0e1a", "2h0e1d", "2h1e1d")),
 )

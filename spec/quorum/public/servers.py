@@ -45,7 +45,7 @@ REFERENCE = "Vanlightly/raft-tlaplus specifications/pull-raft"
 
 
 class PublicRole(enum.IntEnum):
-    """The state of a server; PullRaft has the first three."""
+    """The state of a server; PullRaft has the first three, KRaft all but the last."""
 
     FOLLOWER = 0
     CANDIDATE = 1
@@ -53,6 +53,7 @@ class PublicRole(enum.IntEnum):
     UNATTACHED = 3
     VOTED = 4
     ILLEGAL = 5
+    RESIGNED = 6
 
 
 @dataclass

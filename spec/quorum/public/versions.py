@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
-from kafka_spec.spec.quorum.public import kraft_elections, kraft_fetching, pull_raft_elections, pull_raft_pulling
-from kafka_spec.spec.quorum.public.families import PUBLIC_KRAFT, PUBLIC_PULL_RAFT
+from kafka_spec.spec.language.domain import NONE, append, first_brokers
+from kafka_spec.spec.quorum.public import (
+    kraft_elections,
+    kraft_fetching,
+    pull_raft_elections,
+    pull_raft_pulling,
+    reconfig_changes,
+    reconfig_elections,
+    reconfig_fetching,
+)
+from kafka_spec.spec.quorum.public.families import PUBLIC_KRAFT, PUBLIC_PULL_RAFT, PUBLIC_RECONFIG
 from kafka_spec.spec.quorum.public.kraft_state import PublicRaft
 from kafka_spec.spec.quorum.public.pull_raft_state import PullRaft
+from kafka_spec.spec.quorum.public.reconfig_properties import STATES_MATCH_ROLES
+from kafka_spec.spec.quorum.public.reconfig_state import (
+    ADDITIONS,
+    FIRST_SERVERS,
+    LEAST_VOTERS,
+    MOST_VOTERS,
+    Command,
+    PublicReconfig,
+)
 from kafka_spec.spec.quorum.public.servers import (
     LEADER_HAS_ACKNOWLEDGED,
     NO_ILLEGAL_STATE,
@@ -57,4 +75,49 @@ KRAFT = Spec(
     reference=f"{REFERENCE}/KRaft.tla at 69ad9d6",
 )
 
-SPECS: tuple[Spec, ...] = (PULL_RAFT, KRAFT)
+
+def may_begin(k: Constants) -> bool:
+    """There are hosts and numbers for the first servers, and no fewer than the least voters."""
+    return k.first_servers <= k.hosts and k.first_servers <= k.servers and k.least_voters <= k.first_servers <= k.most_voters
+
+
+def be_cluster(s: PublicReconfig, k: Constants) -> None:
+    """Have the first servers follow the first of them in epoch 1, with their configuration in each log."""
+    s.started = k.first_servers
+    for server in range(k.first_servers):
+        mine = s.servers[server]
+        mine.host = server
+        mine.role = PublicRole.LEADER if server == 0 else PublicRole.FOLLOWER
+        mine.epoch = 1
+        mine.leader = 0
+        mine.config = 1
+        mine.members = first_brokers(k.first_servers)
+        mine.is_committed = 1
+        mine.high_watermark = 1
+        append(
+            mine.log,
+            command=Command.INIT_CLUSTER,
+            epoch=1,
+            value=NONE,
+            config=1,
+            changed=NONE,
+            members=first_brokers(k.first_servers),
+        )
+        for other in range(k.first_servers):
+            mine.ends[other] = 1
+
+
+RECONFIG = Spec(
+    "quorum/public_reconfig",
+    "the public TLA+ model KRaftWithReconfig (Vanlightly/raft-tlaplus), in which servers join and leave, restated",
+    PublicReconfig,
+    rules=(*reconfig_elections.RULES, *reconfig_fetching.RULES, *reconfig_changes.RULES),
+    properties=(LEADER_HAS_ACKNOWLEDGED, NO_LOG_DIVERGENCE, ONE_LEADER, NO_ILLEGAL_STATE, STATES_MATCH_ROLES),
+    start=Rule("Init", "world", "the first servers follow one of them, in epoch 1", REFERENCE, (be_cluster,), guards=(may_begin,)),
+    more_bounds=(FIRST_SERVERS, LEAST_VOTERS, MOST_VOTERS, ADDITIONS),
+    bound_sets=PUBLIC_RECONFIG,
+    final=anywhere,
+    reference=f"{REFERENCE}/KRaftWithReconfig.tla at 69ad9d6",
+)
+
+SPECS: tuple[Spec, ...] = (PULL_RAFT, KRAFT, RECONFIG)
