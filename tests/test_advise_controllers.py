@@ -52,7 +52,7 @@ NOT_SAFE: dict[str, tuple[QuorumReading, QuorumReading, str]] = {
     "another lags": (reading((20, 18, 19), 100, DOWN), SAFE[1], "controller 3 lacks 1 of the leader's records"),
     "another is down": (reading(ALL, 100, (2, 3)), reading(ALL, 200, (2, 3)), "controller 3 does not fetch"),
     "another was not heard": (reading((20, 18, UNKNOWN), UNKNOWN), reading(ALL, UNKNOWN), "controller 3 does not fetch"),
-    "another was formatted": (SAFE[0], reading((24, 18, 12), 200, DOWN), "controller 3 lacks"),
+    "another was formatted": (SAFE[0], reading((24, 18, 12), 200, DOWN), "controller 3 lacks 8 of"),
     "another epoch": (SAFE[0], replace(SAFE[1], epoch=5), "have just changed"),
     "another leader": (SAFE[0], replace(SAFE[1], leader=3), "have just changed"),
     "a leader that leaves": (

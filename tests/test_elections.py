@@ -58,6 +58,17 @@ def test_real_elections_hold(name: str) -> None:
     assert elections.count == sum(len(lines_of(LOGS / name, node)) for node in (1, 2, 3))
 
 
+def test_a_controller_that_was_formatted_again_is_named() -> None:
+    """Where it lost a committed setting the metadata logs agree again; only the controllers' own logs say it, and the cause."""
+    outcome = judged([LOGS / "f440-voter-formatted-again"])
+    (violation,) = outcome.violations
+
+    assert violation.kind == "epoch-of-controller-back" and "its epoch goes back from 1 to 0" in text_of(outcome)
+    assert "known bug that shows like this: voter-formatted-again" in text_of(outcome)
+    nodes = [LOGS / "f440-voter-formatted-again" / f"node-{node}" / "__cluster_metadata-0" for node in (1, 2, 3)]
+    assert judged(nodes).verdict == "holds"
+
+
 def test_the_report_has_each_election() -> None:
     """A report says who stood, who voted for whom, and since when a controller leads; JSON has the same."""
     outcome = judged([LOGS / "f440-elections"])

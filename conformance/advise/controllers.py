@@ -116,7 +116,8 @@ def follows_at_end(voter: int, first: QuorumReading, second: QuorumReading) -> b
 def _lack(voter: int, first: QuorumReading, second: QuorumReading) -> str:
     if second.voters[voter].fetched in (UNKNOWN, first.voters[voter].fetched):
         return f"controller {voter} does not fetch; start it, or wait until it fetches"
-    return f"controller {voter} lacks {first.lag(voter)} of the leader's records"
+    lacking = max(first.lag(voter), first.end - second.voters[voter].end)
+    return f"controller {voter} lacks {lacking} of the leader's records"
 
 
 def advised(node: int, read: Callable[[], QuorumReading], budget: Budget) -> FormatAdvice:

@@ -122,7 +122,8 @@ class Merger:
             last = older.head.last
             older.advance()
         if epoch < newer_epoch and older.head is None:
-            self.notes.append(f"{older.end.name}: offsets {base} to {last} of epoch {epoch} were never committed")
+            where = f"{older.end.name}: offsets {base} to {last} of epoch {epoch}"
+            self.notes.append(f"{where} were not committed, unless a disk was lost")
             return newer
         text = f"{one.end.name} and {other.end.name} have different batches (epochs {newer_epoch} and {epoch})"
         self._differs(newer.file, base, text)

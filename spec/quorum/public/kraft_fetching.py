@@ -14,6 +14,7 @@ from kafka_spec.spec.quorum.public.servers import (
     REFERENCE,
     WRITE,
     PublicRole,
+    QuorumFields,
     commit,
     committed,
     epoch_at,
@@ -53,7 +54,7 @@ def error_of(s: PublicRaft, m: RaftMessage) -> int:
     return RaftError.UNKNOWN_LEADER if m.epoch > mine.epoch else RaftError.NOTHING
 
 
-def end_of_epoch(s: PublicRaft, server: int, epoch: int) -> int:
+def end_of_epoch(s: QuorumFields, server: int, epoch: int) -> int:
     """Return the end of what is of this epoch or of earlier ones in a log, 0 if nothing is."""
     end = 0
     for offset in range(len(s.servers[server].log)):

@@ -109,7 +109,8 @@ def answer_to_fetch(s: PublicReconfig, k: Constants, m: ReconfigMessage) -> Reco
     mine = s.servers[m.receiver]
     error, leader, end, end_epoch = error_of(s, m), mine.leader, 0, 0
     result, has_entry, high_watermark = FetchResult.OK, 0, mine.high_watermark
-    command, epoch, value, config, changed, members = Command.APPEND, 0, NONE, 0, NONE, NO_MEMBERS
+    command: int = Command.APPEND
+    epoch, value, config, changed, members = 0, NONE, 0, NONE, NO_MEMBERS
     if error != ReconfigError.NOTHING:
         result = FetchResult.NOT_OK
     elif not is_valid(s, m):

@@ -64,25 +64,42 @@ class PublicEntry:
     value: int = field(Range(0, VALUES - 1))
 
 
+class EntryFields(Protocol):
+    """What all models have of an entry."""
+
+    epoch: int
+    value: int
+
+
+class Entries(Protocol):
+    """The log of a server, indexed by offset."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, offset: int, /) -> EntryFields: ...
+
+
 class ServerFields(Protocol):
-    """What both models have of a server."""
+    """What all models have of a server."""
 
     role: int
     epoch: int
     leader: int
-    log: list[PublicEntry]
     high_watermark: int
     ends: list[int]
 
+    @property
+    def log(self) -> Entries:
+        """The log."""
+
 
 class ServerSequence(Protocol):
-    """The servers of either model."""
+    """The servers of a model."""
 
     def __getitem__(self, server: int, /) -> ServerFields: ...
 
 
 class QuorumFields(Protocol):
-    """What both models have of a state."""
+    """What all models have of a state."""
 
     written: MemberSet
     acknowledged: MemberSet
