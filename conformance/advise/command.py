@@ -53,6 +53,23 @@ def add_advise(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("paths", nargs="*", type=Path, metavar="PATH", help="the metadata log, or folders that hold it")
     add_bootstrap(parser)
+    _add_plans(parser)
+    add("--wait", choices=WAITS, default=WAITS[0], help="what the plan waits for before each action (default: nothing)")
+    add("--faults", type=int, choices=range(MOST_FAULTS + 1), default=1, help="how many faults may happen (default: 1)")
+    add("--writes", type=int, choices=range(2), default=0, help="how many records clients write meanwhile (default: 0)")
+    add("--keep", action="append", choices=KEEPS, help="judge only this; may be repeated (default: all)")
+    add("--era", metavar="RELEASE", help="the release of the controller, 3.3 to 4.4 (default: what the log says)")
+    add("--at", metavar="OFFSET|TIME", help="the metadata as it was there (default: at the end)")
+    add("--setting", action="append", default=[], metavar="NAME=VALUE", help="what the brokers' files set, as for validate")
+    add("--seconds", type=duration, default=SECONDS, metavar="S", help=f"the time for all searches (default: {SECONDS:g})")
+    add("--threads", type=threads, default=cores(), metavar="N", help="threads (default: one per core)")
+    add_output_options(parser, ("text", "json"))
+    parser.set_defaults(run=run_advise)
+
+
+def _add_plans(parser: argparse.ArgumentParser) -> None:
+    """Add the options that state a plan."""
+    add = parser.add_argument
     add(
         "--stop",
         action="append",
@@ -74,17 +91,6 @@ def add_advise(parser: argparse.ArgumentParser) -> None:
     set_help = "set min.insync.replicas or unclean.leader.election.enable"
     add("--set", action="append", default=[], metavar="NAME=VALUE", help=set_help)
     add("--topic", action="append", default=[], metavar="TOPIC", help="for --set: of this topic (default: of all)")
-    add("--wait", choices=WAITS, default=WAITS[0], help="what the plan waits for before each action (default: nothing)")
-    add("--faults", type=int, choices=range(MOST_FAULTS + 1), default=1, help="how many faults may happen (default: 1)")
-    add("--writes", type=int, choices=range(2), default=0, help="how many records clients write meanwhile (default: 0)")
-    add("--keep", action="append", choices=KEEPS, help="judge only this; may be repeated (default: all)")
-    add("--era", metavar="RELEASE", help="the release of the controller, 3.3 to 4.4 (default: what the log says)")
-    add("--at", metavar="OFFSET|TIME", help="the metadata as it was there (default: at the end)")
-    add("--setting", action="append", default=[], metavar="NAME=VALUE", help="what the brokers' files set, as for validate")
-    add("--seconds", type=duration, default=SECONDS, metavar="S", help=f"the time for all searches (default: {SECONDS:g})")
-    add("--threads", type=threads, default=cores(), metavar="N", help="threads (default: one per core)")
-    add_output_options(parser, ("text", "json"))
-    parser.set_defaults(run=run_advise)
 
 
 def broker_id(text: str) -> int:

@@ -19,11 +19,12 @@ from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.quorum.configuration import CONFIGURE
 from kafka_spec.spec.quorum.formatting import FORMAT_ALONE
 from kafka_spec.spec.quorum.properties import ON_NEWEST_VOTERS
+from kafka_spec.spec.quorum.unexpressed import LAST, UNEXPRESSED
 from kafka_spec.spec.vocabulary.table import Decision
 
-LAST = "4.4"
-"""The last release whose source was read."""
-
+FORMAT_AWAITS = Decision(
+    "format_awaits", FormatAwaits.FOLLOWERS_AT_END, "what an operator waits for before a controller is formatted again"
+)
 VOTERS_SKIPPED = {
     "VotersFollowLog": 14,
     "LeaderHoldsCommitted": 19,
@@ -132,6 +133,15 @@ CASES: tuple[Case, ...] = (
         shows=(Shown("add", {"CommittedIsFlushed": 15}),),
     ),
     Case(
+        "KAFKA-18379",
+        "a controller that has resigned leaves its role in its own epoch, in which others follow it",
+        releases=None,  # feared in 3.9 to 4.0; each enters the next epoch
+        decides={
+            Decision("resigned_enters_next", Checked.YES, "a controller that has resigned enters the next epoch (4.0)"): Checked.NO
+        },
+        shows=(Shown("pre_votes", {"LeadersKnowTheirEpochs": 9}),),
+    ),
+    Case(
         "KAFKA-16580",
         "Kafka's simulation asserted that the newest voters hold what is committed; those before may have committed it",
         claims=(ON_NEWEST_VOTERS,),
@@ -182,11 +192,7 @@ CASES: tuple[Case, ...] = (
         "voter-formatted-again",
         "a controller is formatted again, as the voter that it was, before all others have what is committed",
         releases=("3.0", LAST),
-        decides={
-            Decision(
-                "format_awaits", FormatAwaits.FOLLOWERS_AT_END, "what an operator waits for before a controller is formatted again"
-            ): FormatAwaits.NOTHING
-        },
+        decides={FORMAT_AWAITS: FormatAwaits.NOTHING},
         from_outside=True,
         shows=(
             Shown(
@@ -208,11 +214,7 @@ CASES: tuple[Case, ...] = (
         "voter-formatted-at-no-lag",
         "a controller is formatted again once a leader reports no lag of the others: that was so at their last fetches",
         releases=("3.0", LAST),
-        decides={
-            Decision(
-                "format_awaits", FormatAwaits.FOLLOWERS_AT_END, "what an operator waits for before a controller is formatted again"
-            ): FormatAwaits.NO_LAG
-        },
+        decides={FORMAT_AWAITS: FormatAwaits.NO_LAG},
         from_outside=True,
         shows=(
             Shown(
@@ -273,4 +275,5 @@ CASES: tuple[Case, ...] = (
             ),
         ),
     ),
+    *UNEXPRESSED,
 )

@@ -9,12 +9,13 @@ Source: Vanlightly/raft-tlaplus specifications/pull-raft/KRaftWithReconfig.tla (
 from __future__ import annotations
 
 from kafka_spec.spec.language.domain import NONE, Range, append, contains, excluding, has, including, remove, size
+from kafka_spec.spec.quorum.public.reconfig_answers import use_newest
 from kafka_spec.spec.quorum.public.reconfig_elections import is_started, send
-from kafka_spec.spec.quorum.public.reconfig_fetching import ask, use_newest
+from kafka_spec.spec.quorum.public.reconfig_fetching import ask
 from kafka_spec.spec.quorum.public.reconfig_state import (
     HOSTS,
     REMOVALS,
-    Command,
+    EntryCommand,
     PublicReconfig,
     ReconfigError,
     ReconfigKind,
@@ -36,7 +37,7 @@ def may_write(s: PublicReconfig, k: Constants, server: int, value: int) -> bool:
 def write(s: PublicReconfig, server: int, value: int) -> None:
     """Append the value."""
     mine = s.servers[server]
-    append(mine.log, command=Command.APPEND, epoch=mine.epoch, value=value, changed=NONE)
+    append(mine.log, command=EntryCommand.APPEND, epoch=mine.epoch, value=value, changed=NONE)
     s.written = including(s.written, value)
     s.written_in[mine.epoch] += 1
 
@@ -105,7 +106,7 @@ def join(s: PublicReconfig, m: ReconfigMessage) -> None:
     members = including(mine.members, m.sender)
     append(
         mine.log,
-        command=Command.ADD_SERVER,
+        command=EntryCommand.ADD_SERVER,
         epoch=mine.epoch,
         value=NONE,
         config=mine.config + 1,
@@ -159,7 +160,7 @@ def remove_server(s: PublicReconfig, server: int, removed: int) -> None:
     members = excluding(mine.members, removed)
     append(
         mine.log,
-        command=Command.REMOVE_SERVER,
+        command=EntryCommand.REMOVE_SERVER,
         epoch=mine.epoch,
         value=NONE,
         config=mine.config + 1,

@@ -52,7 +52,7 @@ OFFSET = Range(0, LOG_SIZE)
 VALUE_OR_NONE = Range(NONE, VALUES - 1, initial=NONE)
 
 
-class Command(enum.IntEnum):
+class EntryCommand(enum.IntEnum):
     """The kinds of entries."""
 
     APPEND = 0
@@ -87,7 +87,7 @@ class ReconfigError(enum.IntEnum):
 class ReconfigEntry:
     """An entry of a log: a value of a client, or a configuration."""
 
-    command: int = field(OneOf(Command))
+    command: int = field(OneOf(EntryCommand))
     epoch: int = field(EPOCH)
     value: int = field(VALUE_OR_NONE)
     config: int = field(OFFSET)
@@ -151,7 +151,7 @@ class ReconfigMessage:
     """Where the logs diverge: the end of the epoch in the leader's log."""
     end_epoch: int = field(EPOCH)
     has_entry: int = field(Flag())
-    command: int = field(OneOf(Command))
+    command: int = field(OneOf(EntryCommand))
     value_epoch: int = field(EPOCH)
     value: int = field(VALUE_OR_NONE)
     config: int = field(OFFSET)

@@ -71,7 +71,7 @@ class EntryFields(Protocol):
     value: int
 
 
-class Entries(Protocol):
+class PublicLog(Protocol):
     """The log of a server, indexed by offset."""
 
     def __len__(self) -> int: ...
@@ -88,7 +88,7 @@ class ServerFields(Protocol):
     ends: list[int]
 
     @property
-    def log(self) -> Entries:
+    def log(self) -> PublicLog:
         """The log."""
 
 

@@ -8,6 +8,7 @@ from kafka_spec.spec.quorum.public import (
     kraft_fetching,
     pull_raft_elections,
     pull_raft_pulling,
+    reconfig_answers,
     reconfig_changes,
     reconfig_elections,
     reconfig_fetching,
@@ -21,7 +22,7 @@ from kafka_spec.spec.quorum.public.reconfig_state import (
     FIRST_SERVERS,
     LEAST_VOTERS,
     MOST_VOTERS,
-    Command,
+    EntryCommand,
     PublicReconfig,
 )
 from kafka_spec.spec.quorum.public.servers import (
@@ -96,7 +97,7 @@ def be_cluster(s: PublicReconfig, k: Constants) -> None:
         mine.high_watermark = 1
         append(
             mine.log,
-            command=Command.INIT_CLUSTER,
+            command=EntryCommand.INIT_CLUSTER,
             epoch=1,
             value=NONE,
             config=1,
@@ -111,7 +112,7 @@ RECONFIG = Spec(
     "quorum/public_reconfig",
     "the public TLA+ model KRaftWithReconfig (Vanlightly/raft-tlaplus), in which servers join and leave, restated",
     PublicReconfig,
-    rules=(*reconfig_elections.RULES, *reconfig_fetching.RULES, *reconfig_changes.RULES),
+    rules=(*reconfig_elections.RULES, *reconfig_fetching.RULES, *reconfig_answers.RULES, *reconfig_changes.RULES),
     properties=(LEADER_HAS_ACKNOWLEDGED, NO_LOG_DIVERGENCE, ONE_LEADER, NO_ILLEGAL_STATE, STATES_MATCH_ROLES),
     start=Rule("Init", "world", "the first servers follow one of them, in epoch 1", REFERENCE, (be_cluster,), guards=(may_begin,)),
     more_bounds=(FIRST_SERVERS, LEAST_VOTERS, MOST_VOTERS, ADDITIONS),
