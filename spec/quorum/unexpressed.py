@@ -50,14 +50,20 @@ UNEXPRESSED: tuple[Case, ...] = (
         releases=None,  # before 2.8
     ),
     _of_addresses(
-        "KAFKA-19354", "an observer asks the bootstrap servers for ever, though they name the leader", releases=("3.9", "4.0")
+        "KAFKA-19354", "an observer keeps asking the bootstrap servers, though they name the leader", releases=("3.9", "4.0")
     ),
-    _of_addresses("KAFKA-20514", "an observer asks for ever a leader whose address it cannot reach", releases=("3.9", LAST)),
+    _of_addresses("KAFKA-20514", "an observer keeps asking a leader whose address it cannot reach", releases=("3.9", LAST)),
     Case(
         "KAFKA-19850",
         "a voter that is removed while it runs adds itself again (controller.quorum.auto.join.enable)",
         releases=("4.2", LAST),
         not_expressed="an operator asks for each change of the voters; that they want another is not stated",
+    ),
+    Case(
+        "KAFKA-18379",
+        "a controller that has resigned hears that it leads its epoch, and its process ends",
+        releases=None,  # feared, and not seen
+        not_expressed="what a controller does that hears of itself is left out: it hears only of others",
     ),
     Case(
         "KAFKA-15100",
@@ -67,13 +73,13 @@ UNEXPRESSED: tuple[Case, ...] = (
     ),
     Case(
         "KAFKA-14644",
-        "the thread of Raft ends, and its process goes on",
+        "the thread of Raft ends, and its process continues",
         releases=("3.0", "3.4"),
         not_expressed="a node without its thread of Raft is one that nobody hears from; what its broker does is not modelled",
     ),
     Case(
         "KAFKA-10706",
-        "epochs without batches stay in the cache after a truncation: leader and follower part there for ever",
+        "epochs without batches stay in the cache after a truncation: leader and follower never agree there",
         releases=None,  # before 2.8
         not_expressed="an epoch begins with a batch, and epochs are read from the log",
     ),
