@@ -225,6 +225,7 @@ def test_one_reading_does_not_say_it() -> None:
         (("folder", "--format-controller", "1"), "--format-controller needs --bootstrap-controller"),
         (("--bootstrap-controller", "127.0.0.1:1", "--format-controller", "1", "--stop", "1"), "advise needs one plan"),
         (("--bootstrap-controller", "127.0.0.1:1", "--format-controller", "1", "--wait", "in-sync"), "belong to plans about"),
+        (("--bootstrap-controller", "127.0.0.1:1", "--format-controller", "1", "--faults", "2"), "belong to plans about"),
         (("--bootstrap-controller", "127.0.0.1:1", "--format-controller", "1"), "refused"),
     ],
 )

@@ -39,7 +39,7 @@ ALL = "all"
 CANDIDATES = "candidates"
 KEEPS = ("records", "leader", CANDIDATES, "min-isr")
 WAITS = ("nothing", "unfenced", "in-sync")
-OF_PARTITIONS = {"wait": WAITS[0], "writes": 0, "keep": None, "era": None, "at": None, "setting": []}
+OF_PARTITIONS = {"wait": WAITS[0], "faults": 1, "writes": 0, "keep": None, "era": None, "at": None, "setting": []}
 """The options that say nothing about controllers, with their defaults."""
 
 
@@ -139,15 +139,12 @@ def run_advise(options: argparse.Namespace) -> int:
     with interruptible(budget):
         if formats:
             about = about_controller(options, budget)
-            verdict, forms = (
-                about.verdict,
-                {"json": partial(controllers.json_of, about), "text": partial(controllers.text_of, about)},
-            )
+            verdict, json_of, text_of = about.verdict, partial(controllers.json_of, about), partial(controllers.text_of, about)
         else:
             advised = advised_of(options, budget)
-            verdict, forms = advised.verdict, {"json": partial(report.json_of, advised), "text": partial(report.text_of, advised)}
+            verdict, json_of, text_of = advised.verdict, partial(report.json_of, advised), partial(report.text_of, advised)
     for form, file in wanted:
-        write(forms[form]() if form == "json" else plain(forms[form]()), file)
+        write(json_of() if form == "json" else plain(text_of()), file)
     return CODES[verdict]
 
 
@@ -160,7 +157,9 @@ def about_controller(options: argparse.Namespace, budget: Budget) -> FormatAdvic
     from kafka_spec.conformance.advise.controllers import advised
 
     if {name: getattr(options, name) for name in OF_PARTITIONS} != OF_PARTITIONS:
-        raise SpecError("--wait, --writes, --keep, --era, --at and --setting belong to plans about brokers and partitions")
+        raise SpecError(
+            "--wait, --faults, --writes, --keep, --era, --at and --setting belong to plans about brokers and partitions"
+        )
     with reachable_log(options) as log:
         if log is None:
             raise SpecError(
