@@ -635,7 +635,7 @@ def test_a_running_controller_is_validated(from_snapshot: bool, tmp_path: Path) 
         code, text, error = await command("advise", "--bootstrap-controller", address, "--stop", "2", "--faults", "0", "-q")
         assert (code, error) == (1, "") and text.startswith("NOT SAFE: shut down broker 2")  # of two, and min.insync.replicas is 2
         code, text, error = await command("advise", "--bootstrap-controller", address, "--format-controller", "2", "-q")
-        assert (code, error) == (0, "") and "nothing: it is an observer" in text
+        assert (code, error) == (0, "") and "it is an observer, which neither votes nor counts" in text
         leader = str(controller.leaders[0].node)
         code, text, error = await command("advise", "--bootstrap-controller", address, "--format-controller", leader, "-q")
         assert (code, error) == (1, "") and "it is the only voter, and its disk has the only copy" in text

@@ -66,7 +66,7 @@ class FormatAdvice:
     def next(self) -> str:
         """What to do next."""
         if not self.is_voter:
-            return "nothing: it is an observer, which neither votes nor counts"
+            return "format it, and start it: it is an observer, which neither votes nor counts"
         if self.stays_voter:
             return "leave it down until its disk is formatted, start it, and wait until its lag is 0 before the next one"
         old = f"kafka-metadata-quorum remove-controller --controller-id {self.node}, with its old directory id"
