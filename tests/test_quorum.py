@@ -162,4 +162,4 @@ def test_the_page_says_the_lengths_of_the_traces() -> None:
     found = {
         row[2].strip().strip("`"): set(re.findall(r"\b\d+\b", row[3])) for row in rows if len(row) > 3 and "`quorum/" in row[2]
     }
-    assert len(found) == 15 and all(found[model] & lengths[model] for model in found), found
+    assert len(found) == 16 and all(found[model] & lengths[model] for model in found), found

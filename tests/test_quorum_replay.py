@@ -56,6 +56,7 @@ QUICK: dict[str, tuple[str, Mapping[str, int], int]] = {
     "4.3: a voter is removed": ("era_4_3", NAMED["remove"], 997),
     "4.3: two to one": ("era_4_3", NAMED["two_to_one"], 97),
     "a reader that stays": ("voters-skipped-after-truncation", NAMED["replace"], 1_997),
+    "a leader that resigns into its own epoch": ("KAFKA-18379", NAMED["pre_votes"], 297),
     "a leader that starts again leads": ("KAFKA-10527", NAMED["lossy"], 29),
     "observers that do not flush": ("KAFKA-17332", NAMED["add"], 197),
     "voters that are configured anew": ("voters-configured-from-one-to-three", NAMED["configured"], 97),

@@ -125,7 +125,9 @@ class ModelWalk:
             case "Win":
                 return self.is_alone(*step.binding)
             case "Stand" if self.model.k.pre_votes:
-                return self.is_alone(*step.binding)
+                (node,) = step.binding
+                resigned = self.state.nodes[node].role == RESIGNED
+                return self.has_just_begun(node) if resigned else self.is_alone(node)
             case "Stand" | "AskForPreVotes":
                 return self.has_just_begun(*step.binding) or self.waits_no_longer(*step.binding)
         return False
@@ -147,8 +149,8 @@ class ModelWalk:
         match step.rule.name:
             case "AddVoter":  # Kafka adds those that have caught up, the model all that have fetched
                 return bool(mine.ends[step.binding[1]] == len(mine.log))
-            case "AskForPreVotes":  # the only voter, resigned, asks when its process begins, in the model at any time
-                return bool(mine.role != RESIGNED)
+            case "Stand":  # the only voter, resigned, stands when its process begins, in the model at any time
+                return not k.pre_votes or bool(mine.role != RESIGNED)
             case "Crash":
                 return not self.is_alone(*step.binding) or bool(mine.epoch < k.epochs)
             case "Fetch":  # a process ends that is asked to truncate what it has known as committed, also in an earlier epoch

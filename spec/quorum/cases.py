@@ -133,6 +133,15 @@ CASES: tuple[Case, ...] = (
         shows=(Shown("add", {"CommittedIsFlushed": 15}),),
     ),
     Case(
+        "KAFKA-18379",
+        "a controller that has resigned leaves its role in its own epoch, in which others follow it",
+        releases=None,  # feared in 3.9 to 4.0; each enters the next epoch
+        decides={
+            Decision("resigned_enters_next", Checked.YES, "a controller that has resigned enters the next epoch (4.0)"): Checked.NO
+        },
+        shows=(Shown("pre_votes", {"LeadersKnowTheirEpochs": 9}),),
+    ),
+    Case(
         "KAFKA-16580",
         "Kafka's simulation asserted that the newest voters hold what is committed; those before may have committed it",
         claims=(ON_NEWEST_VOTERS,),

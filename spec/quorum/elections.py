@@ -36,14 +36,11 @@ def there_are_pre_votes(k: Constants) -> bool:
 
 
 def may_campaign(s: MetadataQuorum, node: int, k: Constants) -> bool:
-    """It is a voter in its own view, or may be one still, and does not lead.
-
-    One that has resigned campaigns if it is the only voter, as it does when its process starts, or where there are no pre-votes.
-    """
-    role, voters = s.nodes[node].role, voters_of(s, node)
-    if role == LEADER or (role == RESIGNED and k.pre_votes == 1 and voters != singleton(node)):
+    """It is a voter in its own view, or may be one still, and does not lead; nor has it resigned, where there are pre-votes."""
+    role = s.nodes[node].role
+    if role == LEADER or (role == RESIGNED and k.pre_votes == 1):
         return False
-    return contains(voters, node) == 1 or (k.removed_voter_campaigns == Checked.YES and may_be_voter_still(s, node))
+    return contains(voters_of(s, node), node) == 1 or (k.removed_voter_campaigns == Checked.YES and may_be_voter_still(s, node))
 
 
 def does_not_ask(s: MetadataQuorum, node: int) -> bool:
@@ -138,10 +135,15 @@ GIVE_UP = Rule(
 
 
 def may_stand(s: MetadataQuorum, node: int, k: Constants) -> bool:
-    """A majority of its voters would vote for it; where there are no pre-votes, its timer ends."""
-    if k.pre_votes == 1:
-        return s.nodes[node].role == PROSPECTIVE and has_majority_of(s, node, s.nodes[node].granted)
-    return may_campaign(s, node, k)
+    """A majority of its voters would vote for it; where there are no pre-votes, its timer ends.
+
+    One that has resigned, and is the only voter, asks nobody: so it begins when its process starts.
+    """
+    if k.pre_votes == 0:
+        return may_campaign(s, node, k)
+    if s.nodes[node].role == RESIGNED:
+        return voters_of(s, node) == singleton(node)
+    return s.nodes[node].role == PROSPECTIVE and has_majority_of(s, node, s.nodes[node].granted)
 
 
 def stand(s: MetadataQuorum, k: Constants, node: int) -> None:

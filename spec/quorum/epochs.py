@@ -130,7 +130,7 @@ def does_not_stand(s: MetadataQuorum, node: int, k: Constants) -> bool:
 
 def leave_epoch(s: MetadataQuorum, k: Constants, node: int) -> None:
     """Enter the next epoch without a leader."""
-    enter_epoch(s, node, s.nodes[node].epoch + 1, NONE)
+    enter_epoch(s, node, s.nodes[node].epoch + k.resigned_enters_next, NONE)
     fire(s, k, QUORUM, (node,), "detach")
 
 

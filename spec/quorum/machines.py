@@ -33,15 +33,16 @@ QUORUM = Machine(
     (
         Row(
             "ask_for_pre_votes",
-            (UNATTACHED, CANDIDATE, FOLLOWER, RESIGNED),
+            (UNATTACHED, CANDIDATE, FOLLOWER),
             PROSPECTIVE,
-            reference=SOURCE + "transitionToProspective; of one that has resigned: initialize, if it is the only voter",
+            reference=SOURCE + "transitionToProspective",
         ),
         Row(
             "stand",
             (UNATTACHED, PROSPECTIVE, CANDIDATE, FOLLOWER, RESIGNED),
             CANDIDATE,
-            reference=SOURCE + "transitionToCandidate; of one that has resigned: Kafka 3.9 KafkaRaftClient.pollResigned",
+            reference=SOURCE
+            + "transitionToCandidate; of one that has resigned: initialize, if it is the only voter; Kafka 3.9 pollResigned",
         ),
         Row("win", (CANDIDATE,), LEADER, reference=SOURCE + "transitionToLeader"),
         Row("resign", (LEADER,), RESIGNED, reference=SOURCE + "transitionToResigned"),

@@ -7,7 +7,7 @@ from typing import Protocol
 from kafka_spec.spec.language.domain import NONE, including
 from kafka_spec.spec.quorum import snapshot_properties
 from kafka_spec.spec.quorum.logs import NO_NODES, has_majority_of, knows_high_watermark, last_epoch, voters_in_log, voters_of
-from kafka_spec.spec.quorum.machines import LEADER
+from kafka_spec.spec.quorum.machines import LEADER, RESIGNED
 from kafka_spec.spec.quorum.replication import end_of_truncated, end_where_logs_part, follows_leader_of_epoch
 from kafka_spec.spec.quorum.state import MetadataQuorum
 from kafka_spec.spec.vocabulary.table import Constants, Property, invariant, reachable, recoverable, step_invariant
@@ -72,11 +72,13 @@ def a_node_knows_its_leader(s: MetadataQuorum, k: Constants) -> bool:
 
 
 def leaders_know_their_epochs(s: MetadataQuorum, k: Constants) -> bool:
-    """No node knows a leader whose own epoch is earlier than the one that it leads there."""
+    """No node knows a leader that is in an earlier epoch, or in this one without leading it or having resigned."""
     for node in range(k.nodes):
-        leader = s.nodes[node].leader
-        if leader != NONE and s.nodes[leader].epoch < s.nodes[node].epoch:
-            return False
+        leader, epoch = s.nodes[node].leader, s.nodes[node].epoch
+        if leader != NONE:
+            named = s.nodes[leader]
+            if named.epoch < epoch or (named.epoch == epoch and named.role not in (LEADER, RESIGNED)):
+                return False
     return True
 
 
@@ -238,7 +240,7 @@ PROPERTIES: tuple[Property, ...] = (
     invariant(
         "LeadersKnowTheirEpochs",
         leaders_know_their_epochs,
-        "nobody knows a controller as the leader of a later epoch than its own; its process ends once it hears of that",
+        "a leader that others know leads, has resigned or is in a later epoch; else its process ends once it hears of that",
         "Kafka 4.3 KafkaRaftClient.hasConsistentLeader",
         when=a_node_knows_its_leader,
     ),

@@ -60,12 +60,6 @@ UNEXPRESSED: tuple[Case, ...] = (
         not_expressed="an operator asks for each change of the voters; that they want another is not stated",
     ),
     Case(
-        "KAFKA-18379",
-        "a controller that has resigned hears that it leads its epoch, and its process ends",
-        releases=None,  # feared, and not seen
-        not_expressed="what a controller does that hears of itself is left out: it hears only of others",
-    ),
-    Case(
         "KAFKA-15100",
         "a fetch that waits is answered by another thread, which reads role and log while they change",
         releases=("3.0", "3.5"),

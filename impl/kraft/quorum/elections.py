@@ -37,14 +37,10 @@ class Elections(QuorumMember):
         return QuorumAnswer(ErrorCode.NONE, self.standing)
 
     def _may_campaign(self) -> bool:
-        """Whether it is a voter in its own view, or may be one still, and does not lead.
-
-        With pre-votes one that has resigned campaigns only if it is alone.
-        """
-        voters = self.log.voters
-        if self.role == LEADER or (self.role == RESIGNED and self.k.pre_votes and voters != {self.node}):
+        """Whether it is a voter in its own view, or may be one still, and neither leads nor, with pre-votes, has resigned."""
+        if self.role == LEADER or (self.role == RESIGNED and self.k.pre_votes):
             return False
-        if self.node in voters:
+        if self.node in self.log.voters:
             return True
         is_open = self.log.last_change >= self.high_watermark
         return self.k.removed_voter_campaigns == Checked.YES and is_open and self.node in self.log.voters_before
@@ -66,8 +62,16 @@ class Elections(QuorumMember):
         return True
 
     def stand(self) -> bool:
-        """Stand for election in the next epoch: if a majority would vote for it, or, where there are no pre-votes, at once."""
-        may = self.role == PROSPECTIVE and self.has_majority() if self.k.pre_votes else self._may_campaign()
+        """Stand for election in the next epoch, if a majority would vote for it; at once where there are no pre-votes.
+
+        Also at once if it has resigned and is the only voter: its process has just started.
+        """
+        if not self.k.pre_votes:
+            may = self._may_campaign()
+        elif self.role == RESIGNED:
+            may = self.log.voters == {self.node}
+        else:
+            may = self.role == PROSPECTIVE and self.has_majority()
         if not may:
             return False
         self._forget_role()

@@ -170,7 +170,7 @@ class QuorumMember:
         """Enter the next epoch without a leader, if it has resigned; without pre-votes a voter stands instead (pollResigned)."""
         if self.role != RESIGNED or (self.k.pre_votes == 0 and self.node in self.log.voters):
             return False
-        self._enter_epoch(self.epoch + 1, NONE)
+        self._enter_epoch(self.epoch + self.k.resigned_enters_next, NONE)
         self._fire("detach")
         return True
 

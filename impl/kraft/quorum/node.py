@@ -27,7 +27,7 @@ from kafka_spec.impl.protocol.quorum_requests import (
 from kafka_spec.spec.decisions.quorum import OwnFlush, change_is_allowed
 from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.language.domain import NONE
-from kafka_spec.spec.quorum.machines import CANDIDATE, FOLLOWER, LEADER
+from kafka_spec.spec.quorum.machines import CANDIDATE, FOLLOWER, LEADER, PROSPECTIVE
 
 MOST_BYTES = 8 << 20
 """The most bytes that a fetch asks for (KafkaRaftClient.MAX_FETCH_SIZE_BYTES)."""
@@ -46,7 +46,7 @@ class QuorumNode(Elections):
 
     def advance(self) -> None:
         """Do what has become possible: stand, win, or leave the epoch in which its own removal was committed."""
-        if self.k.pre_votes:
+        if self.role == PROSPECTIVE:
             self.stand()
         self.win()
         self.leave_as_removed()

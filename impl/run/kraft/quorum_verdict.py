@@ -21,7 +21,7 @@ from kafka_spec.impl.run.verdict import Broken
 from kafka_spec.spec.decisions.quorum import is_majority
 from kafka_spec.spec.language.domain import NONE, BrokerSet, Spent
 from kafka_spec.spec.quorum.eras import SUITE
-from kafka_spec.spec.quorum.machines import UNATTACHED, QuorumRole
+from kafka_spec.spec.quorum.machines import RESIGNED, UNATTACHED, QuorumRole
 from kafka_spec.spec.quorum.properties import PROPERTIES
 from kafka_spec.spec.quorum.state import UNKNOWN, MetadataBatch, MetadataQuorum, PastCommits, VotersAt
 from kafka_spec.spec.quorum.state import QuorumNode as ModelNode
@@ -124,8 +124,9 @@ class QuorumJudge:
         return self._projection.node(node, history)
 
     def ended(self, node: QuorumNode, history: Sequence[Summary]) -> ModelNode:
-        """Return what a process that ends leaves: what it has on disk."""
-        return replace(self.project(node, history), role=int(UNATTACHED), high_watermark=0)
+        """Return what a process that ends leaves: what it has on disk, on which one that led has resigned once it starts."""
+        role = RESIGNED if node.leader == node.node else UNATTACHED
+        return replace(self.project(node, history), role=int(role), high_watermark=0)
 
     def look(self, nodes: Mapping[int, ModelNode], history: Sequence[Summary]) -> None:
         """Judge the controllers as they are now."""
