@@ -12,15 +12,17 @@ import pytest
 
 from benchmarks.metadata_log import Writer
 from kafka_spec.conformance.advise.advising import KEEPS, Adviser, judged
-from kafka_spec.conformance.advise.plans import stopping
+from kafka_spec.conformance.advise.plans import electing, stopping
 from kafka_spec.conformance.advise.situations import touched_by
 from kafka_spec.conformance.metadata import image as keys
 from kafka_spec.conformance.metadata.batches import LogBatch, batches_of
 from kafka_spec.conformance.metadata.cluster import cluster_of
+from kafka_spec.conformance.metadata.command import release_of
 from kafka_spec.conformance.metadata.settings import StaticSettings
 from kafka_spec.conformance.metadata.shapes import LOST_DIRECTORY
 from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.check import check
+from kafka_spec.spec.decisions.partition_change import ElectionKind
 from kafka_spec.spec.kraft.fixed import FIXED
 from kafka_spec.spec.kraft.planned import Wait, planned
 from tests.conftest import Command
@@ -50,7 +52,11 @@ def cluster(tmp_path: Path) -> Cluster:
     """Return a function that writes a cluster of five brokers; `isr` of the topics `t0`, `t1`, ... , on their first brokers."""
 
     def write(
-        *topics: tuple[Sequence[int], Sequence[int]], fenced: Sequence[int] = (), least: int = 2, elr: Sequence[int] = ()
+        *topics: tuple[Sequence[int], Sequence[int]],
+        fenced: Sequence[int] = (),
+        least: int = 2,
+        elr: Sequence[int] = (),
+        leaders: Sequence[int] = (),
     ) -> str:
         made = tmp_path / "__cluster_metadata-0"
         made.mkdir(exist_ok=True)
@@ -61,7 +67,7 @@ def cluster(tmp_path: Path) -> Cluster:
             for number in range(5):
                 log.write(registration(log, number, number in fenced))
             for number, (replicas, isr) in enumerate(topics):
-                log.write(*topic(log, number, replicas, isr, least, elr))
+                log.write(*topic(log, number, replicas, isr, least, elr, leaders[number] if leaders else None))
         return str(tmp_path)
 
     return write
@@ -75,9 +81,9 @@ def registration(log: Writer, number: int, fenced: bool) -> tuple[int, Any]:
 
 
 def topic(
-    log: Writer, number: int, replicas: Sequence[int], isr: Sequence[int], least: int, elr: Sequence[int]
+    log: Writer, number: int, replicas: Sequence[int], isr: Sequence[int], least: int, elr: Sequence[int], leader: int | None = None
 ) -> list[tuple[int, Any]]:
-    """Return the records of a topic with one partition, led by the first ISR member."""
+    """Return the records of a topic with one partition, led by the first ISR member unless a leader is given."""
     topic_id, name = (number + 1).to_bytes(16, "big"), f"t{number}"
     return [
         log.record(keys.TOPIC, name=name, topic_id=topic_id),
@@ -88,7 +94,7 @@ def topic(
             topic_id=topic_id,
             replicas=tuple(replicas),
             isr=tuple(isr),
-            leader=isr[0] if isr else -1,
+            leader=(isr[0] if isr else -1) if leader is None else leader,
             eligible_leader_replicas=tuple(elr) or None,
         ),
     ]
@@ -213,6 +219,44 @@ def test_a_broker_is_unregistered(cluster: Cluster, inside: Command) -> None:
     assert inside("advise", offline, "--unregister", "1", "--faults", "0", "--keep", "candidates").returncode == 0
 
 
+def test_an_unclean_election_is_refused_where_a_broker_that_is_down_has_the_records(cluster: Cluster, inside: Command) -> None:
+    """The leader that is elected uncleanly lacks what is committed, and the advice names the broker to start instead."""
+    folder = cluster(([0, 1, 2], [1]), ([3, 4], [3, 4]), fenced=[1], least=1, leaders=[-1, 3])
+    refused = inside("advise", folder, "--elect", "unclean", "--faults", "0")
+    assert refused.returncode == 1 and "it touches 1 partition in 1 situation" in refused.stdout
+    assert "a committed record is lost             without a fault              not so" in refused.stdout
+    assert "-> leader 0, ISR [0], replicas [0, 1, 2], RECOVERING" in refused.stdout
+    assert "  instead: start broker 1, which holds what is committed" in refused.stdout
+
+
+def test_an_unclean_election_where_nobody_is_known_to_have_the_records(cluster: Cluster, inside: Command) -> None:
+    """Without an ISR, an ELR and a last known leader no broker ever leads by itself, and the advice says how to lose the least."""
+    refused = inside("advise", cluster(([0, 1], []), least=1), "--elect", "unclean", "--faults", "0")
+    assert refused.returncode == 1
+    assert "a committed record is lost             without a fault              no broker ever leads" in refused.stdout
+    assert "instead: nothing says who holds what is committed" in refused.stdout
+
+
+def test_preferred_leaders_are_elected(cluster: Cluster, inside: Command) -> None:
+    """To elect a preferred leader is safe; one that is down may be started, and is elected then."""
+    folder = cluster(([0, 1, 2], [0, 1]), ([2, 0], [0, 2]), leaders=[1, 2])
+    safe = inside("advise", folder, "--elect", "preferred")
+    assert safe.returncode == 0 and "safe: t0-0: leader 1, ISR [0, 1]" in safe.stdout and "t1-0" not in safe.stdout
+    down = inside(
+        "advise", cluster(([0, 1], [1]), fenced=[0], least=1), "--elect", "preferred", "--faults", "0", "--wait", "in-sync"
+    )
+    assert down.returncode == 0, down.stdout
+
+
+def test_there_is_nothing_to_elect(cluster: Cluster, inside: Command) -> None:
+    """Where no partition needs an election the advice is safe, and says why; so for the topics that are named."""
+    folder = cluster(([0, 1], [0, 1]), ([1, 0], [0, 1]))
+    nothing = inside("advise", folder, "--elect", "unclean")
+    assert nothing.returncode == 0 and "it touches no partition: each of them has a leader" in nothing.stdout
+    of_one = inside("advise", folder, "--elect", "preferred", "--topic", "t0")
+    assert of_one.returncode == 0 and "it touches no partition: each of them is led by its first replica" in of_one.stdout
+
+
 @pytest.mark.parametrize(("known", "said"), [(1, "without a fault              the same"), (2, "not without a fault")])
 def test_a_broker_that_is_not_registered_counts_as_crashed(known: int, said: str, tmp_path: Path, inside: Command) -> None:
     """The only ELR member leaves it when it starts if it is not registered, whatever is planned; if it is, nobody was given up."""
@@ -316,6 +360,8 @@ MISTAKES = {
     "another directory": (("--remove-directory", "0:x"), "name one of several directories of broker 0: none"),
     "another topic": (("--set", "min.insync.replicas=1", "--topic", "x"), "there is no such topic; there is t0"),
     "a topic without a setting": (("--stop", "0", "--topic", "t0"), "--topic belongs to --set"),
+    "a topic without a leader": (("--elect", "preferred", "--topic", "x"), "there is no such topic; there is t0"),
+    "an election and a setting": (("--elect", "unclean", "--set", "min.insync.replicas=1"), "advise needs one plan"),
     "no file": (("--reassign", "nowhere"), "name a file as kafka-reassign-partitions takes it"),
     "another file": (("--reassign", "text"), 'write {"version": 1, "partitions": ['),
     "nothing to cancel": (("--cancel", "plan"), "no reassignment of t0-0 runs; leave it out"),
@@ -380,6 +426,20 @@ def test_partitions_that_differ_in_names_alone_are_searched_once(cluster: Cluste
     touched = touched_by(stopping(found.judge.image, [0], Wait.NOTHING), found)
     assert [[name for name, _, _ in alike.partitions] for alike in touched.alike] == [["t0-0", "t1-0"], ["t2-0"]]
     assert touched.alike[0].partitions[1][2] == (0, 4, 3)
+
+
+@pytest.mark.parametrize(
+    ("era", "verdict"), [("4.3.1", "violated"), ("4.4.0", "violated"), pytest.param(None, "holds", marks=pytest.mark.long)]
+)
+def test_a_record_that_is_written_meanwhile_counts(cluster: Cluster, era: str | None, verdict: str) -> None:
+    """re-elected-leader-remembers loses a record that was not there when the advice was asked; `fixed` loses none."""
+    folder = Path(cluster(([0, 1, 2], [0, 1, 2]), leaders=[1]))
+    found = cluster_of([folder], StaticSettings(), release_of(era))
+    (alike,) = touched_by(electing(found.judge.image, ElectionKind.PREFERRED, (), Wait.NOTHING), found).alike
+    bounds = {**dict(alike.situation.planned), "records": 2, "crashes": 2}
+    spec = planned(found.model if era else FIXED)
+    result = check(spec, bounds, properties=["KeepsRecords"])
+    assert result.verdict == verdict, result.stopped
 
 
 def test_the_beginning_is_a_state_of_kafka(cluster: Cluster) -> None:

@@ -290,6 +290,7 @@ COMMANDS = {
         1,
     ),
     "kafka-spec advise tests/logs/kraft/f440-elr-cleared --at 62 --set min.insync.replicas=1 --faults 0 -q": ("kafka", 1),
+    "kafka-spec advise tests/logs/kraft/f440-elr-cleared --at 62 --elect unclean --faults 0 -q": ("kafka", 1),
     "kafka-spec advise tests/logs/kraft/f440-elr-cleared --at 62 --unregister 0 --faults 0 -q": ("kafka", 1),
     "kafka-spec conformance --list": ("kafka", 0),
     SPARK: ("spark", 0),

@@ -24,7 +24,8 @@ from kafka_spec.model_check.check import check
 from kafka_spec.model_check.exploration import Exploration
 from kafka_spec.model_check.in_processes import in_processes
 from kafka_spec.model_check.sent_results import received, sent
-from kafka_spec.spec.kraft.planned import WANTED, Wait, planned
+from kafka_spec.spec.kraft.planned import Wait, planned
+from kafka_spec.spec.kraft.wanted import WANTED
 from kafka_spec.spec.vocabulary.table import TYPE_INVARIANT, Name, Spec
 
 Faults: TypeAlias = tuple[Name, ...]
@@ -34,7 +35,11 @@ FAULTS: dict[Name, str] = {"crashes": "kill", "fences": "time-out", "isr_shrinks
 """The faults, in words; the first are the likeliest."""
 RECORDS, LEADER, CANDIDATES, MIN_ISR = (claim.name for claim in WANTED)
 KEEPS: dict[str, Name] = {"records": RECORDS, "leader": LEADER, "candidates": CANDIDATES, "min-isr": MIN_ISR}
-ACTIONS = ("ShutDown", "Reassign", "CancelReassignment", "ChangeMinIsr", "Unregister")
+ACTIONS = ("ShutDown", "Reassign", "CancelReassignment", "ChangeMinIsr", "Unregister", "ElectPreferred", "ElectUnclean")
+PLANNED_STEPS = (
+    "controlled_shutdowns", "reassignments", "min_isr_changes", "unregistrations", "preferred_elections", "unclean_elections",
+)  # fmt: skip
+"""The bounds of these actions."""
 AFTER_HARM = 300_000
 """The most states of a search after harm was found, and of one for what does not count as harm."""
 
@@ -286,4 +291,4 @@ def left_open(result: Exploration) -> str:
 
 def plans_a_step(bounds: Mapping[str, int]) -> bool:
     """Whether some step of the model carries out the plan; there is none if it only allows unclean elections, or no more."""
-    return any(bounds[name] for name in ("controlled_shutdowns", "reassignments", "min_isr_changes", "unregistrations"))
+    return any(bounds[name] for name in PLANNED_STEPS)

@@ -90,7 +90,9 @@ def _add_plans(parser: argparse.ArgumentParser) -> None:
     add("--cancel", type=Path, metavar="FILE.json", help="cancel reassignments, as kafka-reassign-partitions --cancel does")
     set_help = "set min.insync.replicas or unclean.leader.election.enable"
     add("--set", action="append", default=[], metavar="NAME=VALUE", help=set_help)
-    add("--topic", action="append", default=[], metavar="TOPIC", help="for --set: of this topic (default: of all)")
+    elect_help = "elect preferred leaders, or uncleanly those of partitions that have none, as kafka-leader-election does"
+    add("--elect", choices=("preferred", "unclean"), help=elect_help)
+    add("--topic", action="append", default=[], metavar="TOPIC", help="for --set and --elect: of this topic (default: of all)")
 
 
 def broker_id(text: str) -> int:
@@ -127,11 +129,14 @@ def run_advise(options: argparse.Namespace) -> int:
     check_what_is_read(options, "the metadata log")
     brokers = (options.stop, options.restart, options.unregister, options.remove_directory)
     formats = options.format_controller is not None
-    if sum(map(bool, (*brokers, formats, options.reassign, options.cancel, options.set))) != 1:
+    others = (options.reassign, options.cancel, options.elect, options.set)
+    if sum(map(bool, (*brokers, formats, *others))) != 1:
         ways = "--stop ID, --restart ID|all, --unregister ID, --remove-directory ID:DIRECTORY, --format-controller ID"
-        raise SpecError(f"advise needs one plan: {ways}, --reassign FILE, --cancel FILE or --set NAME=VALUE")
-    if options.topic and not options.set:
-        raise SpecError("--topic belongs to --set NAME=VALUE; a reassignment names its partitions in its file")
+        raise SpecError(
+            f"advise needs one plan: {ways}, --reassign FILE, --cancel FILE, --elect preferred|unclean or --set NAME=VALUE"
+        )
+    if options.topic and not (options.set or options.elect):
+        raise SpecError("--topic belongs to --set NAME=VALUE and to --elect; a reassignment names its partitions in its file")
     wanted = outputs(options)
     with needing("impl"), needing("check"):
         from kafka_spec.conformance.advise import controllers, report
@@ -200,6 +205,7 @@ def _kept(options: argparse.Namespace, plan: OperatorPlan) -> list[str]:
 def _plan(options: argparse.Namespace, image: Image, wait: int) -> OperatorPlan:
     """Return the plan that the options state."""
     from kafka_spec.conformance.advise import plans
+    from kafka_spec.spec.decisions.partition_change import ElectionKind
     from kafka_spec.spec.kraft.planned import Wait
 
     if options.stop:
@@ -215,6 +221,8 @@ def _plan(options: argparse.Namespace, image: Image, wait: int) -> OperatorPlan:
         return plans.reassigning(image, options.reassign, Wait(wait))
     if options.cancel:
         return plans.cancelling(image, options.cancel, Wait(wait))
+    if options.elect:
+        return plans.electing(image, ElectionKind[options.elect.upper()], options.topic, Wait(wait))
     return plans.setting(image, options.set, options.topic, Wait(wait))
 
 

@@ -1,7 +1,7 @@
 """What an operator plans.
 
-Brokers are shut down, restarted or unregistered, one loses a log directory, partitions are reassigned, that is cancelled, settings
-change.
+Brokers are shut down, restarted or unregistered, one loses a log directory, partitions are reassigned, that is cancelled, leaders
+are elected, settings change.
 """
 
 from __future__ import annotations
@@ -15,8 +15,11 @@ from uuid import UUID
 
 from kafka_spec.conformance.metadata.image import Image
 from kafka_spec.conformance.metadata.settings import MIN_ISR, settings_given
+from kafka_spec.conformance.metadata.shapes import PartitionShape
 from kafka_spec.impl.protocol.topic_ids import text_of
+from kafka_spec.spec.decisions.partition_change import ElectionKind
 from kafka_spec.spec.kraft.planned import Wait
+from kafka_spec.spec.language.domain import NONE
 from kafka_spec.spec.vocabulary.table import SpecError
 
 PartitionName: TypeAlias = tuple[str, int]
@@ -45,14 +48,23 @@ class OperatorPlan:
     targets: Mapping[PartitionName, tuple[int, ...]] = field(default_factory=dict)
     cancel: frozenset[PartitionName] = frozenset()
     settings: Mapping[str, str] = field(default_factory=dict)
+    elects: ElectionKind | None = None
+    """The election that is requested, PREFERRED or UNCLEAN."""
     topics: frozenset[str] = frozenset()
-    """The topics whose settings change; empty: all."""
+    """The topics whose settings change, or whose leaders are elected; empty: all."""
     wait: Wait = Wait.NOTHING
+
+    @property
+    def idle(self) -> str:
+        """Why there is nothing to do if it touches no partition, as far as the plan says."""
+        if self.elects is None:
+            return ""
+        return "each of them has a leader" if self.elects == ElectionKind.UNCLEAN else "each of them is led by its first replica"
 
     @property
     def waits(self) -> tuple[Wait, ...]:
         """What else could be waited for, the least first."""
-        if self.settings and not self.changes_min_isr:
+        if (self.settings and not self.changes_min_isr) or self.elects == ElectionKind.UNCLEAN:
             return ()
         found = (Wait.UNFENCED, Wait.IN_SYNC) if self.one_by_one else (Wait.IN_SYNC,)
         return tuple(wait for wait in found if wait > self.wait)
@@ -69,7 +81,16 @@ class OperatorPlan:
 
     def changes(self, name: PartitionName) -> bool:
         """Whether it changes settings of the topic of a partition."""
-        return bool(self.settings) and (not self.topics or name[0] in self.topics)
+        return bool(self.settings) and self._is_about(name[0])
+
+    def elects_in(self, name: PartitionName, shape: PartitionShape) -> bool:
+        """Whether it elects a leader of a partition; an unclean election is for one without a leader."""
+        if self.elects is None or not self._is_about(name[0]):
+            return False
+        return shape.leader == NONE if self.elects == ElectionKind.UNCLEAN else shape.leader != shape.replicas[0]
+
+    def _is_about(self, topic: str) -> bool:
+        return not self.topics or topic in self.topics
 
 
 def stopping(image: Image, brokers: Sequence[int], wait: Wait) -> OperatorPlan:
@@ -149,11 +170,21 @@ def cancelling(image: Image, file: Path, wait: Wait) -> OperatorPlan:
 
 def setting(image: Image, settings: Sequence[str], topics: Sequence[str], wait: Wait) -> OperatorPlan:
     """Return the plan to change settings of topics, given as NAME=VALUE."""
-    changed = settings_given("--set", settings)
+    changed, where = settings_given("--set", settings), _of_topics(image, topics)
+    return OperatorPlan(f"set {', '.join(settings)} {where}", settings=changed, topics=frozenset(topics), wait=wait)
+
+
+def electing(image: Image, kind: ElectionKind, topics: Sequence[str], wait: Wait) -> OperatorPlan:
+    """Return the plan to elect leaders, as kafka-leader-election --election-type does."""
+    text = f"elect {'leaders uncleanly' if kind == ElectionKind.UNCLEAN else 'preferred leaders'} {_of_topics(image, topics)}"
+    return OperatorPlan(text, elects=kind, topics=frozenset(topics), wait=wait)
+
+
+def _of_topics(image: Image, topics: Sequence[str]) -> str:
+    """Return in words which topics a plan is about."""
     if unknown := [topic for topic in topics if topic not in image.ids]:
         raise SpecError(f"--topic {unknown[0]}: there is no such topic; there is {', '.join(sorted(image.ids)[:10]) or 'none'}")
-    where = f" of {', '.join(topics)}" if topics else " of all topics"
-    return OperatorPlan(f"set {', '.join(settings)}{where}", settings=changed, topics=frozenset(topics), wait=wait)
+    return f"of {', '.join(topics)}" if topics else "of all topics"
 
 
 def _partitions_of(image: Image, file: Path) -> list[tuple[PartitionName, Mapping[str, Any]]]:

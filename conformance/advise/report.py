@@ -9,11 +9,13 @@ from typing import Any
 
 from kafka_spec.conformance.advise.advising import CANDIDATES, FAULTS, LEADER, MIN_ISR, RECORDS, Advice, Advised, Faults, Margin
 from kafka_spec.conformance.advise.plans import WAITS_IN_WORDS
+from kafka_spec.conformance.advise.situations import holders_of
 from kafka_spec.conformance.advise.stories import story_of
 from kafka_spec.conformance.metadata.judge import shown
 from kafka_spec.conformance.metadata.shapes import PartitionShape
 from kafka_spec.model_check.exploration import Exploration
 from kafka_spec.model_check.traces.counterexample import trace_of
+from kafka_spec.spec.decisions.partition_change import ElectionKind
 from kafka_spec.spec.vocabulary.table import Name
 
 SCHEMA_VERSION = 1
@@ -50,6 +52,9 @@ def _text(advised: Advised) -> Iterator[str]:
     yield f"  {advised.cluster}"
     touched = sum(len(advice.alike.partitions) for advice in advised.advices)
     situations = _many(len(advised.advices), "situation")
+    if not advised.advices and not advised.not_modelled and not advised.notes:
+        yield f"  it touches no partition{': ' if advised.plan.idle else ''}{advised.plan.idle}"
+        return
     yield f"  it touches {_many(touched, 'partition')} in {situations}, searched {FAULTS_IN_WORDS[advised.faults]}"
     if advised.order:
         yield f"  order: {', '.join(_turn(broker, waits) for broker, waits in advised.order.items())}"
@@ -65,7 +70,9 @@ def _text(advised: Advised) -> Iterator[str]:
     yield "assumed, since the metadata does not say it"
     yield from (f"  {line}" for line in ASSUMED)
     if advised.writes == 0:
-        yield "  clients write nothing meanwhile that counts; --writes 1 lets them"
+        yield "  clients write nothing meanwhile; --writes 1 lets them"
+    else:
+        yield "  clients write with acks=all; what they write counts as soon as it is committed"
 
 
 def _situation(advised: Advised, advice: Advice) -> Iterator[str]:
@@ -84,6 +91,8 @@ def _situation(advised: Advised, advice: Advice) -> Iterator[str]:
         yield f"  safe {WAITS_IN_WORDS[advice.cure.wait]}{_missing(shape)}"
     elif advice.harm and advised.plan.waits:
         yield "  nothing that can be waited for makes it safe"
+    if advised.plan.elects == ElectionKind.UNCLEAN and advice.verdict != "safe":
+        yield f"  instead: {_instead(holders_of(shape))}"
 
 
 def _turn(broker: int, waits: Sequence[str]) -> str:
@@ -91,6 +100,12 @@ def _turn(broker: int, waits: Sequence[str]) -> str:
         return f"broker {broker}"
     named = ", ".join(waits[:MOST_NAMED]) + (", ..." if len(waits) > MOST_NAMED else "")
     return f"broker {broker} (once {named} {'are' if len(waits) > 1 else 'is'} in sync)"
+
+
+def _instead(holders: Sequence[int]) -> str:
+    if not holders:
+        return "nothing says who holds what is committed; compare the ends of the logs, and start the longest first and alone"
+    return f"start broker {' or '.join(map(str, holders))}, which {'hold' if len(holders) > 1 else 'holds'} what is committed"
 
 
 def _missing(shape: PartitionShape) -> str:
@@ -117,6 +132,8 @@ def _without(claim: Name, advice: Advice) -> str:
         return ""
     if advice.before.falls(claim, least[0]):
         return "the same"
+    if claim == RECORDS and advice.before.untested:
+        return "no broker ever leads"
     return "not so" if (claim, least[0]) in advice.before.kept else "not searched to the end"
 
 
@@ -178,6 +195,7 @@ def _plain(advice: Advice) -> dict[str, Any]:
         "undecided": advice.undecided or None,
         "safe_with_wait": advice.cure.wait.name.lower() if advice.cure is not None else None,
         "not_in_sync": sorted(set(shape.replicas) - set(shape.isr)),
+        "hold_committed": list(holders_of(shape)),
     }
 
 

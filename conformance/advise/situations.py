@@ -14,13 +14,16 @@ from kafka_spec.conformance.metadata.cluster import ClusterAtEnd
 from kafka_spec.conformance.metadata.image import Image
 from kafka_spec.conformance.metadata.settings import MIN_ISR, UNCLEAN
 from kafka_spec.conformance.metadata.shapes import FoldedPartition, PartitionShape
+from kafka_spec.spec.decisions.partition_change import ElectionKind
 from kafka_spec.spec.kraft.family_base import HAPPENINGS
 from kafka_spec.spec.kraft.planned import MOST_BROKERS, PLAN_BOUNDS
-from kafka_spec.spec.kraft.state import CONTROLLED_SHUTDOWNS, UNREGISTRATIONS
+from kafka_spec.spec.kraft.state import CONTROLLED_SHUTDOWNS, PREFERRED_ELECTIONS, UNCLEAN_ELECTIONS, UNREGISTRATIONS
 from kafka_spec.spec.language.domain import NONE, BrokerSet
 
 Bounds: TypeAlias = tuple[tuple[str, int], ...]
 """Bounds of the model, sorted by their names."""
+ELECTIONS = {ElectionKind.PREFERRED: PREFERRED_ELECTIONS.name, ElectionKind.UNCLEAN: UNCLEAN_ELECTIONS.name}
+"""The bound that lets each election happen."""
 ROOM_FOR_IMAGES = 20
 """Batches of the metadata log that a broker may be behind."""
 
@@ -71,7 +74,8 @@ def touched_by(plan: OperatorPlan, cluster: ClusterAtEnd) -> Touched:
         target = plan.targets.get(name, ())
         ids = brokers_of(partition.shape, target)
         leaves = plan.stop & set(partition.shape.replicas) or plan.unregisters & set(ids)
-        if not (target or name in plan.cancel or plan.changes(name) or leaves):
+        elects = plan.elects_in(name, partition.shape)
+        if not (target or name in plan.cancel or plan.changes(name) or elects or leaves):
             continue
         if reason := cluster.not_modelled(partition) or _too_large(plan, ids):
             not_modelled[image.name_of(partition)] = reason
@@ -83,6 +87,11 @@ def touched_by(plan: OperatorPlan, cluster: ClusterAtEnd) -> Touched:
         alike = found.setdefault((situation, least), Alike(situation, least=least))
         alike.partitions.append((image.name_of(partition), partition.shape, ids))
     return Touched(sorted(found.values(), key=lambda one: -len(one.partitions)), not_modelled)
+
+
+def holders_of(shape: PartitionShape) -> tuple[int, ...]:
+    """Return the ids of the replicas that hold what is committed: the ISR and the ELR, or else the last known leader."""
+    return tuple(sorted({*shape.isr, *shape.elr})) or shape.last_known[:1]
 
 
 def waiting_for(plan: OperatorPlan, image: Image) -> Mapping[int, Sequence[str]]:
@@ -156,6 +165,8 @@ def _planned(plan: OperatorPlan, name: tuple[str, int], ids: tuple[int, ...], ta
         changed |= {"plan_target": _mask(target, ids), "reassignments": 1}
     elif name in plan.cancel:
         changed |= {"plan_cancel": 1, "reassignments": 1}
+    elif plan.elects is not None:
+        changed[ELECTIONS[plan.elects]] = 1
     if plan.changes(name):
         if MIN_ISR in plan.settings:
             changed |= {"other_min_isr": min(int(plan.settings[MIN_ISR]), MOST_BROKERS), "min_isr_changes": 1}

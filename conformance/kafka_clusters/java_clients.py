@@ -181,9 +181,9 @@ class AdminClient:
         """Elect a leader of a partition uncleanly."""
         self._elect("UNCLEAN", [(topic, partition)]).all().get()
 
-    def elect_preferred(self, partitions: Sequence[tuple[str, int]]) -> None:
-        """Elect the first replica of each partition; those that it leads already stay as they are."""
-        self._elect("PREFERRED", partitions).partitions().get()
+    def elect(self, kind: str, partitions: Sequence[tuple[str, int]]) -> None:
+        """Elect leaders, PREFERRED or UNCLEAN; a partition that needs none, or has no replica for it, stays as it is."""
+        self._elect(kind, partitions).partitions().get()
 
     def _elect(self, kind: str, partitions: Sequence[tuple[str, int]]) -> Any:
         asked = self._kafka.named("java.util.HashSet")()

@@ -126,7 +126,7 @@ class KRaftCourse(Course):
 
     async def ask_for_preferred(self, partitions: Sequence[TopicPartition]) -> None:
         """Ask for preferred elections."""
-        await asyncio.to_thread(self.admin.elect_preferred, [(one.topic, one.partition) for one in partitions])
+        await asyncio.to_thread(self.admin.elect, "PREFERRED", [(one.topic, one.partition) for one in partitions])
 
     async def ask_for_partitions(self, topic: str, total: int, new: Mapping[int, Sequence[int]]) -> None:
         """Ask for more partitions."""

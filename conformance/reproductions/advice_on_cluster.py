@@ -1,9 +1,11 @@
 """Advice, judged by a real KRaft cluster: what `advise` calls safe is done, with a fault or without, and records are counted.
 
 Each run creates topics, writes records with acks=all, and brings the cluster into a random state: a broker is shut down or killed.
-Then a random plan is judged by the metadata log of the running controller: a shutdown, a reassignment, or that a broker is
-unregistered. It is carried out, and in half of the runs another broker is killed meanwhile. At last all brokers run again, those
-that were unregistered too, and each partition is compared with the advice.
+Then a random plan is judged by the metadata log of the running controller: a shutdown, a reassignment, that a broker is
+unregistered, or that leaders are elected, preferred ones or uncleanly. It is carried out, and in half of the runs another broker
+is killed meanwhile. At last all brokers run again, those that were unregistered too, and each partition is compared with the
+advice.
+
 Advice is wrong if acknowledged records are missing that no fault was said to lose; or if, without a fault, no broker leads or the
 ISR is below min.insync.replicas, and the advice does not say so. How often the advice says so and it is seen is counted.
 
@@ -34,12 +36,15 @@ from kafka_spec.conformance.kafka_clusters.java_clients import AdminClient
 from kafka_spec.conformance.kafka_clusters.kraft_processes import CONTROLLER
 from kafka_spec.conformance.reproductions.kraft_cluster import KRaftCluster
 from kafka_spec.conformance.reproductions.real_cluster import show
+from kafka_spec.spec.decisions.partition_change import ElectionKind
 
 Situation: TypeAlias = dict[str, Any]
 """A situation of the advice, as JSON has it."""
 VERSIONS = ("4.1.2", "4.4.0")
 BROKERS = (0, 1, 2, 3)
 SETTINGS = {"broker.session.timeout.ms": 4000, "broker.heartbeat.interval.ms": 500}
+PLANS = ("stop", "stop", "unregister", "reassign", "reassign", ElectionKind.PREFERRED, ElectionKind.UNCLEAN)
+"""What is planned, the more often where it is named more often."""
 TOPICS, RECORDS_EACH = 6, 5
 PATIENCE_MS = 8000
 """How long a producer waits for an answer."""
@@ -145,8 +150,10 @@ class AdvisedCluster:
     # Plans
 
     def plan(self, topics: Sequence[JudgedTopic]) -> OperatorPlan:
-        """Return a random plan: to shut down a running broker, to unregister any, or to reassign a topic."""
-        kind = self.random.choice(("stop", "stop", "unregister", "reassign", "reassign"))
+        """Return a random plan: to shut down a running broker, to unregister any, to reassign a topic, or to elect leaders."""
+        kind = self.random.choice(PLANS)
+        if isinstance(kind, ElectionKind):
+            return OperatorPlan(f"elect leaders, {kind.name}", elects=kind)
         if kind == "stop":
             broker = self.random.choice([one for one in BROKERS[:-1] if one not in self.down])
             return OperatorPlan(f"shut down broker {broker}", stop=frozenset({broker}))
@@ -165,6 +172,8 @@ class AdvisedCluster:
             moves = [{"topic": name, "partition": number, "replicas": target} for (name, number), target in plan.targets.items()]
             file.write_text(json.dumps({"partitions": moves}), encoding="utf-8")
             action = ["--reassign", str(file)]
+        if plan.elects is not None:
+            action = ["--elect", plan.elects.name.lower()]
         log = self.cluster.brokers.data(CONTROLLER) / "__cluster_metadata-0"
         command = [sys.executable, "-m", "kafka_spec", "advise", str(log), *action, "--seconds", f"{SEARCHED}", "--format", "json"]
         advised = json.loads(subprocess.run(command, capture_output=True, text=True, check=False).stdout)
@@ -181,6 +190,8 @@ class AdvisedCluster:
             self.admin.unregister(broker)
         for (topic, _), target in plan.targets.items():
             self.admin.reassign(topic, target)
+        if plan.elects is not None:
+            self.admin.elect(plan.elects.name, [(topic.name, 0) for topic in topics])
         until = time.monotonic() + WATCHED
         kill_at = time.monotonic() + self.random.uniform(0, 2)
         while time.monotonic() < until:
@@ -226,6 +237,8 @@ class AdvisedCluster:
             self.cluster.wait(f"{topic.name} has a leader", partial(self.has_leader, topic.name))
             read = set(self.cluster.clients.read_all(self.addresses(), topic.name, seconds=3))
             lost = [value for value in topic.acknowledged if value not in read]
+            if lost and not elected:
+                topic.seen.add(RECORDS)
             self.counts["partitions judged"] += 1
             self.counts[advice["verdict"]] += 1
             self.counts["with a kill" if fault else "without a fault"] += 1
@@ -246,7 +259,7 @@ class AdvisedCluster:
         if led or not said:
             return False
         self.counts["nobody leads for good"] += 1
-        self.admin.elect_unclean(topic.name)
+        self.admin.elect(ElectionKind.UNCLEAN.name, [(topic.name, 0)])
         return True
 
     def unlike(self, topic: JudgedTopic, advice: Situation) -> list[str]:
@@ -254,7 +267,7 @@ class AdvisedCluster:
         for name, harm in advice["harm"].items():
             if not harm["faults"] and name != CANDIDATES:
                 self.counts[f"{name} is said, and {'seen' if name in topic.seen else 'not seen'}"] += 1
-        return [f"{name} is violated" for name in sorted(topic.seen) if [] not in violated_of(advice).get(name, [])]
+        return [f"{name} is violated" for name in sorted(topic.seen - {RECORDS}) if [] not in violated_of(advice).get(name, [])]
 
 
 def violated_of(advice: Situation) -> dict[str, list[list[str]]]:

@@ -46,7 +46,7 @@ def delete_while_down(cluster: KRaftCluster, admin: AdminClient, directories: di
     cluster.say(f"{DELETED} is deleted")
     cluster.start(0, directories)
     cluster.wait("broker 0 is in the ISR again", lambda: 0 in admin.partition(KEPT).isr)
-    admin.elect_preferred([(KEPT, number) for number in PARTITIONS])
+    admin.elect("PREFERRED", [(KEPT, number) for number in PARTITIONS])
     cluster.wait(f"broker 0 leads {KEPT}-0", lambda: admin.partition(KEPT).leader == 0)
     return failing
 

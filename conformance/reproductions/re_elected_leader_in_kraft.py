@@ -49,7 +49,7 @@ def finding(version: str) -> bool:
         cluster.wait("follower 2 has one more record", lambda: size(2) == size(1) > committed)
         log = controller.gate(FETCH, "raft-client-1")
         cluster.wait("broker 1's request for the metadata log is held", lambda: log.arrived)
-        admin.elect_preferred([(P.topic, 0)])
+        admin.elect("PREFERRED", [(P.topic, 0)])
         cluster.wait("a preferred election makes broker 0 the leader", lambda: cluster.partition().leader == 0)
         cluster.wait("follower 2 has truncated the record", lambda: size(2) == committed)
         cluster.say(f"the producer has {'an' if future.isDone() else 'no'} answer")

@@ -151,7 +151,7 @@ class RandomSession:
         """Elect preferred leaders."""
         name = self.topic()
         self.cluster.say(f"elect the preferred leaders of {name}")
-        self.admin.elect_preferred([(name, number) for number in range(self.topics[name])])
+        self.admin.elect("PREFERRED", [(name, number) for number in range(self.topics[name])])
 
     def elect_uncleanly(self) -> None:
         """Ask for an unclean election, which a partition with a leader refuses."""

@@ -15,20 +15,18 @@ import enum
 from dataclasses import replace
 
 from kafka_spec.spec.decisions.election import members
-from kafka_spec.spec.decisions.partition_change import count_of
 from kafka_spec.spec.kraft.brokers import SHUT_DOWN
 from kafka_spec.spec.kraft.controller import commit, move_replicas
 from kafka_spec.spec.kraft.machines import REGISTRATION, BrokerState
-from kafka_spec.spec.kraft.operators import CHANGE_MIN_ISR, UNREGISTER, is_registered
+from kafka_spec.spec.kraft.operators import CHANGE_MIN_ISR, ELECT_PREFERRED, UNREGISTER, WRITE
 from kafka_spec.spec.kraft.processes import START_BROKER, START_WITHOUT_DIRECTORY
-from kafka_spec.spec.kraft.properties.isr import a_candidate_stays, min_isr_changes_beside_candidates, the_partition_exists
-from kafka_spec.spec.kraft.properties.records import a_replica_leads_newest, leads_newest
 from kafka_spec.spec.kraft.reassignment import CANCEL_REASSIGNMENT, REASSIGN
 from kafka_spec.spec.kraft.replica import apply_image
 from kafka_spec.spec.kraft.settings import least_isr
 from kafka_spec.spec.kraft.state import BROKERS, UNKNOWN, KRaft, ProcessLife
+from kafka_spec.spec.kraft.wanted import WANTED
 from kafka_spec.spec.language.domain import NO_BROKERS, NONE, Bound, BrokerSet, SetOf, append, contains, excluding
-from kafka_spec.spec.vocabulary.table import Constants, Property, Rule, Spec, fire, invariant, step_invariant
+from kafka_spec.spec.vocabulary.table import Constants, Rule, Spec, fire
 
 MOST_BROKERS = BROKERS.high
 """The brokers of a partition and of what is planned for it that the model has room for."""
@@ -227,88 +225,30 @@ def cancellation_is_planned(k: Constants) -> bool:
     return k.plan_cancel == 1
 
 
+def write_is_accepted(s: KRaft, k: Constants, leader: int) -> bool:
+    """The leader's ISR has min.insync.replicas members: else a write with acks=all is refused (NOT_ENOUGH_REPLICAS)."""
+    mine = s.brokers[leader].replica
+    in_sync = sum(contains(mine.isr, broker) for broker in range(k.brokers))
+    assigned = sum(contains(mine.assigned, broker) for broker in range(k.brokers))
+    return in_sync >= least_isr(k, mine.min_isr_changed, assigned)
+
+
 def unregistration_is_planned(k: Constants, broker: int) -> bool:
     """The broker is one of those that are to be unregistered; the bound on that counts them."""
     return contains(k.plan_unregisters, broker) == 1
 
 
 PLANNED_RULES = (
+    replace(WRITE, guards=(*WRITE.guards, write_is_accepted)),
     replace(SHUT_DOWN, guards=(stops_have_their_turn, replicas_are_in_sync, stop_is_planned, *SHUT_DOWN.guards)),
     replace(START_BROKER, guards=(directory_is_there, *START_BROKER.guards)),
     replace(START_WITHOUT_DIRECTORY, guards=(removal_is_planned, *START_WITHOUT_DIRECTORY.guards)),
     replace(REASSIGN, guards=(replicas_are_in_sync, *REASSIGN.guards, target_is_planned)),
     replace(CHANGE_MIN_ISR, guards=(replicas_are_in_sync, *CHANGE_MIN_ISR.guards)),
+    replace(ELECT_PREFERRED, guards=(replicas_are_in_sync, *ELECT_PREFERRED.guards)),
     replace(UNREGISTER, guards=(replicas_are_in_sync, unregistration_is_planned, *UNREGISTER.guards)),
     replace(CANCEL_REASSIGNMENT, guards=(cancellation_is_planned, replicas_are_in_sync, *CANCEL_REASSIGNMENT.guards)),
 )
-
-# ---------------------------------------------------------------------------------------------------------------------
-# What an operator wants to keep
-
-
-def leader_holds_the_record(s: KRaft, k: Constants) -> bool:
-    """A replica that leads under the newest leader epoch holds the record that was committed at first."""
-    for broker in range(k.brokers):
-        if leads_newest(s, broker):
-            mine = s.brokers[broker].replica
-            if len(mine.log) == 0 or mine.log[0].record != k.records:
-                return False
-    return True
-
-
-def a_broker_leads(s: KRaft) -> bool:
-    """The partition has a leader."""
-    return s.controller.partition.leader != NONE
-
-
-def isr_is_large_enough(s: KRaft, k: Constants) -> bool:
-    """The ISR has min.insync.replicas members."""
-    partition = s.controller.partition
-    least = least_isr(k, partition.min_isr_changed, len(partition.replicas))
-    return count_of(partition.replicas, partition.isr) >= least
-
-
-def plans_touch_candidates(before: KRaft, after: KRaft) -> bool:
-    """The ISR or the ELR had a member, and min.insync.replicas changes, or a broker registers that was unregistered."""
-    partition = before.controller.partition
-    return min_isr_changes_beside_candidates(before, after) or (
-        partition.isr | partition.elr != 0
-        and any(not is_registered(before, broker) and is_registered(after, broker) for broker in range(len(before.brokers)))
-    )
-
-
-WANTED: tuple[Property, ...] = (
-    invariant(
-        "KeepsRecords",
-        leader_holds_the_record,
-        "no leader lacks the record that was committed at first, also after an unclean election",
-        "what acks=all acknowledges",
-        when=a_replica_leads_newest,
-    ),
-    invariant(
-        "KeepsLeader",
-        a_broker_leads,
-        "the partition has a leader",
-        "Kafka 3.9 PartitionRegistration.leader",
-        when=the_partition_exists,
-    ),
-    step_invariant(
-        "KeepsCandidates",
-        a_candidate_stays,
-        "a change of min.insync.replicas, or a broker that registers after it was unregistered, leaves a replica that may be "
-        "elected cleanly, as soon as its broker is active",
-        "Kafka 4.3 ReplicationControlManager.removeTopicElrs; Kafka 4.3 ClusterControlManager.registerBroker",
-        when=plans_touch_candidates,
-    ),
-    invariant(
-        "KeepsMinIsr",
-        isr_is_large_enough,
-        "the ISR has min.insync.replicas members, so that clients with acks=all can write",
-        "Kafka 3.9 ReplicaManager: NOT_ENOUGH_REPLICAS",
-        when=the_partition_exists,
-    ),
-)
-"""The properties that a plan is judged by."""
 
 
 def planned(spec: Spec) -> Spec:
