@@ -12,6 +12,7 @@ import pytest
 
 from benchmarks.metadata_log import Writer
 from kafka_spec.conformance.advise.advising import KEEPS, Adviser, judged
+from kafka_spec.conformance.advise.causes import causes
 from kafka_spec.conformance.advise.plans import electing, stopping
 from kafka_spec.conformance.advise.situations import touched_by
 from kafka_spec.conformance.metadata import image as keys
@@ -22,6 +23,7 @@ from kafka_spec.conformance.metadata.settings import StaticSettings
 from kafka_spec.conformance.metadata.shapes import LOST_DIRECTORY
 from kafka_spec.model_check.budget import Budget
 from kafka_spec.model_check.check import check
+from kafka_spec.model_check.traces.counterexample import trace_of
 from kafka_spec.spec.decisions.partition_change import ElectionKind
 from kafka_spec.spec.kraft.fixed import FIXED
 from kafka_spec.spec.kraft.planned import Wait, planned
@@ -189,6 +191,7 @@ def test_a_directory_is_taken_away(inside: Command) -> None:
     refused = inside("advise", log, *plan)
     assert refused.returncode == 1 and "how a committed record is lost, by 1 fault: kill" in refused.stdout
     assert "takes the directory of the log out of log.dirs of broker 1, and starts it" in refused.stdout
+    assert "  by a known bug: removed-directory-counts-as-clean: " in refused.stdout
     marked = inside("advise", log, *plan, "--era", "4.1.2").stdout
     assert "RECOVERING" in marked and "RECOVERING" not in refused.stdout
 
@@ -199,6 +202,7 @@ def test_a_changed_min_isr_takes_the_candidates_of_an_offline_partition(cluster:
     offline = cluster(([0, 1], []), fenced=[0, 1], elr=[0, 1], least=2)
     refused = inside("advise", offline, "--set", f"min.insync.replicas={value}", "--faults", "0")
     assert refused.returncode == 1 and "how no replica may be elected any more, without a fault" in refused.stdout
+    assert "    docs/findings/elr-cleared-while-offline.md" in refused.stdout
     online = cluster(([0, 1], [0]), fenced=[1], elr=[1], least=2)
     safe = inside("advise", online, "--set", f"min.insync.replicas={value}", "--faults", "0", "--keep", "candidates")
     assert safe.returncode == 0 and "no replica may be elected any more     not without a fault" in safe.stdout
@@ -227,6 +231,7 @@ def test_an_unclean_election_is_refused_where_a_broker_that_is_down_has_the_reco
     assert "a committed record is lost             without a fault              not so" in refused.stdout
     assert "-> leader 0, ISR [0], replicas [0, 1, 2], RECOVERING" in refused.stdout
     assert "  instead: start broker 1, which holds what is committed" in refused.stdout
+    assert "by a known bug" not in refused.stdout
 
 
 def test_an_unclean_election_where_nobody_is_known_to_have_the_records(cluster: Cluster, inside: Command) -> None:
@@ -440,6 +445,9 @@ def test_a_record_that_is_written_meanwhile_counts(cluster: Cluster, era: str | 
     spec = planned(found.model if era else FIXED)
     result = check(spec, bounds, properties=["KeepsRecords"])
     assert result.verdict == verdict, result.stopped
+    if result.violated:
+        trace = trace_of(result, "KeepsRecords")
+        assert trace is not None and [bug.name for bug in causes(trace, result.spec)] == ["re-elected-leader-remembers"]
 
 
 def test_the_beginning_is_a_state_of_kafka(cluster: Cluster) -> None:

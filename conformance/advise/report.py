@@ -8,15 +8,18 @@ from itertools import combinations_with_replacement
 from typing import Any
 
 from kafka_spec.conformance.advise.advising import CANDIDATES, FAULTS, LEADER, MIN_ISR, RECORDS, Advice, Advised, Faults, Margin
+from kafka_spec.conformance.advise.causes import causes
 from kafka_spec.conformance.advise.plans import WAITS_IN_WORDS
 from kafka_spec.conformance.advise.situations import holders_of
 from kafka_spec.conformance.advise.stories import story_of
+from kafka_spec.conformance.metadata.bugs import pages
 from kafka_spec.conformance.metadata.judge import shown
 from kafka_spec.conformance.metadata.shapes import PartitionShape
 from kafka_spec.model_check.exploration import Exploration
 from kafka_spec.model_check.traces.counterexample import trace_of
 from kafka_spec.spec.decisions.partition_change import ElectionKind
-from kafka_spec.spec.vocabulary.table import Name
+from kafka_spec.spec.vocabulary.table import Name, Spec
+from kafka_spec.spec.vocabulary.trace import Trace
 
 SCHEMA_VERSION = 1
 WORST_FIRST = ("unsafe", "undecided", "safe")
@@ -86,7 +89,11 @@ def _situation(advised: Advised, advice: Advice) -> Iterator[str]:
         yield f"  {EVENTS[claim]:<38} {_cell(claim, advice.planned, advised.faults):<28} {_without(claim, advice)}".rstrip()
     for claim, faults in advice.harm.items():
         yield f"  how {EVENTS[claim]}, {_with(faults)}"
-        yield from (f"    {line}" for line in _story(advice.planned.violated[claim][faults], claim, shape, ids))
+        trace, spec = _trace(advice.planned.violated[claim][faults], claim)
+        yield from (f"    {line}" for line in _story(trace, spec, shape, ids))
+        for bug in causes(trace, spec):
+            yield f"  by a known bug: {bug.name}: {bug.summary}"
+            yield from (f"    {page}" for page in pages(bug.name))
     if advice.cure is not None:
         yield f"  safe {WAITS_IN_WORDS[advice.cure.wait]}{_missing(shape)}"
     elif advice.harm and advised.plan.waits:
@@ -145,11 +152,15 @@ def _many(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def _story(result: Exploration, claim: Name, shape: PartitionShape, ids: tuple[int, ...]) -> Iterator[str]:
+def _trace(result: Exploration, claim: Name) -> tuple[Trace, Spec]:
     trace = trace_of(result, claim)
     assert trace is not None
+    return trace, result.spec
+
+
+def _story(trace: Trace, spec: Spec, shape: PartitionShape, ids: tuple[int, ...]) -> Iterator[str]:
     number = 0
-    for line in story_of(trace, result.spec, shape, ids):
+    for line in story_of(trace, spec, shape, ids):
         number += not line.startswith(" ")
         yield f"      {line}" if line.startswith(" ") else f"{number:>3}. {line}"
 
@@ -186,10 +197,7 @@ def _plain(advice: Advice) -> dict[str, Any]:
         "with_the_plan": _margin(advice.planned),
         "without_it": _margin(advice.before),
         "harm": {
-            claim: {
-                "faults": list(faults),
-                "story": list(_story(advice.planned.violated[claim][faults], claim, shape, ids)),
-            }
+            claim: _harm(*_trace(advice.planned.violated[claim][faults], claim), faults, shape, ids)
             for claim, faults in advice.harm.items()
         },
         "undecided": advice.undecided or None,
@@ -197,6 +205,11 @@ def _plain(advice: Advice) -> dict[str, Any]:
         "not_in_sync": sorted(set(shape.replicas) - set(shape.isr)),
         "hold_committed": list(holders_of(shape)),
     }
+
+
+def _harm(trace: Trace, spec: Spec, faults: Faults, shape: PartitionShape, ids: tuple[int, ...]) -> dict[str, Any]:
+    known = [bug.name for bug in causes(trace, spec)]
+    return {"faults": list(faults), "story": list(_story(trace, spec, shape, ids)), "known_bugs": known}
 
 
 def _margin(margin: Margin) -> dict[str, Any]:
