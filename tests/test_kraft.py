@@ -116,6 +116,7 @@ def test_every_rule_fires_and_every_property_is_tested() -> None:
         ("reassign_and_fence", {}),
         ("delete_and_fence", {}),
         ("lower_while_offline", {}),
+        ("allow_unclean", {}),
         ("removed_directory", {}),
         ("failed_directory", {}),
         ("moved_replica", {}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from random import Random
 from typing import Any
 from uuid import UUID
 
@@ -12,14 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from kafka_spec.impl.kraft.controller import KRaftController
+from kafka_spec.impl.kraft.controller_apis import ELECTIONS_EVERY_MS, ControllerApis
+from kafka_spec.impl.kraft.controller_memory import UNCLEAN
 from kafka_spec.impl.kraft.image import InconsistentLog, RegisteredPartition
 from kafka_spec.impl.kraft.metadata_log import MetadataLog
+from kafka_spec.impl.kraft.quorum_of_one import QuorumOfOne
 from kafka_spec.impl.kraft.reassignment import assignment_to
 from kafka_spec.impl.kraft.record_codec import decode, encode
 from kafka_spec.impl.kraft.record_decoders import UnreadableRecord
 from kafka_spec.impl.kraft.records import (
     BROKER_CONFIG,
     RECORDS,
+    TOPIC_CONFIG,
     BrokerRegistrationChangeRecord,
     ClearElrRecord,
     ConfigRecord,
@@ -29,19 +34,20 @@ from kafka_spec.impl.kraft.records import (
 )
 from kafka_spec.impl.protocol.errors import KafkaError
 from kafka_spec.impl.protocol.kraft_requests import BrokerHeartbeatRequest, BrokerRegistrationRequest
-from kafka_spec.impl.protocol.quorum_requests import TOPIC
+from kafka_spec.impl.protocol.quorum_requests import TOPIC, QuorumLeader
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.decisions.partition_change import ElectionKind
 from kafka_spec.spec.kraft.eras import SPECS
 from kafka_spec.spec.kraft.fixed import FIXED
 from kafka_spec.spec.language.domain import NONE, BrokerSet
+from kafka_spec.spec.vocabulary.table import Spec
 
 ID = UUID(int=7)
 
 
-def controller(folder: Path | None, brokers: int = 3) -> KRaftController:
+def controller(folder: Path | None, brokers: int = 3, era: Spec = FIXED) -> KRaftController:
     """Return a controller with active brokers, and a partition on all of them."""
-    made = KRaftController(FIXED, MetadataLog(folder))
+    made = KRaftController(era, MetadataLog(folder))
     for broker in range(brokers):
         epoch = made.register(BrokerRegistrationRequest(broker, UUID(int=broker)), 0).broker_epoch
         made.heartbeat(BrokerHeartbeatRequest(broker, epoch, made.log.end), 0)
@@ -128,6 +134,42 @@ def test_elections_have_their_codes() -> None:
         made.fence(broker)
     assert made.image.partitions[partition].leader == -1
     assert made.elect_leaders(None, ElectionKind.UNCLEAN)[partition].name == "ELIGIBLE_LEADERS_NOT_AVAILABLE"
+
+
+def left_to_broker_0(made: KRaftController) -> TopicPartition:
+    """Let all brokers lose contact, the last one as the only candidate, and broker 0 come back; return the partition."""
+    for broker in range(3):
+        made.fence(broker)
+    made.heartbeat(BrokerHeartbeatRequest(0, made.image.epoch_of(0), made.log.end), 0)
+    (partition,) = made.image.partitions
+    assert made.image.partitions[partition].leader == NONE
+    return partition
+
+
+def test_unclean_elections_wait_until_the_controller_looks(tmp_path: Path) -> None:
+    """A topic that comes to allow unclean elections gets its leader when the controller looks, every five minutes."""
+    made = controller(tmp_path)
+    made.heartbeats.timeout_ms = 2 * ELECTIONS_EVERY_MS
+    apis = ControllerApis(made, QuorumOfOne(made.log, QuorumLeader(9, 1, "localhost", 9), "cluster"), Random(0))
+    partition = left_to_broker_0(made)
+    apis.look(0)
+    made.configure(TOPIC_CONFIG, partition.topic, {UNCLEAN: "true"})
+    apis.look(ELECTIONS_EVERY_MS - 1)
+    assert made.image.partitions[partition].leader == NONE
+    apis.look(ELECTIONS_EVERY_MS)
+    assert made.image.partitions[partition].leader == 0
+    assert made.unclean_elections == [partition]
+    made.log.close()
+
+
+def test_a_controller_before_3_9_does_not_read_whether_elections_may_be_unclean() -> None:
+    """A controller of 3.7 elects nobody for a topic that allows unclean elections, until an operator asks (KAFKA-12670)."""
+    (era,) = (spec for spec in SPECS if spec.name == "kraft/era_3_7")
+    made = controller(None, era=era)
+    partition = left_to_broker_0(made)
+    made.configure(TOPIC_CONFIG, partition.topic, {UNCLEAN: "true"})
+    assert made.elect_where_allowed() == []
+    assert made.elect_leaders([partition], ElectionKind.UNCLEAN)[partition].name == "NONE"
 
 
 def test_a_reassignment_adds_a_fenced_member_of_the_elr() -> None:

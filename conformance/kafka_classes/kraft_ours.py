@@ -59,7 +59,7 @@ TOPICS = 3
 COMMITTING = frozenset(
     (
         *("FenceDead", "FenceAlive", "Unfence", "BeginControlledShutdown", "GrantShutdown", "StartBroker", "ReportDirectory"),
-        *("ElectPreferred", "ElectUnclean", "DeleteTopic", "CreateTopic", "AssignDirectory", "Unregister"),
+        *("ElectPreferred", "ElectUnclean", "ElectWhereAllowed", "DeleteTopic", "CreateTopic", "AssignDirectory", "Unregister"),
     )
 )
 """The rules that commit one batch whenever they fire."""

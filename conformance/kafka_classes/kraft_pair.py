@@ -241,6 +241,5 @@ class Pair:
         self.kafkas.balance()
 
     def _sweep(self, _: RequestStep) -> None:
-        if self.setting.unclean:
-            self.fire("ElectUnclean")
+        self.fire("ElectWhereAllowed")
         self.kafkas.sweep()

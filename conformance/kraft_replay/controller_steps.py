@@ -9,6 +9,7 @@ from kafka_spec.conformance.kraft_replay.steps import granted, running
 from kafka_spec.conformance.kraft_replay.values import PARTITION
 from kafka_spec.conformance.replay.core import Steps, expect
 from kafka_spec.impl.broker.isr_manager import IsrWrite
+from kafka_spec.impl.kraft.controller_memory import UNCLEAN
 from kafka_spec.impl.kraft.proposals import answer_to_proposal, answer_to_request
 from kafka_spec.impl.kraft.records import TOPIC_CONFIG
 from kafka_spec.impl.protocol.errors import ErrorCode
@@ -79,6 +80,12 @@ def elect_preferred(stage: KRaftStage) -> None:
     expect(codes[PARTITION] == ErrorCode.NONE, f"the controller answers {codes[PARTITION].name}")
 
 
+@STEPS.of("ElectWhereAllowed")
+def elect_where_allowed(stage: KRaftStage) -> None:
+    """Let the controller look for partitions that it may elect uncleanly."""
+    expect(stage.cluster.controller.elect_where_allowed() == [PARTITION], "the controller elects nobody")
+
+
 @STEPS.of("ElectUnclean")
 def elect_unclean(stage: KRaftStage) -> None:
     """Let an operator request an unclean election."""
@@ -89,10 +96,20 @@ def elect_unclean(stage: KRaftStage) -> None:
 @STEPS.of("ChangeMinIsr")
 def change_min_isr(stage: KRaftStage) -> None:
     """Let an operator give the topic a min.insync.replicas of its own, or take it away."""
+    change_setting(stage, MIN_ISR, str(stage.values_of_min_isr[1]))
+
+
+@STEPS.of("ChangeUnclean")
+def change_unclean(stage: KRaftStage) -> None:
+    """Let an operator give the topic an unclean.leader.election.enable of its own, or take it away."""
+    change_setting(stage, UNCLEAN, stage.other_unclean)
+
+
+def change_setting(stage: KRaftStage, name: str, other: str) -> None:
+    """Give the topic another value of a setting than the cluster's, or take it away."""
     controller = stage.cluster.controller
-    known = controller.image.configs.get((PARTITION.topic, MIN_ISR))
-    value = str(stage.values_of_min_isr[1]) if known is None else None
-    granted(lambda: controller.configure(TOPIC_CONFIG, PARTITION.topic, {MIN_ISR: value}))
+    value = other if controller.image.configs.get((PARTITION.topic, name)) is None else None
+    granted(lambda: controller.configure(TOPIC_CONFIG, PARTITION.topic, {name: value}))
 
 
 @STEPS.of("Reassign")

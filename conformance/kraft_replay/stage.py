@@ -16,9 +16,8 @@ from kafka_spec.conformance.kraft_replay.values import (
     BEGINNING,
     PARTITION,
     answer_of,
-    image_of,
     incarnation,
-    records_between,
+    log_of,
     replica_directory,
     request_of,
     topic_of,
@@ -35,9 +34,7 @@ from kafka_spec.impl.kraft.heartbeats import NO_OFFSET, BrokerContact
 from kafka_spec.impl.kraft.metadata_log import MetadataLog
 from kafka_spec.impl.kraft.partition import HostedKRaftPartition
 from kafka_spec.impl.kraft.projection import KRaftNetwork, KRaftProjection, ReplicaDisk
-from kafka_spec.impl.kraft.records import (
-    RegisterBrokerRecord,
-)
+from kafka_spec.impl.kraft.records import RegisterBrokerRecord
 from kafka_spec.impl.log import checkpoint
 from kafka_spec.impl.log.checkpoint import read_topic_id, write_text, write_topic_id
 from kafka_spec.impl.log.log import PartitionLog
@@ -68,6 +65,8 @@ class KRaftStage:
         self.cache_ahead = bounds["cache_ahead"] == 1
         self.values_of_min_isr = bounds["min_isr"], bounds["other_min_isr"]
         """min.insync.replicas, and what operators change it to."""
+        self.other_unclean = "false" if settings.unclean_leader_election_enable else "true"
+        """What operators change unclean.leader.election.enable to."""
         self.cluster = KRaftNodes(folder, era, MetadataLog(), lambda: self.clock / 1000, settings=settings)
         self.network = KRaftNetwork()
         self.written: list[int] = []
@@ -150,9 +149,8 @@ class KRaftStage:
         named = self.names_directories
         self.failed = {number for number, node in enumerate(wanted.brokers) if node.directory_failed}
         moved = frozenset(number for number, node in enumerate(wanted.brokers) if node.copy == FutureLog.ASSIGNED)
-        controller.log = MetadataLog(beginning=image_of(wanted.metadata[0], self.values_of_min_isr[1], named, moved))
-        for before, after in zip(wanted.metadata, wanted.metadata[1:], strict=False):
-            controller.log.commit(records_between(before, after, self.values_of_min_isr[1], named))
+        unclean = self.other_unclean if wanted.controller.unclean_changed else None
+        controller.log = log_of(wanted.metadata, self.values_of_min_isr[1], unclean, named, moved)
         controller.tables.load(controller.image)
         self.written = [UNKNOWN] * wanted.spent.records
         self.created = wanted.spent.recreations

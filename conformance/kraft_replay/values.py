@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from types import MappingProxyType
 from uuid import UUID
 
+from kafka_spec.impl.kraft.controller_memory import UNCLEAN
 from kafka_spec.impl.kraft.directories import DIRECTORIES_FROM, METADATA_VERSION, two_directories
 from kafka_spec.impl.kraft.image import ClusterImage, RegisteredBroker, RegisteredPartition
+from kafka_spec.impl.kraft.metadata_log import MetadataLog
 from kafka_spec.impl.kraft.records import (
     FENCED,
     NO_LEADER_CHANGE,
@@ -66,12 +70,15 @@ def topic_of(topic_id: str) -> int:
     return uuid_of(topic_id).int - 1
 
 
-def image_of(image: state.MetadataImage, other_min_isr: int, named: bool, moved: frozenset[int] = frozenset()) -> ClusterImage:
+def image_of(
+    image: state.MetadataImage, other_min_isr: int, named: bool, moved: frozenset[int], settings: Mapping[str, str]
+) -> ClusterImage:
     """Return an image at the beginning of the metadata log; log directories are `named`, or not.
 
-    The replicas of brokers in `moved` lie in the second directory of their broker.
+    The replicas of brokers in `moved` lie in the second directory of their broker. `settings` are further ones of the topic.
     """
-    configs = {(PARTITION.topic, MIN_ISR): str(other_min_isr)} if image.partition.min_isr_changed else {}
+    changed = {MIN_ISR: str(other_min_isr)} if image.partition.min_isr_changed else {}
+    configs = {(PARTITION.topic, name): value for name, value in {**changed, **settings}.items()}
     held, topic_id = image.partition, topic_numbered(image.partition.topic_id)
     topics, partitions = {}, {}
     if topic_id is not None:
@@ -91,6 +98,22 @@ def image_of(image: state.MetadataImage, other_min_isr: int, named: bool, moved:
     known = MappingProxyType(brokers), MappingProxyType(topics), MappingProxyType(partitions)
     features = MappingProxyType({METADATA_VERSION: DIRECTORIES_FROM} if named else {})
     return ClusterImage(BEGINNING, *known, configs=MappingProxyType(configs), features=features)
+
+
+def log_of(
+    images: Sequence[state.MetadataImage], other_min_isr: int, unclean: str | None, named: bool, moved: frozenset[int]
+) -> MetadataLog:
+    """Return the metadata log that begins with the first image, and has a batch for each further one.
+
+    The topic's unclean.leader.election.enable is `unclean` at the end. No image says it: it changes where nothing else does.
+    """
+    batches = [records_between(*neighbours, other_min_isr, named) for neighbours in pairwise(images)]
+    settings = {} if unclean is None or batches else {UNCLEAN: unclean}
+    log = MetadataLog(beginning=image_of(images[0], other_min_isr, named, moved, settings))
+    change = ConfigRecord(TOPIC_CONFIG, PARTITION.topic, UNCLEAN, unclean)
+    for number, batch in enumerate(batches, 1):
+        log.commit([*batch, change] if batch == [] or (unclean is not None and number == len(batches)) else batch)
+    return log
 
 
 def registered(

@@ -91,7 +91,9 @@ class View:
         registrations = [
             SimpleNamespace(state=state, epoch=0, directory_offline=one) for state, one in zip(states, known, strict=True)
         ]
-        self.controller = SimpleNamespace(partition=partition, registrations=registrations, memberships=memberships)
+        self.controller = SimpleNamespace(
+            partition=partition, registrations=registrations, memberships=memberships, unclean_changed=0
+        )
         self.brokers = [STILL] * len(states)
 
 

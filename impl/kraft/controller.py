@@ -197,6 +197,16 @@ class KRaftController(BrokerRegistrations):
         self._commit(records)
         return codes
 
+    def elect_where_allowed(self) -> list[TopicPartition]:
+        """Elect uncleanly where nobody leads and the topic allows it; return these partitions (maybeElectUncleanLeaders).
+
+        Kafka calls it every `unclean.leader.election.interval.ms`, five minutes.
+        """
+        leaderless = [partition for partition, known in self.image.partitions.items() if known.leader == NONE]
+        allowed = [partition for partition in leaderless if self._election(partition) == ElectionKind.UNCLEAN]
+        codes = self.elect_leaders(allowed, ElectionKind.UNCLEAN)
+        return [partition for partition, code in codes.items() if code == ErrorCode.NONE]
+
     def _elect(self, partition: TopicPartition, election: ElectionKind) -> tuple[ErrorCode, list[PartitionChangeRecord]]:
         known = self.image.partitions.get(partition)
         if known is None:

@@ -41,6 +41,8 @@ from kafka_spec.impl.protocol.quorum_requests import DescribeQuorumRequest, Fetc
 from kafka_spec.impl.protocol.topic_ids import names_found, text_of
 
 Reply = Callable[[Any], object]
+ELECTIONS_EVERY_MS = 5 * 60 * 1000
+"""How often the controller looks for partitions that it may elect uncleanly (unclean.leader.election.interval.ms)."""
 
 
 class ControllerApis:
@@ -51,6 +53,7 @@ class ControllerApis:
         self.controller = controller
         self.quorum = quorum
         self.operators = OperatorApis(controller, random)
+        self._elects_at = 0
 
     def serve(self, message: object, now: int, reply: Reply) -> None:
         """Handle a request; `reply` receives its answer. Fetches that waited for what it has committed are answered, too."""
@@ -61,8 +64,11 @@ class ControllerApis:
             self.quorum.look(now)
 
     def look(self, now: int) -> None:
-        """Fence one broker whose session has ended, and answer fetches whose time is over."""
+        """Fence one broker whose session has ended, elect from time to time, and answer fetches whose time is over."""
         self.controller.fence_stale(now)
+        if now >= self._elects_at:
+            self._elects_at = now + ELECTIONS_EVERY_MS
+            self.controller.elect_where_allowed()
         self.quorum.look(now)
 
     def _answer(self, message: object, now: int) -> Any:

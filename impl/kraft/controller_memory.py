@@ -18,7 +18,7 @@ from kafka_spec.impl.kraft.records import BrokerRegistrationChangeRecord, LogEnt
 from kafka_spec.impl.kraft.tables import ControllerTables
 from kafka_spec.impl.protocol.settings import MIN_ISR, Settings
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
-from kafka_spec.spec.decisions.partition_change import ElectionKind, effective_min_isr
+from kafka_spec.spec.decisions.partition_change import ElectionKind, effective_min_isr, ordinary_election
 from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.language.domain import excluding, singleton
 from kafka_spec.spec.vocabulary.table import Constants, Spec
@@ -75,8 +75,12 @@ class ControllerMemory:
 
     def _election(self, partition: TopicPartition) -> ElectionKind:
         """Return the kind of election of ordinary changes: unclean ones where the topic allows them."""
+        return ElectionKind(ordinary_election(int(self.allows_unclean(partition)), self.k.unclean_setting_honoured))
+
+    def allows_unclean(self, partition: TopicPartition) -> bool:
+        """Return unclean.leader.election.enable of a partition's topic."""
         usual = "true" if self.settings.unclean_leader_election_enable else "false"
-        return ElectionKind.UNCLEAN if self._config(partition, UNCLEAN, usual) == "true" else ElectionKind.ONLINE
+        return self._config(partition, UNCLEAN, usual) == "true"
 
     def _change(self, partition: TopicPartition, wanted: AskedChange, keeps_elr: int = Checked.YES) -> list[PartitionChangeRecord]:
         """Return the record of a change, none if nothing differs; without `keeps_elr`, as without the ELR."""

@@ -14,6 +14,7 @@ from uuid import UUID
 from kafka_spec.impl.broker.partition import UNKNOWN_END
 from kafka_spec.impl.kraft.broker import KRaftProcess
 from kafka_spec.impl.kraft.cluster import KRaftNodes
+from kafka_spec.impl.kraft.controller import KRaftController
 from kafka_spec.impl.kraft.heartbeats import NO_OFFSET
 from kafka_spec.impl.kraft.image import ClusterImage
 from kafka_spec.impl.kraft.partition import HostedKRaftPartition
@@ -191,7 +192,13 @@ class KRaftProjection:
             offline = self._directory_offline(controller.image, number)
             registrations.append(state.Registration(controller.tables.state_of(number), epoch, place, offline))
         memberships = [int(controller.tables.membership_of(self.partition, number)) for number in self.brokers]
-        return state.QuorumController(registrations, memberships, self._partition_of(controller.image))
+        here = self._partition_of(controller.image)
+        return state.QuorumController(registrations, memberships, here, self._unclean_changed(controller))
+
+    def _unclean_changed(self, controller: KRaftController) -> int:
+        """Return whether unclean.leader.election.enable of the topic is not the cluster's."""
+        usual = self.cluster.settings.unclean_leader_election_enable
+        return int(self.partition in controller.image.partitions and controller.allows_unclean(self.partition) != usual)
 
     # Brokers
 

@@ -75,6 +75,11 @@ def effective_min_isr(min_isr: int, replicas: int) -> int:
 # Elections
 
 
+def ordinary_election(allowed: int, setting_honoured: int) -> int:
+    """Return the kind of election of ordinary changes: unclean where the topic allows it, and the version asks (KAFKA-12670)."""
+    return ElectionKind.UNCLEAN if allowed == 1 and setting_honoured == Checked.YES else ElectionKind.ONLINE
+
+
 def valid_leaders(isr: BrokerSet, elr: BrokerSet, acceptable: BrokerSet) -> BrokerSet:
     """Return who can be elected cleanly: ISR members, or eligible leader replicas if the ISR is empty.
 

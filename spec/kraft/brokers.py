@@ -9,8 +9,10 @@ from kafka_spec.spec.kraft.controller import commit
 from kafka_spec.spec.kraft.machines import BrokerState
 from kafka_spec.spec.kraft.operators import (
     CHANGE_MIN_ISR,
+    CHANGE_UNCLEAN,
     ELECT_PREFERRED,
     ELECT_UNCLEAN,
+    ELECT_WHERE_ALLOWED,
     REGISTER_AGAIN,
     UNREGISTER,
     WRITE,
@@ -247,7 +249,9 @@ RULES = (
     SHUT_DOWN,
     ELECT_PREFERRED,
     ELECT_UNCLEAN,
+    ELECT_WHERE_ALLOWED,
     CHANGE_MIN_ISR,
+    CHANGE_UNCLEAN,
     REGISTER_AGAIN,
     CRASH,
     LOSSY_CRASH,

@@ -11,7 +11,6 @@ from __future__ import annotations
 from kafka_spec.spec.decisions.election import members
 from kafka_spec.spec.decisions.log import same_entry
 from kafka_spec.spec.decisions.partition_change import (
-    ElectionKind,
     awaited_replicas,
     elect_by_choice,
     elr_after,
@@ -21,6 +20,7 @@ from kafka_spec.spec.decisions.partition_change import (
     isr_after,
     last_known_after,
     leader_epoch_grows,
+    ordinary_election,
     reassignment_completes,
     recovery_after,
     replicas_leave,
@@ -28,7 +28,7 @@ from kafka_spec.spec.decisions.partition_change import (
 )
 from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.kraft.machines import IN_ELR, IN_ISR, MEMBERSHIP, OUTSIDE, BrokerState
-from kafka_spec.spec.kraft.settings import least_isr
+from kafka_spec.spec.kraft.settings import allows_unclean, least_isr
 from kafka_spec.spec.kraft.state import UNKNOWN, KRaft, ProcessLife
 from kafka_spec.spec.language.domain import (
     NO_BROKERS,
@@ -254,6 +254,6 @@ def there_is_a_topic(s: KRaft) -> bool:
     return s.controller.partition.topic_id != UNKNOWN
 
 
-def election_kind(k: Constants) -> int:
+def election_kind(s: KRaft, k: Constants) -> int:
     """Return the kind of election of ordinary changes: unclean ones where the topic allows them."""
-    return ElectionKind.UNCLEAN if k.unclean == 1 else ElectionKind.ONLINE
+    return ordinary_election(1 if allows_unclean(s, k) else 0, k.unclean_setting_honoured)

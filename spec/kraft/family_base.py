@@ -10,7 +10,7 @@ from kafka_spec.spec.vocabulary.table import Untestable
 HAPPENINGS = (
     "crashes", "lossy_crashes", "fences", "isr_shrinks", "controlled_shutdowns", "preferred_elections", "unclean_elections",
     "delayed_fetches", "lost_answers", "stale_answers", "re_registrations", "unregistrations", "shutdown_timeouts",
-    "reassignments", "deletions", "recreations", "min_isr_changes",
+    "reassignments", "deletions", "recreations", "min_isr_changes", "unclean_changes",
     "removed_directories", "failed_directories", "moves", "records",
 )  # fmt: skip
 """The bounds of KRaft on events of the environment."""

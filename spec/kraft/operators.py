@@ -5,6 +5,7 @@ Source: Kafka 3.9 Partition.scala, ReplicationControlManager.electLeaders; 3.7 B
 
 from __future__ import annotations
 
+from kafka_spec.spec.decisions.election import members
 from kafka_spec.spec.decisions.partition_change import ElectionKind, elect_by_choice, last_known_is_electable
 from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.kraft.controller import (
@@ -12,6 +13,7 @@ from kafka_spec.spec.kraft.controller import (
     active_brokers,
     change_partition,
     commit,
+    election_kind,
     move_replicas,
     there_is_a_topic,
 )
@@ -24,6 +26,7 @@ from kafka_spec.spec.kraft.state import (
     PREFERRED_ELECTIONS,
     RE_REGISTRATIONS,
     RECORDS,
+    UNCLEAN_CHANGES,
     UNCLEAN_ELECTIONS,
     UNREGISTRATIONS,
     KRaft,
@@ -91,17 +94,18 @@ ELECT_PREFERRED = Rule(
 
 
 def unclean_election_changes_something(s: KRaft, k: Constants) -> bool:
-    """The partition has no leader, and some broker is active, or the request writes something besides.
+    """The partition has no leader, and some replica is active, or the request writes something besides.
 
     Up to 4.0 a last known leader need not be active (KAFKA-19522).
     """
     partition = s.controller.partition
     if not there_is_a_topic(s) or partition.leader != NONE:
         return False
-    if active_brokers(s, k) != 0 or a_request_writes(s, k):
+    active = active_brokers(s, k)
+    if active & members(partition.replicas) != 0 or a_request_writes(s, k):
         return True
     return last_known_is_electable(
-        partition.isr, partition.elr, partition.last_known_leader, NO_BROKERS, k.elr, k.last_known_acceptable
+        partition.isr, partition.elr, partition.last_known_leader, active, k.elr, k.last_known_acceptable
     )
 
 
@@ -121,6 +125,21 @@ ELECT_UNCLEAN = Rule(
     effects=(elect_unclean,),
     summary="an operator requests an unclean election",
     reference="Kafka 3.9 ReplicationControlManager.electLeaders",
+)
+
+
+def ordinary_elections_are_unclean(s: KRaft, k: Constants) -> bool:
+    """The topic allows unclean elections, and the version asks."""
+    return election_kind(s, k) == ElectionKind.UNCLEAN
+
+
+ELECT_WHERE_ALLOWED = Rule(
+    "ElectWhereAllowed",
+    actor="controller",
+    guards=(ordinary_elections_are_unclean, unclean_election_changes_something),
+    effects=(elect_unclean,),
+    summary="the controller elects uncleanly, since the topic allows it and has no leader",
+    reference="Kafka 3.9 ReplicationControlManager.maybeElectUncleanLeaders",
 )
 
 
@@ -151,6 +170,24 @@ CHANGE_MIN_ISR = Rule(
     effects=(change_min_isr,),
     summary="an operator changes min.insync.replicas of the topic",
     reference="Kafka 4.3 ConfigurationControlManager.incrementalAlterConfigs, createClearElrRecordsAsNeeded",
+)
+
+
+def change_unclean(s: KRaft, k: Constants) -> None:
+    """Allow unclean elections, or no longer; nobody is elected by that."""
+    s.controller.unclean_changed = 1 - s.controller.unclean_changed
+    commit(s, k)
+
+
+CHANGE_UNCLEAN = Rule(
+    "ChangeUnclean",
+    actor="operator",
+    kind="operator",
+    guards=(there_is_a_topic,),
+    at_most=UNCLEAN_CHANGES,
+    effects=(change_unclean,),
+    summary="an operator changes unclean.leader.election.enable of the topic",
+    reference="Kafka 3.9 ConfigurationControlManager.incrementalAlterConfigs",
 )
 
 

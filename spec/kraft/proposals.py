@@ -156,7 +156,7 @@ def alter_partition(s: KRaft, k: Constants, broker: int) -> None:
     if error == ErrorCode.NONE:
         epoch = s.controller.partition.partition_epoch
         isr = s.brokers[broker].requests[0].isr
-        change_partition(s, k, isr, active_brokers(s, k), NO_BROKERS, election_kind(k), RecoveryState.RECOVERED)
+        change_partition(s, k, isr, active_brokers(s, k), NO_BROKERS, election_kind(s, k), RecoveryState.RECOVERED)
         if s.controller.partition.partition_epoch != epoch:
             commit(s, k)
         if s.controller.partition.leader != broker:

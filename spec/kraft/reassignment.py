@@ -134,7 +134,7 @@ def cancellation_is_accepted(s: KRaft, k: Constants) -> bool:
     Kafka refuses a cancellation only if it empties the ISR of a topic that does not allow unclean elections.
     """
     if isr_after_cancellation(s) == 0:
-        return k.unclean == 1 and k.emptied_isr == EmptiedIsr.FIRST_REPLICA
+        return election_kind(s, k) == ElectionKind.UNCLEAN and k.emptied_isr == EmptiedIsr.FIRST_REPLICA
     return k.cancellation_keeps_min_isr == Checked.NO or cancellation_keeps_candidates(s, k)
 
 
@@ -149,7 +149,7 @@ def cancel_reassignment(s: KRaft, k: Constants) -> None:
         left = singleton(first_of(s.controller.partition.replicas, before & ~s.controller.partition.adding))
     end_reassignment(s, s.controller.partition.adding)
     s.history.target = s.history.origin
-    change_replicas(s, k, before, left, election_kind(k))
+    change_replicas(s, k, before, left, election_kind(s, k))
 
 
 CANCEL_REASSIGNMENT = Rule(

@@ -20,7 +20,7 @@ def take_out(s: KRaft, k: Constants, broker: int) -> None:
     """Change the partition to what it is without a broker in the ISR, which cannot be elected, either."""
     left = excluding(s.controller.partition.isr, broker)
     acceptable = excluding(active_brokers(s, k), broker)
-    change_partition(s, k, left, acceptable, NO_BROKERS, election_kind(k), s.controller.partition.recovery)
+    change_partition(s, k, left, acceptable, NO_BROKERS, election_kind(s, k), s.controller.partition.recovery)
 
 
 def remove_from_partition(s: KRaft, k: Constants, broker: int) -> None:
@@ -66,7 +66,7 @@ def unfence(s: KRaft, k: Constants, broker: int) -> None:
         s.controller.registrations[broker].directory_offline = s.brokers[broker].directory_failed
     if there_is_a_topic(s) and s.controller.partition.leader == NONE:
         isr = s.controller.partition.isr
-        change_partition(s, k, isr, active_brokers(s, k), NO_BROKERS, election_kind(k), s.controller.partition.recovery)
+        change_partition(s, k, isr, active_brokers(s, k), NO_BROKERS, election_kind(s, k), s.controller.partition.recovery)
     if fails and (before != NONE or s.controller.partition.leader == NONE):
         leave_directory(s, k, broker)
     elif fails and twice:
@@ -129,7 +129,7 @@ def replace_registration(s: KRaft, k: Constants, broker: int, clean: int) -> Non
         if contains(s.controller.partition.isr | s.controller.partition.elr, broker) == 1:
             left = excluding(s.controller.partition.isr, broker)
             acceptable = excluding(active_brokers(s, k), broker)
-            change_partition(s, k, left, acceptable, singleton(broker), election_kind(k), s.controller.partition.recovery)
+            change_partition(s, k, left, acceptable, singleton(broker), election_kind(s, k), s.controller.partition.recovery)
     elif k.new_incarnation == NewIncarnation.LEAVES_ISR:
         remove_from_partition(s, k, broker)
     fire(s, k, REGISTRATION, (broker,), "register")

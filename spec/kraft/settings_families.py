@@ -1,4 +1,4 @@
-"""Families of spec/kraft in which operators change min.insync.replicas while the cluster runs."""
+"""Families of spec/kraft in which operators change settings of the topic while the cluster runs."""
 
 from __future__ import annotations
 
@@ -62,6 +62,23 @@ SETTINGS = (
         fences=1,
         records=1,
         cannot_test=(NO_UNCLEAN_ELECTION, NO_LEADER_MISSING),
+    ),
+    kraft_family(
+        "allow_unclean",
+        "an operator allows unclean elections before or after the only ISR member crashes, and a fence",
+        unclean_changes=1,
+        fences=1,
+        crashes=1,
+        records=1,
+    ),
+    kraft_family(
+        "allow_and_forbid",
+        "an operator allows unclean elections and forbids them again, a fence, and a crash that loses records",
+        min_isr=2,
+        unclean_changes=2,
+        fences=1,
+        lossy_crashes=1,
+        records=1,
     ),
     kraft_family(
         "three_raise",

@@ -1,11 +1,8 @@
 """The state of KRaft: the controller, the metadata log as far as brokers have not applied it, and the brokers with their replicas.
 
-There is at most one topic, with one partition. Topics of one name differ by their topic id. Field names are Kafka's where Kafka has
-one. The metadata log is one list of committed batches, which every broker applies in order; several may be applied at once. The
-protocol by which controllers agree on it (Raft) is not modelled. A batch is held as the image that it leads to.
-
-Some values need no field. A broker epoch, an offset of the log in Kafka, is compared only with those of the same broker, so it
-counts registrations. A controller that takes over continues where the log ends, so there is one.
+There is at most one topic, with one partition. Topics of one name differ by their topic id. The metadata log is one list of
+committed batches, which every broker applies in order; several may be applied at once. A batch is held as the image that it leads
+to. Kafka compares a broker epoch, an offset of the log, only with those of the same broker, so it counts registrations.
 
 Source: Kafka 3.9, metadata/src/main/java/org/apache/kafka/controller; KIP-841, KIP-903, KIP-966.
 """
@@ -40,6 +37,7 @@ RECORDS = Bound("records", 0, 3, "records that clients write")
 LAG = Bound("lag", 1, 20, "batches of the metadata log that the slowest running broker has not applied")
 RECREATIONS = Bound("recreations", 0, 2, "topics of the same name that are created after a deletion")
 MIN_ISR_CHANGES = Bound("min_isr_changes", 0, 2, "changes of min.insync.replicas: to another value, and back")
+UNCLEAN_CHANGES = Bound("unclean_changes", 0, 2, "changes of unclean.leader.election.enable: to the other value, and back")
 FAILED_DIRECTORIES = Bound("failed_directories", 0, 2, "log directories that fail while their brokers run")
 
 IS_OFFLINE = Range(0, FAILED_DIRECTORIES)
@@ -167,6 +165,8 @@ class QuorumController:
     memberships: list[int] = field(PerBroker(StateOf(Membership, "Membership"), BROKERS))
     """Where each replica stands: the ISR and the ELR as states of a machine."""
     partition: PartitionRegistration = field(PartitionRegistration)
+    unclean_changed: int = field(Range(0, UNCLEAN_CHANGES))
+    """1 while unclean.leader.election.enable is what operators changed it to. Brokers have no use for it."""
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -297,7 +297,7 @@ REMOVED_DIRECTORIES = Bound("removed_directories", 0, 2, "log directories that o
 
 MIN_ISR = Bound("min_isr", 1, 4, "min.insync.replicas of the topic")
 OTHER_MIN_ISR = Bound("other_min_isr", 1, 4, "what operators change min.insync.replicas to")
-UNCLEAN = Bound("unclean", 0, 1, "1 if the topic has unclean.leader.election.enable")
+UNCLEAN = Bound("unclean", 0, 1, "1 if the topic has unclean.leader.election.enable at first")
 ISR_SIZE = Bound("isr_size", 1, 4, "members of the first ISR: the first brokers; at most the number of first replicas")
 SPARES = Bound("spares", 0, 3, "brokers that hold no replica at first: the last ones")
 CACHE_AHEAD = Bound("cache_ahead", 0, 1, "1 if a broker's metadata cache and its replica take an image in two steps")

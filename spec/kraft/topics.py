@@ -32,6 +32,7 @@ def forget_partition(s: KRaft, k: Constants) -> None:
     partition.last_known_leader = NONE
     partition.recovery = RecoveryState.RECOVERED
     partition.min_isr_changed = 0
+    s.controller.unclean_changed = 0
     move_replicas(s, k, NO_BROKERS, NO_BROKERS)
     truncate(s.history.committed, 0)
     s.history.unclean_epoch = UNKNOWN

@@ -90,7 +90,9 @@ class KRaftJudge:
             request = process.data.isr.in_flight
             if request is not None and number in brokers:
                 network.requests[number] = request
-        spent = Spent(unclean_elections=0, crashes=1, lossy_crashes=0, removed_directories=0, failed_directories=0)
+        spent = Spent(
+            unclean_elections=0, unclean_changes=0, crashes=1, lossy_crashes=0, removed_directories=0, failed_directories=0
+        )
         past = self._watcher.of(partition)
         return projection.project(network, spent, past), self._era.constants(self._bounds)
 

@@ -1,4 +1,4 @@
-"""Settings that operators change while the cluster runs: min.insync.replicas, and what it does to the ELR."""
+"""Settings that operators change while the cluster runs: min.insync.replicas, and what it does to the ELR; unclean elections."""
 
 from __future__ import annotations
 
@@ -61,5 +61,18 @@ CASES: tuple[Case, ...] = (
         },
         shows=(Shown("lower_min_isr", {"Recovers": 5, "RecordsAreCommitted": 7}),),
         seen="conformance/reproductions/high_watermark_waits_after_lowering.py",
+    ),
+    Case(
+        "KAFKA-12670",
+        "the controller does not read unclean.leader.election.enable: a topic that allows unclean elections waits for an operator",
+        releases=("3.0", "3.8"),
+        decides={
+            Decision(
+                "unclean_setting_honoured",
+                Checked.YES,
+                "the controller elects uncleanly where the topic allows it (3.9, KAFKA-12670)",
+            ): Checked.NO
+        },
+        shows=(Shown("allow_unclean", {"Recovers": 4, "LeaderIsElected": 7}),),
     ),
 )

@@ -113,9 +113,9 @@ def an_election_was_unclean(s: KRaft) -> bool:
 
 
 def unclean_elections_have_a_cause(s: KRaft, k: Constants) -> bool:
-    """The topic allows unclean elections, an operator requested one, or a process ended without order or lost its directory."""
+    """The topic allowed unclean elections, an operator requested one, or a process ended without order or lost its directory."""
     lost = s.spent.crashes + s.spent.lossy_crashes + s.spent.removed_directories + s.spent.failed_directories
-    return k.unclean == 1 or s.spent.unclean_elections + lost > 0
+    return k.unclean == 1 or s.spent.unclean_elections + s.spent.unclean_changes + lost > 0
 
 
 def min_isr_changes_beside_candidates(before: KRaft, after: KRaft) -> bool:

@@ -11,7 +11,7 @@ from kafka_spec.spec.decisions.partition_change import count_of
 from kafka_spec.spec.kraft.controller import registered_brokers
 from kafka_spec.spec.kraft.machines import LEADER, SETTLED, BrokerState
 from kafka_spec.spec.kraft.properties.records import leads_newest
-from kafka_spec.spec.kraft.settings import least_isr
+from kafka_spec.spec.kraft.settings import allows_unclean, least_isr
 from kafka_spec.spec.kraft.state import UNKNOWN, FutureLog, KRaft, ProcessLife
 from kafka_spec.spec.language.domain import NO_BROKERS, NONE, BrokerSet, contains, including, singleton
 from kafka_spec.spec.vocabulary.table import Constants, Property, leads_to, recoverable
@@ -26,9 +26,11 @@ def brokers_up(s: KRaft, k: Constants) -> BrokerSet:
     return up & registered_brokers(s, k)
 
 
-def possible_leaders(s: KRaft) -> BrokerSet:
-    """Return who can be elected cleanly, or as the last known leader, once it is active."""
+def possible_leaders(s: KRaft, k: Constants) -> BrokerSet:
+    """Return who can be elected once it is active: cleanly, as the last known leader, or uncleanly, if the topic allows that."""
     partition = s.controller.partition
+    if allows_unclean(s, k):
+        return members(partition.replicas)
     if partition.isr | partition.elr == 0 and partition.last_known_leader != NONE:
         return singleton(partition.last_known_leader)
     return partition.isr | partition.elr
@@ -42,7 +44,7 @@ def leader_runs(s: KRaft) -> bool:
 
 def a_leader_is_missing(s: KRaft, k: Constants) -> bool:
     """No leader runs, and a broker that could be elected is up."""
-    return not leader_runs(s) and possible_leaders(s) & brokers_up(s, k) != 0
+    return not leader_runs(s) and possible_leaders(s, k) & brokers_up(s, k) != 0
 
 
 def no_leader_is_missing(s: KRaft, k: Constants) -> bool:
