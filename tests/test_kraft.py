@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -99,6 +100,12 @@ def test_the_switch_alone_breaks_it(name: str) -> None:
     fixed, broken = (embedded.explore(spec, bounds) for spec in (FIXED, MODELS[f"kraft/{name}"]))
 
     assert (fixed.verdict, broken.verdict) == ("holds", "violated")
+
+
+def test_a_topic_that_comes_to_allow_unclean_elections_needs_the_periodic_one() -> None:
+    """Without the controller's periodic election nobody is elected where an operator allows it too late."""
+    without = replace(FIXED, rules=tuple(rule for rule in FIXED.rules if rule.name != "ElectWhereAllowed"))
+    assert set(embedded.explore(without, bounds_of("allow_unclean"), everything=True).violated) == {"Recovers", "LeaderIsElected"}
 
 
 @pytest.mark.share(10)  # every day: it names what new rules need

@@ -14,7 +14,6 @@ from hypothesis import strategies as some
 
 from kafka_spec.impl.kraft.controller import KRaftController
 from kafka_spec.impl.kraft.controller_apis import ELECTIONS_EVERY_MS, ControllerApis
-from kafka_spec.impl.kraft.controller_memory import UNCLEAN
 from kafka_spec.impl.kraft.image import InconsistentLog, RegisteredPartition
 from kafka_spec.impl.kraft.metadata_log import MetadataLog
 from kafka_spec.impl.kraft.quorum_of_one import QuorumOfOne
@@ -35,6 +34,7 @@ from kafka_spec.impl.kraft.records import (
 from kafka_spec.impl.protocol.errors import KafkaError
 from kafka_spec.impl.protocol.kraft_requests import BrokerHeartbeatRequest, BrokerRegistrationRequest
 from kafka_spec.impl.protocol.quorum_requests import TOPIC, QuorumLeader
+from kafka_spec.impl.protocol.settings import UNCLEAN
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.decisions.partition_change import ElectionKind
 from kafka_spec.spec.kraft.eras import SPECS

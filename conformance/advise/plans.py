@@ -14,8 +14,9 @@ from typing import Any, TypeAlias
 from uuid import UUID
 
 from kafka_spec.conformance.metadata.image import Image
-from kafka_spec.conformance.metadata.settings import MIN_ISR, settings_given
+from kafka_spec.conformance.metadata.settings import settings_given
 from kafka_spec.conformance.metadata.shapes import PartitionShape
+from kafka_spec.impl.protocol.settings import MIN_ISR
 from kafka_spec.impl.protocol.topic_ids import text_of
 from kafka_spec.spec.decisions.partition_change import ElectionKind
 from kafka_spec.spec.kraft.planned import Wait

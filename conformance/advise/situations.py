@@ -12,8 +12,8 @@ from typing import TypeAlias
 from kafka_spec.conformance.advise.plans import OperatorPlan
 from kafka_spec.conformance.metadata.cluster import ClusterAtEnd
 from kafka_spec.conformance.metadata.image import Image
-from kafka_spec.conformance.metadata.settings import MIN_ISR, UNCLEAN
 from kafka_spec.conformance.metadata.shapes import FoldedPartition, PartitionShape
+from kafka_spec.impl.protocol.settings import MIN_ISR, UNCLEAN
 from kafka_spec.spec.decisions.partition_change import ElectionKind
 from kafka_spec.spec.kraft.family_base import HAPPENINGS
 from kafka_spec.spec.kraft.planned import MOST_BROKERS, PLAN_BOUNDS

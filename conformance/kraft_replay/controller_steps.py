@@ -9,13 +9,12 @@ from kafka_spec.conformance.kraft_replay.steps import granted, running
 from kafka_spec.conformance.kraft_replay.values import PARTITION
 from kafka_spec.conformance.replay.core import Steps, expect
 from kafka_spec.impl.broker.isr_manager import IsrWrite
-from kafka_spec.impl.kraft.controller_memory import UNCLEAN
 from kafka_spec.impl.kraft.proposals import answer_to_proposal, answer_to_request
 from kafka_spec.impl.kraft.records import TOPIC_CONFIG
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.kraft_requests import ProposalAnswer
 from kafka_spec.impl.protocol.responses import AlteredPartition
-from kafka_spec.impl.protocol.settings import MIN_ISR
+from kafka_spec.impl.protocol.settings import MIN_ISR, UNCLEAN
 from kafka_spec.spec.decisions.partition_change import ElectionKind
 from kafka_spec.spec.language.domain import BrokerSet
 

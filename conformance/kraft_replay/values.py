@@ -7,7 +7,6 @@ from itertools import pairwise
 from types import MappingProxyType
 from uuid import UUID
 
-from kafka_spec.impl.kraft.controller_memory import UNCLEAN
 from kafka_spec.impl.kraft.directories import DIRECTORIES_FROM, METADATA_VERSION, two_directories
 from kafka_spec.impl.kraft.image import ClusterImage, RegisteredBroker, RegisteredPartition
 from kafka_spec.impl.kraft.metadata_log import MetadataLog
@@ -31,7 +30,7 @@ from kafka_spec.impl.kraft.records import (
 from kafka_spec.impl.protocol.errors import ErrorCode
 from kafka_spec.impl.protocol.kraft_requests import ProposalAnswer, ProposalRequest, ProposedIsr
 from kafka_spec.impl.protocol.responses import AlteredPartition
-from kafka_spec.impl.protocol.settings import MIN_ISR
+from kafka_spec.impl.protocol.settings import MIN_ISR, UNCLEAN
 from kafka_spec.impl.protocol.topic_ids import text_of, uuid_of
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.kraft import state

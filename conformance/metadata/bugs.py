@@ -110,6 +110,10 @@ MEANINGS: Mapping[str, Meaning] = {
         "a process that registered again got another broker epoch and was fenced for a time",
         "upgrade to 3.9 or later",
     ),
+    "KAFKA-12670": Meaning(
+        "a partition got no leader although its topic allows unclean elections: the controller does not read the setting",
+        "request the election (kafka-leader-election --election-type unclean), or upgrade to 3.9 or later",
+    ),
     "KAFKA-15665": Meaning(
         "a reassignment completed although not all of its target was in the ISR: fewer replicas held the records than before",
         "upgrade to 3.8 or later; until then let all replicas be in sync before a reassignment",

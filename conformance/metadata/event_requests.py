@@ -18,7 +18,7 @@ from kafka_spec.conformance.metadata.shapes import (
     FoldedPartition,
     ShapeChange,
 )
-from kafka_spec.spec.decisions.partition_change import ElectionKind, effective_min_isr
+from kafka_spec.spec.decisions.partition_change import ElectionKind, effective_min_isr, ordinary_election
 from kafka_spec.spec.language.domain import NO_BROKERS, BrokerSet, excluding, singleton
 
 NO_PARTITION_0 = 1 << 30
@@ -54,7 +54,8 @@ class EventRequests:
 
     def election(self, partition: FoldedPartition) -> ElectionKind:
         """Return the kind of election of ordinary changes: unclean ones where the topic allows them."""
-        return ElectionKind.UNCLEAN if self._unclean(partition.topic_id) else ElectionKind.ONLINE
+        allowed = self._unclean(partition.topic_id)
+        return ElectionKind(ordinary_election(allowed, self.ruling.k.unclean_setting_honoured))
 
     def acceptable(self, partition: FoldedPartition, active: BrokerSet) -> BrokerSet:
         """Return the active brokers that can lead a partition: not those whose directory of it is offline (KIP-858)."""

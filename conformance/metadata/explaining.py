@@ -25,8 +25,8 @@ from kafka_spec.conformance.metadata.predictions import Explained, differing, re
 from kafka_spec.conformance.metadata.rulings import NO_BUMP_FROM, Release, Ruling, candidates
 from kafka_spec.conformance.metadata.single_changes import attempts
 from kafka_spec.impl.kraft.record_schemas import SCHEMAS
+from kafka_spec.impl.protocol.settings import UNCLEAN
 
-UNCLEAN = "unclean.leader.election.enable"
 MOST_SUBJECTS = 5
 """The partitions that a message names."""
 MOST_TEXT = 300

@@ -18,12 +18,13 @@ from kafka_spec.conformance.metadata import image as keys
 from kafka_spec.conformance.metadata.batches import LogBatch, MetadataEntry
 from kafka_spec.conformance.metadata.claims import PropertyChecker
 from kafka_spec.conformance.metadata.image import Image
-from kafka_spec.conformance.metadata.settings import MIN_ISR, StaticSettings
+from kafka_spec.conformance.metadata.settings import StaticSettings
 from kafka_spec.conformance.metadata.shapes import FoldedBroker, FoldedPartition, PartitionShape
 from kafka_spec.conformance.outcome.violations import Violation, place_of
 from kafka_spec.impl.kraft.record_decoders import UnreadableRecord
 from kafka_spec.impl.kraft.record_schemas import SCHEMAS
 from kafka_spec.impl.kraft.records import FENCED, NO_LEADER_CHANGE, UNFENCED
+from kafka_spec.impl.protocol.settings import MIN_ISR
 from kafka_spec.spec.kraft.machines import REGISTRATION, BrokerState
 
 LARGEST_EVENT = 10_000

@@ -69,6 +69,7 @@ CONTROLLER_DECISIONS = frozenset(
         "elr", "last_known_acceptable", "last_known_leader", "new_incarnation", "clean_shutdown_detected", "bump_on_shrink",
         "same_incarnation_keeps_epoch", "bar_ineligible", "reassignment_completion", "reassignment_lists", "emptied_isr",
         "cancellation_keeps_min_isr", "elr_within_replicas", "new_isr_active", "completes_after_election",
+        "unclean_setting_honoured",
     }
 )  # fmt: skip
 """The decisions of the controller: the others are made by leaders, and leave no record."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from kafka_spec.impl.protocol.settings import MIN_ISR, UNCLEAN
 from kafka_spec.spec.vocabulary.table import SpecError
-
-MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 
 
 @dataclass

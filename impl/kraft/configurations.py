@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kafka_spec.impl.kraft.controller_memory import UNCLEAN
 from kafka_spec.impl.kraft.image import ClusterImage
 from kafka_spec.impl.kraft.records import (
     BROKER_CONFIG,
@@ -19,7 +18,7 @@ from kafka_spec.impl.kraft.records import (
 )
 from kafka_spec.impl.kraft.topics import id_of
 from kafka_spec.impl.protocol.errors import ErrorCode, KafkaError
-from kafka_spec.impl.protocol.settings import MIN_ISR
+from kafka_spec.impl.protocol.settings import MIN_ISR, UNCLEAN
 from kafka_spec.impl.protocol.topic_checks import validate_config
 from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.language.domain import NONE

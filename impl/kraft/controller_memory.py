@@ -16,14 +16,12 @@ from kafka_spec.impl.kraft.metadata_log import MetadataImages
 from kafka_spec.impl.kraft.partition_change import AskedChange, build_change
 from kafka_spec.impl.kraft.records import BrokerRegistrationChangeRecord, LogEntry, MetadataRecord, PartitionChangeRecord
 from kafka_spec.impl.kraft.tables import ControllerTables
-from kafka_spec.impl.protocol.settings import MIN_ISR, Settings
+from kafka_spec.impl.protocol.settings import MIN_ISR, UNCLEAN, Settings
 from kafka_spec.impl.protocol.topic_partition import TopicPartition
 from kafka_spec.spec.decisions.partition_change import ElectionKind, effective_min_isr, ordinary_election
 from kafka_spec.spec.decisions.variants import Checked
 from kafka_spec.spec.language.domain import excluding, singleton
 from kafka_spec.spec.vocabulary.table import Constants, Spec
-
-UNCLEAN = "unclean.leader.election.enable"
 
 
 class ControllerMemory:
@@ -75,7 +73,7 @@ class ControllerMemory:
 
     def _election(self, partition: TopicPartition) -> ElectionKind:
         """Return the kind of election of ordinary changes: unclean ones where the topic allows them."""
-        return ElectionKind(ordinary_election(int(self.allows_unclean(partition)), self.k.unclean_setting_honoured))
+        return ElectionKind(ordinary_election(self.allows_unclean(partition), self.k.unclean_setting_honoured))
 
     def allows_unclean(self, partition: TopicPartition) -> bool:
         """Return unclean.leader.election.enable of a partition's topic."""

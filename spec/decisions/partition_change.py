@@ -75,9 +75,9 @@ def effective_min_isr(min_isr: int, replicas: int) -> int:
 # Elections
 
 
-def ordinary_election(allowed: int, setting_honoured: int) -> int:
+def ordinary_election(allowed: bool, setting_honoured: int) -> int:
     """Return the kind of election of ordinary changes: unclean where the topic allows it, and the version asks (KAFKA-12670)."""
-    return ElectionKind.UNCLEAN if allowed == 1 and setting_honoured == Checked.YES else ElectionKind.ONLINE
+    return ElectionKind.UNCLEAN if allowed and setting_honoured == Checked.YES else ElectionKind.ONLINE
 
 
 def valid_leaders(isr: BrokerSet, elr: BrokerSet, acceptable: BrokerSet) -> BrokerSet:

@@ -256,4 +256,4 @@ def there_is_a_topic(s: KRaft) -> bool:
 
 def election_kind(s: KRaft, k: Constants) -> int:
     """Return the kind of election of ordinary changes: unclean ones where the topic allows them."""
-    return ordinary_election(1 if allows_unclean(s, k) else 0, k.unclean_setting_honoured)
+    return ordinary_election(allows_unclean(s, k), k.unclean_setting_honoured)

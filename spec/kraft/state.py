@@ -1,8 +1,8 @@
 """The state of KRaft: the controller, the metadata log as far as brokers have not applied it, and the brokers with their replicas.
 
-There is at most one topic, with one partition. Topics of one name differ by their topic id. The metadata log is one list of
-committed batches, which every broker applies in order; several may be applied at once. A batch is held as the image that it leads
-to. Kafka compares a broker epoch, an offset of the log, only with those of the same broker, so it counts registrations.
+There is at most one topic, with one partition; topics of one name differ by their topic id. The metadata log is a list of committed
+batches, held as the images that they lead to. spec/quorum has how controllers agree on it; one that takes over continues where it
+ends, so here there is one. A broker epoch is compared only with those of the same broker, so it counts registrations.
 
 Source: Kafka 3.9, metadata/src/main/java/org/apache/kafka/controller; KIP-841, KIP-903, KIP-966.
 """
