@@ -226,9 +226,8 @@ class LogJudge:
         known = self._min_isr.get(topic_id)
         if known is None:
             reported = self.image.setting(self.image.names.get(topic_id, ""), MIN_ISR)
-            known = self._min_isr[topic_id] = (
-                int(reported) if reported is not None and reported.isdigit() else self.settings.min_isr
-            )
+            known = int(reported) if reported is not None and reported.isdigit() else self.settings.min_isr
+            self._min_isr[topic_id] = known
         return known
 
     def _change(self, offset: int, record: Any) -> None:
